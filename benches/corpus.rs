@@ -1,0 +1,140 @@
+//! Makes session files for benchmarks and scale tests: always the same for the same seed, shaped as real ones are
+//! (half of the bytes tool output, 4 % conversation, ids and keys as pi 0.87.1 writes them).
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A small generator of random numbers (splitmix64): the same on every machine.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+}
+
+const WORDS: [&str; 24] = [
+    "auth", "session", "token", "the", "refactor", "parser", "test", "fails", "when", "cache", "query", "slow",
+    "index", "branch", "merge", "config", "deploy", "error", "retry", "größe", "漢字", "fix", "module", "import",
+];
+
+fn words(random: &mut Random, count: usize) -> String {
+    let words: Vec<&str> = (0..count).map(|_| WORDS[random.below(WORDS.len())]).collect();
+    words.join(" ")
+}
+
+/// Source code as it stands in a tool result: escapes about every forty bytes.
+fn output(random: &mut Random, bytes: usize) -> String {
+    let mut text = String::with_capacity(bytes + 80);
+    while text.len() < bytes {
+        text.push_str("    let value = \\\"");
+        text.push_str(WORDS[random.below(WORDS.len())]);
+        text.push_str("\\\"; // ");
+        text.push_str(WORDS[random.below(WORDS.len())]);
+        text.push_str("\\n");
+    }
+    text
+}
+
+/// How a session file is to look.
+pub struct Shape {
+    /// Entries.
+    pub entries: usize,
+    /// About how long the file is to be, in bytes.
+    pub bytes: usize,
+    /// After about how many entries the conversation goes back and branches; 0 for a chain.
+    pub branch_every: usize,
+}
+
+/// Writes one session file.
+pub fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, shape: &Shape) -> io::Result<()> {
+    let mut random = Random::new(id);
+    let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
+    let start = 1_767_225_600_000 + (id % 50_000) as i64 * 400_000; // from 2026-01-01 on
+    let time = |at: usize| {
+        jiff::Timestamp::from_millisecond(start + at as i64 * 1000).map(|time| format!("{time:.3}")).unwrap_or_default()
+    };
+    let parent =
+        parent.map_or(String::new(), |parent| format!(r#","parentSession":{:?}"#, parent.to_str().unwrap_or_default()));
+    writeln!(
+        out,
+        r#"{{"type":"session","version":3,"id":"{id:08x}-0000-7000-8000-000000000000","timestamp":"{}","cwd":"{cwd}"{parent}}}"#,
+        time(0)
+    )?;
+    let body = (shape.bytes / shape.entries.max(1)).saturating_sub(330);
+    let mut leaf: Option<usize> = None;
+    for at in 0..shape.entries {
+        if shape.branch_every > 0 && at > 4 && random.below(shape.branch_every) == 0 {
+            leaf = Some(random.below(at));
+        }
+        let parent = leaf.map_or("null".into(), |leaf| format!("\"{leaf:08x}\""));
+        let head =
+            format!(r#"{{"type":"message","id":"{at:08x}","parentId":{parent},"timestamp":"{}","message":"#, time(at));
+        let ms = start + at as i64 * 1000;
+        match at % 4 {
+            0 => writeln!(
+                out,
+                r#"{head}{{"role":"user","content":[{{"type":"text","text":"{}"}}],"timestamp":{ms}}}}}"#,
+                words(&mut random, 12)
+            )?,
+            1 | 3 => {
+                let say = if at % 4 == 3 { words(&mut random, 30) } else { String::new() };
+                let call = if at % 4 == 1 {
+                    format!(
+                        r#",{{"type":"toolCall","id":"call_{at}","name":"read","arguments":{{"path":"src/{}.rs","offset":1,"limit":200}}}}"#,
+                        WORDS[random.below(20)]
+                    )
+                } else {
+                    String::new()
+                };
+                let thinking = output(&mut random, body);
+                writeln!(
+                    out,
+                    r#"{head}{{"role":"assistant","content":[{{"type":"thinking","thinking":"{thinking}"}},{{"type":"text","text":"{say}"}}{call}],"api":"anthropic-messages","provider":"anthropic","model":"claude-sonnet-4-5","usage":{{"input":12,"output":345,"cacheRead":20480,"cacheWrite":512,"totalTokens":21349,"cost":{{"input":0.000036,"output":0.005175,"cacheRead":0.006144,"cacheWrite":0.00192,"total":0.013275}}}},"stopReason":"{}","timestamp":{ms}}}}}"#,
+                    if at % 4 == 1 { "toolUse" } else { "stop" }
+                )?;
+            }
+            _ => writeln!(
+                out,
+                r#"{head}{{"role":"toolResult","toolCallId":"call_{}","toolName":"read","content":[{{"type":"text","text":"{}"}}],"isError":false,"timestamp":{ms}}}}}"#,
+                at - 1,
+                output(&mut random, body * 2)
+            )?,
+        }
+        leaf = Some(at);
+    }
+    out.flush()
+}
+
+/// Fills a directory with `sessions` files of `bytes` bytes in all, in 37 projects, every tenth one a fork.
+pub fn fill(dir: &Path, sessions: usize, bytes: usize) -> io::Result<()> {
+    let mut random = Random::new(7);
+    let mut last: Option<PathBuf> = None;
+    for at in 0..sessions {
+        let project = format!("project-{:02}", random.below(37));
+        let folder = dir.join(format!("--home-dev-{project}--"));
+        fs::create_dir_all(&folder)?;
+        let path = folder.join(format!("2026-01-01T00-00-00-000Z_{at:08x}.jsonl"));
+        let share = bytes / sessions;
+        let size = share / 4 + random.below(share * 3 / 2);
+        let shape = Shape { entries: (size / 2650).max(2), bytes: size, branch_every: 40 };
+        let parent = last.as_deref().filter(|_| at % 10 == 9);
+        session(&path, at as u64, &format!("/home/dev/{project}"), parent, &shape)?;
+        last = Some(path);
+    }
+    Ok(())
+}

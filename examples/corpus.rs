@@ -1,0 +1,19 @@
+//! Writes a corpus to try pitree on: `cargo run --release --example corpus -- DIR [SESSIONS] [BYTES]`.
+//! One session only: `… -- FILE.jsonl ENTRIES BYTES [BRANCH_EVERY]`.
+
+#[path = "../benches/corpus.rs"]
+mod corpus;
+
+use std::path::PathBuf;
+
+fn main() -> std::io::Result<()> {
+    let mut args = std::env::args().skip(1);
+    let path = PathBuf::from(args.next().unwrap_or_else(|| "target/corpus".into()));
+    let mut number = |default: usize| args.next().and_then(|text| text.parse().ok()).unwrap_or(default);
+    if path.extension().is_some_and(|extension| extension == "jsonl") {
+        let shape = corpus::Shape { entries: number(100_000), bytes: number(240_000_000), branch_every: number(0) };
+        return corpus::session(&path, 1, "/home/dev/project", None, &shape);
+    }
+    let (sessions, bytes) = (number(2000), number(1_000_000_000));
+    corpus::fill(&path, sessions, bytes)
+}

@@ -1,0 +1,58 @@
+//! What the row of an entry says, in spans: the same on the screen and in `pitree tree`.
+
+use crate::session::node::{Kind, Outcome};
+use crate::session::time;
+use crate::session::tree::{Below, Index, Tree};
+use crate::text::{Glyphs, Span, Tone};
+use crate::words::{count, dollars};
+
+/// The text of an entry's row behind the lines: marks, label, and what it says.
+pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
+    let node = &tree.nodes[at as usize];
+    let mut spans = Vec::new();
+    if tree.is_active(at) {
+        spans.push(Span::new(Tone::Active, format!("{} ", glyphs.active)));
+    }
+    if tree.is_flagged(at) {
+        spans.push(Span::new(Tone::Warning, format!("{} ", glyphs.warning)));
+    }
+    if let Some(label) = tree.labels.get(&at) {
+        spans.push(Span::clean(Tone::Label, &format!("[{}] ", label.text)));
+    }
+    let (word, tone) = match node.kind {
+        Kind::User => ("user: ", Tone::User),
+        Kind::Assistant => ("assistant: ", Tone::Assistant),
+        Kind::Bash => ("[bash]: ", Tone::Tool),
+        Kind::BranchSummary => ("[branch summary]: ", Tone::Summary),
+        Kind::Compaction => ("", Tone::Summary),
+        Kind::ToolResult => ("", Tone::Tool),
+        Kind::OtherMessage | Kind::CustomMessage => ("", Tone::Text),
+        _ => ("", Tone::Meta),
+    };
+    if !word.is_empty() {
+        spans.push(Span::new(tone, word));
+    }
+    let text = match (node.kind, node.outcome) {
+        (Kind::Assistant, Outcome::Aborted) => Tone::Warning,
+        (_, Outcome::Failed) => Tone::Error,
+        (Kind::User | Kind::Assistant | Kind::BranchSummary, _) => Tone::Text,
+        _ => tone,
+    };
+    spans.push(Span::new(text, &*node.text));
+    spans
+}
+
+/// What a fold hides: `37 entries · 2 branches · $1.20 · 3d`. `below` counts the folded entry as well.
+pub fn hidden(below: Below, now: i64, glyphs: &Glyphs) -> String {
+    let mut facts = vec![count(below.entries as usize - 1, "entry", "entries")];
+    if below.leaves > 1 {
+        facts.push(count(below.leaves as usize, "branch", "branches"));
+    }
+    if below.cost >= 0.005 {
+        facts.push(dollars(below.cost));
+    }
+    if let Some(latest) = below.latest {
+        facts.push(time::age(now, latest));
+    }
+    format!("{} {}", glyphs.hidden, facts.join(&format!(" {} ", glyphs.dot)))
+}

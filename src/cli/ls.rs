@@ -1,0 +1,170 @@
+//! `pitree ls`: the sessions as a table, or as JSON for scripts.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+
+use super::{Setting, output};
+use crate::session::call::shorten;
+use crate::session::summary::{NO_MESSAGES, Summary};
+use crate::session::time;
+use crate::store::scan::{self, Unreadable};
+use crate::text::{UNICODE, clean, width};
+use crate::words::dollars;
+
+/// List sessions, newest first
+#[derive(Debug, clap::Args)]
+pub(super) struct Ls {
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Also sessions of sub-agents, which lie deeper than pi's own list looks
+    #[arg(long)]
+    subagents: bool,
+}
+
+impl Ls {
+    pub(super) fn run(&self, setting: &Setting) -> Result<ExitCode> {
+        let mut finds = scan::find(setting.files, &setting.located.dirs);
+        let mut unreadable = std::mem::take(&mut finds.unreadable);
+        if finds.files.is_empty() && !unreadable.is_empty() {
+            bail!("{}", nothing(&unreadable, &setting.located.origin));
+        }
+        if !self.subagents {
+            finds.files.retain(|found| found.owner.is_none());
+        }
+        let mut sessions = Vec::new();
+        scan::read(setting.files, &finds.files, |batch| {
+            sessions.extend(batch.sessions);
+            unreadable.extend(batch.unreadable);
+            true
+        });
+        // pi orders by time only; files of the same time keep a fixed order here.
+        sessions.sort_by(|a, b| b.order_time().cmp(&a.order_time()).then_with(|| b.path.cmp(&a.path)));
+        let mut out = output::stdout();
+        if self.json {
+            for session in &sessions {
+                output::json(&mut out, &Line::new(session))?;
+            }
+        } else {
+            table(&mut out, &sessions, &setting.home)?;
+        }
+        out.flush()?;
+        for Unreadable { path, reason } in &unreadable {
+            output::complain(&format!("can't read {}: {reason}", path.display()));
+        }
+        Ok(if unreadable.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// Why there is nothing to list, and what to do.
+fn nothing(unreadable: &[Unreadable], origin: &str) -> String {
+    let dirs: Vec<String> =
+        unreadable.iter().map(|Unreadable { path, reason }| format!("{}: {reason}", path.display())).collect();
+    format!(
+        "no sessions: can't read {} (from {origin}); name another directory with --dir, or try --demo",
+        dirs.join(", ")
+    )
+}
+
+/// A session as a script sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    path: PathBuf,
+    id: &'a str,
+    cwd: &'a str,
+    name: Option<&'a str>,
+    first_message: &'a str,
+    message_count: usize,
+    entry_count: usize,
+    created: Option<String>,
+    modified: Option<String>,
+    parent_session: Option<&'a str>,
+    version: serde_json::Number,
+    branch_points: usize,
+    leaves: usize,
+    labels: usize,
+    cost: f64,
+    tokens: f64,
+    bytes: u64,
+    problems: &'a [String],
+}
+
+impl<'a> Line<'a> {
+    fn new(session: &'a Summary) -> Self {
+        let header = &session.header;
+        Self {
+            path: absolute(&session.path),
+            id: &header.id,
+            cwd: &header.cwd,
+            name: session.name.as_deref(),
+            first_message: session.first_message.as_deref().unwrap_or(NO_MESSAGES),
+            message_count: session.message_count,
+            entry_count: session.entry_count,
+            created: header.created.and_then(time::iso),
+            modified: session.modified.and_then(time::iso),
+            parent_session: header.parent_session.as_deref(),
+            version: number(header.version),
+            branch_points: session.branch_points,
+            leaves: session.leaves,
+            labels: session.labels,
+            cost: session.cost,
+            tokens: session.tokens,
+            bytes: session.bytes,
+            problems: &session.problems,
+        }
+    }
+}
+
+/// `3` rather than `3.0`.
+fn number(value: f64) -> serde_json::Number {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return (value as i64).into();
+    }
+    serde_json::Number::from_f64(value).unwrap_or_else(|| 0.into())
+}
+
+/// The path from the root of the file system, symbolic links as they are.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn table(out: &mut impl Write, sessions: &[Summary], home: &str) -> Result<()> {
+    const TITLE: usize = 100;
+    let now = scan::milliseconds(std::time::SystemTime::now());
+    let ids = shortest(sessions);
+    let rows: Vec<[String; 6]> = sessions
+        .iter()
+        .map(|session| {
+            let age = session.modified.map_or("?".into(), |then| time::age(now, then));
+            let cwd = clean(&shorten(&session.header.cwd, home)).into_owned();
+            let id = clean(crate::session::call::cut(&session.header.id, ids)).into_owned();
+            let title = clean(session.title().trim()).into_owned();
+            [age, session.entry_count.to_string(), dollars(session.cost), id, cwd, title]
+        })
+        .collect();
+    let columns: Vec<usize> = (0..5).map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0)).collect();
+    let room = output::columns().map_or(TITLE, |all| all.saturating_sub(columns.iter().sum::<usize>() + 10).max(20));
+    for row in &rows {
+        for (at, (cell, columns)) in row.iter().zip(&columns).enumerate() {
+            let space = " ".repeat(columns - width(cell));
+            // Numbers to the right, words to the left.
+            if at < 3 { write!(out, "{space}{cell}  ")? } else { write!(out, "{cell}{space}  ")? }
+        }
+        writeln!(out, "{}", UNICODE.cut(&row[5], room))?;
+    }
+    Ok(())
+}
+
+/// How much of the ids tells all of them apart; at least 8 characters, as in git.
+fn shortest(sessions: &[Summary]) -> usize {
+    let mut ids: Vec<&str> = sessions.iter().map(|session| session.header.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let shared = |pair: &[&str]| pair[0].chars().zip(pair[1].chars()).take_while(|(a, b)| a == b).count();
+    ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(8)
+}

@@ -1,0 +1,167 @@
+//! The command line: what can be asked, one file a subcommand. Without a subcommand the browser opens.
+
+mod config;
+mod ls;
+mod output;
+mod resolve;
+mod tree;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+use crate::config::{Config, Filter, ThemeName};
+use crate::store::demo;
+use crate::store::files::Files;
+use crate::store::locate::{self, Located, Surroundings};
+
+/// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
+///
+/// Without a command, pitree opens the browser on the sessions that pi itself would list.
+#[derive(Debug, Parser)]
+#[command(name = "pitree", version, after_help = EXAMPLES, args_conflicts_with_subcommands = false)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What every command understands.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Read this directory instead of pi's (may be given more than once)
+    #[arg(long, value_name = "DIR", global = true)]
+    dir: Vec<PathBuf>,
+    /// Show the sample sessions that come with pitree
+    #[arg(long, global = true, conflicts_with = "dir")]
+    demo: bool,
+    /// Read the configuration from this file
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    /// Draw with ASCII characters only
+    #[arg(long, global = true)]
+    ascii: bool,
+    /// Colours: dark, light, or those of the terminal
+    #[arg(long, value_name = "THEME", global = true)]
+    theme: Option<ThemeName>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List sessions, newest first
+    Ls(ls::Ls),
+    /// Show the tree of one session
+    Tree(tree::TreeCommand),
+    /// Show the configuration
+    Config(config::ConfigCommand),
+}
+
+const EXAMPLES: &str = "Examples:
+  pitree                          browse the sessions that pi would list
+  pitree --demo                   try it on sample sessions
+  pitree --dir ~/backup/sessions  browse another directory
+  pitree ls --json | jq .path     list sessions for a script
+  pitree tree 0199f2c1            draw one session's tree, by the start of its id
+  pitree config --default         print a configuration to start from
+
+In the browser, ? shows the keys.";
+
+/// What all commands need to know.
+#[derive(Debug)]
+pub struct Setting {
+    /// The configuration, with what the command line says on top.
+    pub config: Config,
+    /// Where bytes come from.
+    pub files: Files,
+    /// The session directories.
+    pub located: Located,
+    /// The home directory, for `~`.
+    pub home: String,
+}
+
+/// Runs the program and returns how it ended: 0 done, 1 failed, 2 wrong usage.
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe is no error; there is nobody left to tell.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match dispatch(cli) {
+        Ok(code) => code,
+        Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<ExitCode> {
+    if let Some(Command::Config(command)) = &cli.command {
+        return command.run(cli.options.config.as_deref());
+    }
+    let context = context(cli.options)?;
+    match cli.command {
+        Some(Command::Ls(command)) => command.run(&context),
+        Some(Command::Tree(command)) => command.run(&context),
+        Some(Command::Config(_)) | None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn context(options: Options) -> Result<Setting> {
+    let mut config = read_config(options.config.as_deref())?;
+    config.ascii |= options.ascii;
+    if let Some(theme) = options.theme {
+        config.theme = theme;
+    }
+    if options.demo {
+        let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
+        return Ok(Setting { config, files: Files::Demo, located, home: demo::HOME.into() });
+    }
+    let around = Surroundings::current();
+    let located = locate::sessions(&options.dir, &config.dirs, &around);
+    let home = around.home.to_string_lossy().into_owned();
+    Ok(Setting { config, files: Files::Disk, located, home })
+}
+
+/// The configuration from `file`, or from its usual place if it is there.
+fn read_config(file: Option<&std::path::Path>) -> Result<Config> {
+    let (path, asked) = match file {
+        Some(path) => (path.to_path_buf(), true),
+        None => match locate::config_file() {
+            Some(path) => (path, false),
+            None => return Ok(Config::default()),
+        },
+    };
+    match locate::read_text(&path) {
+        Ok(text) => Ok(Config::parse(&text, &path.display().to_string())?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked => Ok(Config::default()),
+        Err(error) => Err(error).with_context(|| format!("can't read the configuration {}", path.display())),
+    }
+}
+
+impl clap::ValueEnum for ThemeName {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(self.name()))
+    }
+}
+
+impl clap::ValueEnum for Filter {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        Some(clap::builder::PossibleValue::new(self.name()))
+    }
+}

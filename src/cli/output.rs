@@ -1,0 +1,72 @@
+//! What goes to the terminal or a pipe: safe JSON, plain complaints, and the knowledge that a closed pipe is no error.
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::text::is_unsafe;
+
+/// Standard output, buffered.
+pub(super) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
+    BufWriter::with_capacity(64 * 1024, io::stdout().lock())
+}
+
+/// One object on one line. Characters that a terminal could act on are escaped: the same JSON to a reader.
+pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string(value)?;
+    if !text.contains(is_unsafe) {
+        writeln!(out, "{text}")?;
+        return Ok(());
+    }
+    let mut safe = String::with_capacity(text.len() + 64);
+    for c in text.chars() {
+        if is_unsafe(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(safe, "\\u{unit:04x}")?;
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    writeln!(out, "{safe}")?;
+    Ok(())
+}
+
+/// Says on standard error what went wrong.
+pub(super) fn complain(message: &str) {
+    let mut stderr = io::stderr().lock();
+    for (at, line) in crate::text::clean_lines(message).enumerate() {
+        // Nothing is left to do if even that fails.
+        let _ = writeln!(stderr, "{}{line}", if at == 0 { "pitree: " } else { "  " });
+    }
+}
+
+/// Whether somebody like `head` has read enough.
+pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
+}
+
+/// The columns of the terminal on standard output, if it is one.
+pub(super) fn columns() -> Option<usize> {
+    use std::io::IsTerminal;
+    io::stdout().is_terminal().then(|| crossterm::terminal::size().ok()).flatten().map(|(columns, _)| columns.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_keeps_its_value_and_tells_the_terminal_nothing() {
+        let text = "a\u{1b}[31m\u{9b}31m\u{7f}\u{202e}é\u{e0001}😀";
+        let mut out = Vec::new();
+        json(&mut out, &text).unwrap();
+        let line = String::from_utf8(out).unwrap();
+        assert!(!line.trim_end().contains(is_unsafe), "{line:?}");
+        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+    }
+}

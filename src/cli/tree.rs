@@ -1,0 +1,128 @@
+//! `pitree tree`: one session's tree as text, or every entry as JSON for scripts.
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::{Setting, output, resolve};
+use crate::app::rows::Rows;
+use crate::app::tree_text;
+use crate::config::Filter;
+use crate::session::entry::{self, Stamp};
+use crate::session::tree::{Index, Tree};
+use crate::store::load::{self, Bodies};
+use crate::text::{ASCII, UNICODE};
+
+/// Show the tree of one session
+#[derive(Debug, clap::Args)]
+pub(super) struct TreeCommand {
+    /// A path, an id, or an unambiguous start of an id
+    session: String,
+    /// Which entries to show
+    #[arg(long, value_name = "MODE")]
+    filter: Option<Filter>,
+    /// Every entry of the file, one JSON object a line
+    #[arg(long, conflicts_with = "filter")]
+    json: bool,
+}
+
+impl TreeCommand {
+    pub(super) fn run(&self, setting: &Setting) -> Result<ExitCode> {
+        let path = resolve::session(&self.session, setting)?;
+        let tree = load::tree(setting.files, &path, &setting.home)?;
+        let mut out = output::stdout();
+        if self.json {
+            json(&mut out, &tree, &path, setting)?;
+        } else {
+            text(&mut out, &tree, self.filter.unwrap_or(setting.config.filter), setting)?;
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn text(out: &mut impl Write, tree: &Tree, filter: Filter, setting: &Setting) -> Result<()> {
+    let glyphs = if setting.config.ascii { &ASCII } else { &UNICODE };
+    let rows = Rows::new(tree, filter, &HashSet::new(), &[]);
+    for row in 0..rows.list.len() {
+        let crate::app::rows::Item::Entry(at) = rows.list[row].item else { continue };
+        write!(out, "{}", rows.prefix(row, glyphs))?;
+        for span in tree_text::entry(tree, at, glyphs) {
+            write!(out, "{}", span.text)?;
+        }
+        let mark = if tree.leaf == Some(at) { format!("  {} leaf", glyphs.leaf) } else { String::new() };
+        writeln!(out, "{mark}")?;
+    }
+    for problem in &tree.problems {
+        output::complain(problem);
+    }
+    Ok(())
+}
+
+/// An entry as a script sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    id: Option<&'a str>,
+    parent_id: Option<String>,
+    depth: usize,
+    r#type: String,
+    role: Option<String>,
+    timestamp: Time,
+    label: Option<&'a str>,
+    active: bool,
+    leaf: bool,
+    text: String,
+}
+
+/// A time as it stands in the file.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Time {
+    None,
+    Text(String),
+    Number(f64),
+}
+
+fn json(out: &mut impl Write, tree: &Tree, path: &Path, setting: &Setting) -> Result<()> {
+    let mut bodies = Bodies::open(setting.files, path)?;
+    let has_ids = tree.header.version >= 2.0;
+    let mut depth = vec![0; tree.nodes.len()];
+    for at in tree.preorder(false) {
+        depth[at as usize] = tree.parent(at).map_or(0, |parent| depth[parent as usize] + 1);
+        let node = &tree.nodes[at as usize];
+        let line = bodies.line(node)?;
+        let entry = entry::parse(&line).ok().flatten().unwrap_or_default();
+        let entry_line = Line {
+            id: node.id.as_deref(),
+            parent_id: entry.parent_id.filter(|_| has_ids).map(|id| id.text().into_owned()),
+            depth: depth[at as usize],
+            r#type: entry.type_name.text().into_owned(),
+            role: entry.role().map(|role| migrated(&role.text())),
+            timestamp: match entry.timestamp {
+                None => Time::None,
+                Some(Stamp::Text(text)) => Time::Text(text.text().into_owned()),
+                Some(Stamp::Number(number)) => Time::Number(number),
+            },
+            label: tree.labels.get(&at).map(|label| &*label.text),
+            active: tree.is_active(at),
+            leaf: is_leaf(tree, at),
+            text: entry.text(),
+        };
+        output::json(out, &entry_line)?;
+    }
+    Ok(())
+}
+
+fn is_leaf(tree: &Tree, at: Index) -> bool {
+    tree.leaf == Some(at)
+}
+
+/// pi renames one role when it migrates old files.
+fn migrated(role: &str) -> String {
+    if role == "hookMessage" { "custom".into() } else { role.into() }
+}

@@ -1,0 +1,350 @@
+//! One key press in a normal form: from the terminal, from `config.toml`, and back to text.
+//!
+//! Which action a key stands for is not decided here, see the parent module.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+/// A key with its modifiers, in a normal form: two presses that mean the same are equal.
+///
+/// Shift is part of the character (`G`, `?`) wherever the terminal can tell the characters apart.
+/// With Ctrl it cannot: there the letter is lower case and Shift stays a modifier (`ctrl+shift+o`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Key {
+    code: KeyCode,
+    modifiers: KeyModifiers,
+}
+
+/// Why a text names no key; says what to write instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyError(String);
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+/// A key that is named by a word.
+struct Named {
+    code: KeyCode,
+    /// As in `config.toml`.
+    name: &'static str,
+    /// Other spellings that are understood.
+    also: &'static [&'static str],
+    /// The short form for the footer.
+    symbol: &'static str,
+    /// The short form where only ASCII can be shown.
+    ascii: &'static str,
+}
+
+const fn named(
+    code: KeyCode,
+    name: &'static str,
+    also: &'static [&'static str],
+    symbol: &'static str,
+    ascii: &'static str,
+) -> Named {
+    Named { code, name, also, symbol, ascii }
+}
+
+const NAMED: [Named; 15] = [
+    named(KeyCode::Char(' '), "space", &["spc"], "␣", "space"),
+    named(KeyCode::Enter, "enter", &["return", "cr"], "↵", "enter"),
+    named(KeyCode::Esc, "esc", &["escape"], "esc", "esc"),
+    named(KeyCode::Tab, "tab", &[], "⇥", "tab"),
+    named(KeyCode::Backspace, "backspace", &["bs", "bksp"], "⌫", "bksp"),
+    named(KeyCode::Delete, "delete", &["del"], "Del", "Del"),
+    named(KeyCode::Insert, "insert", &["ins"], "Ins", "Ins"),
+    named(KeyCode::Left, "left", &[], "←", "left"),
+    named(KeyCode::Right, "right", &[], "→", "right"),
+    named(KeyCode::Up, "up", &[], "↑", "up"),
+    named(KeyCode::Down, "down", &[], "↓", "down"),
+    named(KeyCode::Home, "home", &[], "Home", "Home"),
+    named(KeyCode::End, "end", &[], "End", "End"),
+    named(KeyCode::PageUp, "pageup", &["pgup", "page-up"], "PgUp", "PgUp"),
+    named(KeyCode::PageDown, "pagedown", &["pgdn", "pgdown", "page-down"], "PgDn", "PgDn"),
+];
+
+/// The highest function key a terminal can report.
+const LAST_FUNCTION_KEY: u8 = 35;
+
+/// A modifier: flag, name, other spellings, symbol, symbol in ASCII. In the order in which they are written.
+const MODIFIERS: [(KeyModifiers, &str, &[&str], &str, &str); 4] = [
+    (KeyModifiers::CONTROL, "ctrl", &["control"], "^", "^"),
+    (KeyModifiers::ALT, "alt", &["option", "opt"], "alt+", "alt+"),
+    (KeyModifiers::SUPER, "super", &["cmd", "win"], "super+", "super+"),
+    (KeyModifiers::SHIFT, "shift", &[], "⇧", "shift+"),
+];
+
+impl Key {
+    /// The normal form of a key; `None` for one that has no name here (a lone modifier, a media key, Hyper and Meta).
+    pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Option<Self> {
+        if modifiers.intersects(KeyModifiers::HYPER | KeyModifiers::META) {
+            return None;
+        }
+        match code {
+            KeyCode::BackTab => Some(Self { code: KeyCode::Tab, modifiers: modifiers | KeyModifiers::SHIFT }),
+            KeyCode::Char(c) => Self::from_char(c, modifiers),
+            KeyCode::F(1..=LAST_FUNCTION_KEY) => Some(Self { code, modifiers }),
+            _ => NAMED.iter().any(|named| named.code == code).then_some(Self { code, modifiers }),
+        }
+    }
+
+    fn from_char(c: char, mut modifiers: KeyModifiers) -> Option<Self> {
+        if c.is_control() {
+            return None;
+        }
+        let c = if modifiers.contains(KeyModifiers::CONTROL) {
+            single(c.to_lowercase()).unwrap_or(c)
+        } else if modifiers.contains(KeyModifiers::SHIFT) {
+            single(c.to_uppercase()).unwrap_or(c)
+        } else {
+            c
+        };
+        if !(modifiers.contains(KeyModifiers::CONTROL) && c.is_alphabetic()) {
+            modifiers.remove(KeyModifiers::SHIFT);
+        }
+        Some(Self { code: KeyCode::Char(c), modifiers })
+    }
+
+    /// The key of a press or a repeat; `None` for a release and for keys that cannot be bound.
+    pub fn from_event(event: KeyEvent) -> Option<Self> {
+        match event.kind {
+            KeyEventKind::Press | KeyEventKind::Repeat => Self::new(event.code, event.modifiers),
+            KeyEventKind::Release => None,
+        }
+    }
+
+    /// The key without its modifiers.
+    pub fn code(self) -> KeyCode {
+        self.code
+    }
+
+    /// The modifiers that are not part of the character.
+    pub fn modifiers(self) -> KeyModifiers {
+        self.modifiers
+    }
+
+    /// The shortest form, for the footer: `^S`, `↵`, `PgUp`.
+    pub fn symbol(self, ascii: bool) -> String {
+        let mut text = String::new();
+        for (flag, _, _, symbol, plain) in MODIFIERS {
+            if self.modifiers.contains(flag) {
+                text.push_str(if ascii { plain } else { symbol });
+            }
+        }
+        match (self.code, NAMED.iter().find(|named| named.code == self.code)) {
+            (_, Some(named)) => text.push_str(if ascii { named.ascii } else { named.symbol }),
+            (KeyCode::Char(c), None) if self.modifiers.contains(KeyModifiers::CONTROL) => text.extend(c.to_uppercase()),
+            (KeyCode::Char(c), None) => text.push(c),
+            (KeyCode::F(n), None) => text.push_str(&format!("F{n}")),
+            _ => {}
+        }
+        text
+    }
+}
+
+fn single<I: Iterator<Item = char>>(mut chars: I) -> Option<char> {
+    let first = chars.next()?;
+    chars.next().is_none().then_some(first)
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (flag, name, ..) in MODIFIERS {
+            if self.modifiers.contains(flag) {
+                write!(f, "{name}+")?;
+            }
+        }
+        match (self.code, NAMED.iter().find(|named| named.code == self.code)) {
+            (_, Some(named)) => f.write_str(named.name),
+            (KeyCode::Char(c), None) => write!(f, "{c}"),
+            (KeyCode::F(n), None) => write!(f, "f{n}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl FromStr for Key {
+    type Err = KeyError;
+
+    /// Reads `q`, `G`, `ctrl+s`, `alt+left`, `ctrl++`: modifiers first, names in any case, characters as typed.
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let mut modifiers = KeyModifiers::NONE;
+        let mut rest = text;
+        while let Some((word, after)) = rest.split_once('+').filter(|(word, _)| !word.is_empty()) {
+            modifiers |= parse_modifier(word)?;
+            rest = after;
+        }
+        let code = parse_code(rest)?;
+        let key = Self::new(code, modifiers).ok_or_else(|| KeyError(format!("the key {text:?} cannot be bound")))?;
+        if modifiers.contains(KeyModifiers::SHIFT) && matches!(code, KeyCode::Char(c) if !c.is_alphabetic()) {
+            let why =
+                "terminals report the character and not shift; write the character that shift gives, such as ? or !";
+            return Err(KeyError(format!("{text:?} cannot be told apart: {why}")));
+        }
+        Ok(key)
+    }
+}
+
+fn parse_modifier(word: &str) -> Result<KeyModifiers, KeyError> {
+    let is = |name: &&str| name.eq_ignore_ascii_case(word);
+    let found = MODIFIERS.iter().find(|(_, name, also, ..)| is(name) || also.iter().any(is));
+    found.map(|(flag, ..)| *flag).ok_or_else(|| {
+        let names = MODIFIERS.map(|(_, name, ..)| name).join(", ");
+        KeyError(format!("unknown modifier {word:?}; the modifiers are {names}"))
+    })
+}
+
+fn parse_code(word: &str) -> Result<KeyCode, KeyError> {
+    if let Some(c) = single(word.chars()) {
+        return Ok(KeyCode::Char(c));
+    }
+    let is = |name: &&str| name.eq_ignore_ascii_case(word);
+    if let Some(named) = NAMED.iter().find(|named| is(&named.name) || named.also.iter().any(is)) {
+        return Ok(named.code);
+    }
+    let number = word.strip_prefix(['f', 'F']).filter(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    match number.and_then(|digits| digits.parse().ok()) {
+        Some(n @ 1..=LAST_FUNCTION_KEY) => Ok(KeyCode::F(n)),
+        _ if word.is_empty() => {
+            Err(KeyError("the key itself is missing; write it last, as in ctrl+s (the plus key is ctrl++)".to_owned()))
+        }
+        _ => {
+            let names = NAMED.map(|named| named.name).join(", ");
+            Err(KeyError(format!("unknown key {word:?}; use one character, f1 to f{LAST_FUNCTION_KEY}, or {names}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn key(text: &str) -> Key {
+        text.parse().unwrap()
+    }
+
+    fn error(text: &str) -> String {
+        text.parse::<Key>().unwrap_err().to_string()
+    }
+
+    fn event(code: KeyCode, modifiers: KeyModifiers) -> Key {
+        Key::from_event(KeyEvent::new(code, modifiers)).unwrap()
+    }
+
+    #[test]
+    fn text_and_terminal_agree() {
+        const CTRL_SHIFT: KeyModifiers = KeyModifiers::CONTROL.union(KeyModifiers::SHIFT);
+        for (text, code, modifiers) in [
+            ("q", KeyCode::Char('q'), KeyModifiers::NONE),
+            ("G", KeyCode::Char('G'), KeyModifiers::SHIFT),
+            ("shift+g", KeyCode::Char('G'), KeyModifiers::NONE),
+            ("Shift+G", KeyCode::Char('g'), KeyModifiers::SHIFT),
+            ("?", KeyCode::Char('?'), KeyModifiers::SHIFT),
+            ("alt+shift+o", KeyCode::Char('O'), KeyModifiers::ALT),
+            ("ctrl+s", KeyCode::Char('s'), KeyModifiers::CONTROL),
+            ("ctrl+S", KeyCode::Char('S'), KeyModifiers::CONTROL),
+            ("ctrl+shift+o", KeyCode::Char('O'), CTRL_SHIFT),
+            ("ctrl+shift+o", KeyCode::Char('o'), CTRL_SHIFT),
+            ("ctrl++", KeyCode::Char('+'), CTRL_SHIFT),
+            ("shift+tab", KeyCode::BackTab, KeyModifiers::SHIFT),
+            ("shift+tab", KeyCode::BackTab, KeyModifiers::NONE),
+            ("ctrl+h", KeyCode::Char('h'), KeyModifiers::CONTROL),
+            ("backspace", KeyCode::Backspace, KeyModifiers::NONE),
+            ("space", KeyCode::Char(' '), KeyModifiers::NONE),
+            (" ", KeyCode::Char(' '), KeyModifiers::NONE),
+            ("PgUp", KeyCode::PageUp, KeyModifiers::NONE),
+            ("F12", KeyCode::F(12), KeyModifiers::NONE),
+            ("option+left", KeyCode::Left, KeyModifiers::ALT),
+        ] {
+            assert_eq!(key(text), event(code, modifiers), "{text}");
+        }
+        assert_ne!(key("g"), key("G"));
+        assert_ne!(key("ctrl+o"), key("ctrl+shift+o"));
+    }
+
+    #[test]
+    fn prints_as_written_in_the_configuration() {
+        for text in
+            ["ctrl+s", "alt+left", "shift+tab", "G", "space", "enter", "f5", "pageup", "+", "ctrl++", "ctrl+shift+o"]
+        {
+            assert_eq!(key(text).to_string(), text);
+        }
+        assert_eq!(key("Shift+Control+O").to_string(), "ctrl+shift+o");
+    }
+
+    #[test]
+    fn symbols_for_the_footer() {
+        for (text, symbol, ascii) in [
+            ("ctrl+s", "^S", "^S"),
+            ("enter", "↵", "enter"),
+            ("tab", "⇥", "tab"),
+            ("shift+tab", "⇧⇥", "shift+tab"),
+            ("esc", "esc", "esc"),
+            ("up", "↑", "up"),
+            ("pageup", "PgUp", "PgUp"),
+            ("alt+left", "alt+←", "alt+left"),
+            ("f5", "F5", "F5"),
+            ("G", "G", "G"),
+            ("g", "g", "g"),
+        ] {
+            assert_eq!((key(text).symbol(false).as_str(), key(text).symbol(true).as_str()), (symbol, ascii));
+        }
+    }
+
+    #[test]
+    fn releases_and_nameless_keys_are_no_keys() {
+        let of_kind = |kind| Key::from_event(KeyEvent::new_with_kind(KeyCode::Char('q'), KeyModifiers::NONE, kind));
+        assert_eq!(of_kind(KeyEventKind::Release), None);
+        assert_eq!(of_kind(KeyEventKind::Repeat), Some(key("q")));
+        assert_eq!(Key::new(KeyCode::CapsLock, KeyModifiers::NONE), None);
+        assert_eq!(Key::new(KeyCode::Char('q'), KeyModifiers::META), None);
+        assert_eq!(Key::new(KeyCode::Char('\u{7}'), KeyModifiers::NONE), None);
+    }
+
+    #[test]
+    fn errors_say_what_to_write() {
+        assert_eq!(error("ctrl+shfit+x"), "unknown modifier \"shfit\"; the modifiers are ctrl, alt, super, shift");
+        assert!(error("pgupp").starts_with("unknown key \"pgupp\"; use one character, f1 to f35, or space, enter, "));
+        assert!(error("f36").starts_with("unknown key"));
+        assert!(error("f+5").starts_with("unknown modifier \"f\""));
+        assert!(error("").contains("missing"));
+        assert!(error("ctrl+").contains("ctrl++"));
+        assert!(error("shift+1").contains("write the character that shift gives"));
+        assert!(error("\u{1b}").contains("cannot be bound"));
+    }
+
+    /// All there are: every character, function key and named key, with every set of modifiers where case can matter.
+    #[test]
+    fn every_key_survives_printing_and_parsing() {
+        let codes = (char::MIN..=char::MAX).map(KeyCode::Char);
+        let codes = codes.chain((0..=u8::MAX).map(KeyCode::F)).chain(NAMED.map(|named| named.code));
+        for code in codes.chain([KeyCode::BackTab]) {
+            let modifier_sets = if matches!(code, KeyCode::Char('\u{3000}'..)) { 1 } else { 16 };
+            for bits in 0..modifier_sets {
+                let Some(key) = Key::new(code, KeyModifiers::from_bits_truncate(bits)) else { continue };
+                assert_eq!(key.to_string().parse(), Ok(key), "{code:?} {bits}");
+                assert_eq!(Key::new(key.code, key.modifiers), Some(key), "the normal form is stable");
+                assert!(!key.symbol(true).is_empty());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_key_or_an_error(text in any::<String>(), parts in "(ctrl|shift|\\+|f|[0-9]|tab|é|.){0,6}") {
+            for text in [text, parts] {
+                if let Ok(key) = text.parse::<Key>() {
+                    prop_assert_eq!(key.to_string().parse(), Ok(key));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Keys and what they do: the table of actions, the keys bound to them, and their description for people.
+//!
+//! Pure: the terminal's events come in as [`Key`]s, an [`Action`] comes out. Doing the action belongs to the
+//! state machine, reading `config.toml` to the configuration.
+
+mod action;
+mod key;
+
+use std::collections::HashMap;
+use std::fmt::{self, Write as _};
+
+pub use action::{Action, Group, Place};
+pub use key::{Key, KeyError};
+
+/// Which key does what in which pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keymap {
+    keys: HashMap<Action, Vec<Key>>,
+    bound: HashMap<(Place, Key), Action>,
+}
+
+/// What is wrong with a choice of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeymapError {
+    /// Two actions that work in the same pane have the same key.
+    Conflict {
+        /// The key that both have.
+        key: Key,
+        /// The action that comes first in the table.
+        first: Action,
+        /// The other one.
+        second: Action,
+    },
+    /// No key is left for an action that must have one.
+    NoKey(Action),
+}
+
+impl fmt::Display for KeymapError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Conflict { key, first, second } => {
+                let (key, first, second) = (key.to_string(), first.name(), second.name());
+                write!(f, "key {key:?} is bound to both {first:?} and {second:?}; give one of them other keys")
+            }
+            Self::NoKey(action) => write!(f, "{:?} needs at least one key", action.name()),
+        }
+    }
+}
+
+impl std::error::Error for KeymapError {}
+
+/// A line of the help.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HelpRow {
+    /// The action that the line describes.
+    pub action: Action,
+    /// The heading it stands under.
+    pub group: Group,
+    /// Its keys as text, empty when it has none.
+    pub keys: String,
+    /// What it does.
+    pub help: &'static str,
+    /// Its name in the configuration.
+    pub name: &'static str,
+}
+
+impl Default for Keymap {
+    /// The keys of the table.
+    fn default() -> Self {
+        Self::build(&[]).0
+    }
+}
+
+impl Keymap {
+    /// The default keys, except for the given actions, which get the given keys instead.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the keys, not only the first thing.
+    pub fn new(overrides: &[(Action, Vec<Key>)]) -> Result<Self, Vec<KeymapError>> {
+        let (keymap, errors) = Self::build(overrides);
+        if errors.is_empty() { Ok(keymap) } else { Err(errors) }
+    }
+
+    fn build(overrides: &[(Action, Vec<Key>)]) -> (Self, Vec<KeymapError>) {
+        let overrides: HashMap<_, _> = overrides.iter().map(|(action, keys)| (*action, keys)).collect();
+        let mut keymap = Self { keys: HashMap::new(), bound: HashMap::new() };
+        let mut errors = Vec::new();
+        for &action in Action::ALL {
+            let keys = overrides.get(&action).map_or_else(|| default_keys(action), |keys| (*keys).clone());
+            if keys.is_empty() && action == Action::Quit {
+                errors.push(KeymapError::NoKey(action));
+            }
+            for &key in &keys {
+                if let Some(first) = keymap.bind(action, key) {
+                    errors.push(KeymapError::Conflict { key, first, second: action });
+                }
+            }
+            keymap.keys.insert(action, keys);
+        }
+        (keymap, errors)
+    }
+
+    /// Binds the key wherever the action works, and gives the action that had it there already.
+    fn bind(&mut self, action: Action, key: Key) -> Option<Action> {
+        let mut other = None;
+        for &place in action.places() {
+            let owner = *self.bound.entry((place, key)).or_insert(action);
+            if owner != action {
+                other = other.or(Some(owner));
+            }
+        }
+        other
+    }
+
+    /// The action of a key in a pane.
+    pub fn resolve(&self, place: Place, key: Key) -> Option<Action> {
+        self.bound.get(&(place, key)).copied()
+    }
+
+    /// The keys of an action, the one to show first.
+    pub fn keys(&self, action: Action) -> &[Key] {
+        self.keys.get(&action).map_or(&[], Vec::as_slice)
+    }
+
+    /// The lines of the help, in the order of the table.
+    pub fn help(&self) -> impl Iterator<Item = HelpRow> + '_ {
+        Action::ALL.iter().map(|&action| HelpRow {
+            action,
+            group: action.group(),
+            keys: self.keys(action).iter().map(Key::to_string).collect::<Vec<_>>().join(", "),
+            help: action.help(),
+            name: action.name(),
+        })
+    }
+
+    /// The keys as a page of Markdown.
+    pub fn reference(&self) -> String {
+        let mut page = String::from(
+            "<!-- Generated from the table in src/keymap/action.rs. Change that, not this page. -->\n\n# Keys\n\n\
+             Every key can be changed under `[keys]` in `config.toml`, by the name of its action.\n",
+        );
+        let mut group = None;
+        for &action in Action::ALL {
+            if group != Some(action.group()) {
+                group = Some(action.group());
+                let title = action.group().title();
+                let _ = write!(page, "\n## {title}\n\n| Keys | What it does | Where | Name |\n|---|---|---|---|\n");
+            }
+            let keys = self.keys(action).iter().map(|key| code_cell(&key.to_string())).collect::<Vec<_>>().join(" ");
+            let _ = writeln!(page, "| {keys} | {} | {} | `{}` |", action.help(), places(action), action.name());
+        }
+        page
+    }
+}
+
+fn default_keys(action: Action) -> Vec<Key> {
+    action.row().keys.iter().filter_map(|key| key.parse().ok()).collect()
+}
+
+fn places(action: Action) -> String {
+    if action.places() == Place::ALL {
+        return "everywhere".to_owned();
+    }
+    action.places().iter().map(|place| place.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// Code in a cell of a Markdown table, where a backtick and a bar need care.
+fn code_cell(text: &str) -> String {
+    let text = text.replace('|', "\\|");
+    if text.contains('`') { format!("`` {text} ``") } else { format!("`{text}`") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn key(text: &str) -> Key {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_table_is_sound() {
+        let mut names = HashSet::new();
+        let mut groups = Vec::new();
+        for &action in Action::ALL {
+            let name = action.name();
+            assert!(names.insert(name), "{name} twice");
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{name}");
+            assert!(action.help().ends_with('.') && !action.word().is_empty(), "{name}");
+            assert_eq!(Action::from_name(name), Some(action));
+            let keys: Vec<_> = action.row().keys.iter().map(|text| key(text).to_string()).collect();
+            assert_eq!(keys, action.row().keys, "default keys are written as they print");
+            groups.push(action.group());
+        }
+        groups.dedup();
+        assert_eq!(groups.iter().collect::<HashSet<_>>().len(), groups.len(), "rows of a group stand together");
+    }
+
+    #[test]
+    fn defaults_have_no_conflict() {
+        assert_eq!(Keymap::new(&[]), Ok(Keymap::default()));
+    }
+
+    #[test]
+    fn a_key_acts_where_its_action_works() {
+        let keymap = Keymap::default();
+        for &place in Place::ALL {
+            assert_eq!(keymap.resolve(place, key("q")), Some(Action::Quit));
+            assert_eq!(keymap.resolve(place, key("left")), Some(Action::Fold));
+        }
+        assert_eq!(keymap.resolve(Place::Tree, key("T")), Some(Action::LabelTimes));
+        assert_eq!(keymap.resolve(Place::Sessions, key("T")), None);
+        assert_eq!(keymap.resolve(Place::Tree, key("t")), None);
+        assert_eq!(keymap.keys(Action::Quit), [key("q"), key("ctrl+c")]);
+    }
+
+    #[test]
+    fn an_override_replaces_all_keys() {
+        let keymap = Keymap::new(&[(Action::Quit, vec![key("Q"), key("Q")]), (Action::Reload, vec![])]).unwrap();
+        assert_eq!(keymap.resolve(Place::Tree, key("Q")), Some(Action::Quit));
+        assert_eq!(keymap.resolve(Place::Tree, key("q")), None);
+        assert_eq!(keymap.resolve(Place::Tree, key("f5")), None);
+        assert!(keymap.keys(Action::Reload).is_empty());
+    }
+
+    #[test]
+    fn conflicts_name_both_actions_and_the_key() {
+        let errors = Keymap::new(&[(Action::GoToLeaf, vec![key("q"), key("T")]), (Action::Quit, vec![])]).unwrap_err();
+        let texts: Vec<_> = errors.iter().map(KeymapError::to_string).collect();
+        assert_eq!(
+            texts,
+            [
+                "\"quit\" needs at least one key",
+                "key \"T\" is bound to both \"go-to-leaf\" and \"label-times\"; give one of them other keys",
+            ]
+        );
+        let errors = Keymap::new(&[(Action::NamedOnly, vec![key("q")])]).unwrap_err();
+        let (first, second) = (Action::Quit, Action::NamedOnly);
+        assert_eq!(errors, [KeymapError::Conflict { key: key("q"), first, second }]);
+    }
+
+    #[test]
+    fn panes_apart_may_share_a_key() {
+        let keymap = Keymap::new(&[(Action::NamedOnly, vec![key("T")])]).unwrap();
+        assert_eq!(keymap.resolve(Place::Sessions, key("T")), Some(Action::NamedOnly));
+        assert_eq!(keymap.resolve(Place::Tree, key("T")), Some(Action::LabelTimes));
+    }
+
+    #[test]
+    fn swapping_two_keys_is_no_conflict() {
+        let swapped = [(Action::Up, vec![key("j")]), (Action::Down, vec![key("k")])];
+        assert_eq!(Keymap::new(&swapped).unwrap().resolve(Place::Tree, key("k")), Some(Action::Down));
+    }
+
+    #[test]
+    fn help_follows_the_table() {
+        let keymap = Keymap::new(&[(Action::Reload, vec![])]).unwrap();
+        let rows: Vec<_> = keymap.help().collect();
+        assert!(rows.iter().map(|row| row.action).eq(Action::ALL.iter().copied()));
+        let quit = rows.iter().find(|row| row.name == "quit").unwrap();
+        assert_eq!((quit.keys.as_str(), quit.help), ("q, ctrl+c", "Leave pitree."));
+        assert_eq!(rows.iter().find(|row| row.name == "reload").unwrap().keys, "");
+    }
+
+    #[test]
+    fn the_reference_says_where_it_comes_from() {
+        let page = Keymap::default().reference();
+        assert!(page.starts_with("<!-- Generated "));
+        assert!(
+            page.contains(
+                "\n## Session tree\n\n| Keys | What it does | Where | Name |\n|---|---|---|---|\n| `ctrl+o` |"
+            )
+        );
+        assert!(page.contains("\n| `q` `ctrl+c` | Leave pitree. | everywhere | `quit` |\n"));
+        assert!(page.contains("\n| `{` | Go to the previous branch point. | Tree | `previous-branch-point` |\n"));
+        assert_eq!(page.lines().filter(|line| line.starts_with("| `")).count(), Action::ALL.len());
+    }
+
+    #[test]
+    fn odd_keys_survive_markdown() {
+        assert_eq!(code_cell("|"), "`\\|`");
+        assert_eq!(code_cell("`"), "`` ` ``");
+    }
+}

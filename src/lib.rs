@@ -1,0 +1,11 @@
+//! pitree.
+
+pub mod app;
+pub mod cli;
+pub mod config;
+pub mod doc;
+pub mod keymap;
+pub mod session;
+pub mod store;
+pub mod text;
+pub mod words;

@@ -1,0 +1,7 @@
+//! pitree: see the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    pitree::cli::run()
+}

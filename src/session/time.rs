@@ -1,0 +1,107 @@
+//! Times as session files have them: ISO strings or milliseconds since 1970, read as JavaScript's `Date` reads them.
+
+use jiff::{Timestamp, civil, tz::TimeZone};
+
+/// Milliseconds since 1970 of a date as text: ISO 8601 (what pi writes) or RFC 2822; without a zone it is UTC.
+pub fn parse(text: &str) -> Option<i64> {
+    if let Some(ms) = parse_usual(text.as_bytes()) {
+        return Some(ms);
+    }
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Some(time.as_millisecond());
+    }
+    let civil = text.parse::<civil::DateTime>().or_else(|_| text.parse::<civil::Date>().map(civil::DateTime::from));
+    if let Ok(civil) = civil {
+        return TimeZone::UTC.to_timestamp(civil).ok().map(|time| time.as_millisecond());
+    }
+    jiff::fmt::rfc2822::parse(text).ok().map(|time| time.timestamp().as_millisecond())
+}
+
+/// `2026-01-24T16:22:26.831Z`: how pi writes all times, and there is one in each of a million lines.
+fn parse_usual(text: &[u8]) -> Option<i64> {
+    let text: &[u8; 24] = text.try_into().ok()?;
+    let form = b"0000-00-00T00:00:00.000Z";
+    if !text.iter().zip(form).all(|(b, form)| if *form == b'0' { b.is_ascii_digit() } else { b == form }) {
+        return None;
+    }
+    let number = |range: std::ops::Range<usize>| text[range].iter().fold(0, |n, b| n * 10 + i64::from(b - b'0'));
+    let (year, month, day) = (number(0..4), number(5..7), number(8..10));
+    let (hour, minute, second) = (number(11..13), number(14..16), number(17..19));
+    if !(1..=12).contains(&month) || !(1..=28).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+        return None; // the last days of months and what is no time are looked at more closely
+    }
+    // Days since 1970 in the Gregorian calendar, with years that begin in March (Howard Hinnant's `days_from_civil`).
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let era = year.div_euclid(400);
+    let year = year.rem_euclid(400);
+    let days = era * 146_097 + year * 365 + year / 4 - year / 100 + (153 * month + 2) / 5 + day - 1 - 719_468;
+    Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + number(20..23))
+}
+
+/// Milliseconds as JavaScript's `Date` holds them: whole, and at most 8.64e15 from 1970.
+pub fn from_number(ms: f64) -> Option<i64> {
+    (ms.abs() <= 8.64e15).then_some(ms.trunc() as i64)
+}
+
+/// `2026-01-24T16:22:26.831Z`, as JavaScript's `toISOString`; `None` beyond the year 9999.
+pub fn iso(ms: i64) -> Option<String> {
+    Timestamp::from_millisecond(ms).ok().map(|time| format!("{time:.3}"))
+}
+
+/// How long ago, as pi's session list says it (0.87.1): `now`, `5m`, `3h`, `2d`, `1w`, `3mo`, `1y`.
+pub fn age(now: i64, then: i64) -> String {
+    let minutes = (now - then) / 60_000;
+    let (hours, days) = (minutes / 60, minutes / (24 * 60));
+    match () {
+        () if minutes < 1 => "now".into(),
+        () if minutes < 60 => format!("{minutes}m"),
+        () if hours < 24 => format!("{hours}h"),
+        () if days < 7 => format!("{days}d"),
+        () if days < 30 => format!("{}w", days / 7),
+        () if days < 365 => format!("{}mo", days / 30),
+        () => format!("{}y", days / 365),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_dates_of_session_files() {
+        assert_eq!(parse("1970-01-01T00:00:01.234Z"), Some(1234));
+        assert_eq!(parse("1970-01-01T01:00:00+01:00"), Some(0));
+        assert_eq!(parse("1970-01-02"), Some(86_400_000));
+        assert_eq!(parse("1970-01-01T00:00:05"), Some(5000));
+        assert_eq!(parse("Thu, 01 Jan 1970 00:00:07 +0000"), Some(7000));
+        assert_eq!(parse("yesterday"), None);
+        assert_eq!(from_number(f64::INFINITY), None);
+        assert_eq!(iso(1_769_271_746_831).as_deref(), Some("2026-01-24T16:22:26.831Z"));
+        assert_eq!(iso(0).as_deref(), Some("1970-01-01T00:00:00.000Z"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_short_cut_agrees_with_the_library(ms in -62_167_219_200_000i64..253_402_300_800_000) {
+            let text = iso(ms).unwrap();
+            proptest::prop_assert_eq!(parse(&text), Some(ms), "{}", text);
+        }
+    }
+
+    #[test]
+    fn says_ages_as_pi_does() {
+        const HOUR: i64 = 3_600_000;
+        for (then, said) in [
+            (-59_999, "now"),
+            (-60_000, "1m"),
+            (-HOUR, "1h"),
+            (-24 * HOUR, "1d"),
+            (-7 * 24 * HOUR, "1w"),
+            (-30 * 24 * HOUR, "1mo"),
+            (-365 * 24 * HOUR, "1y"),
+            (HOUR, "now"),
+        ] {
+            assert_eq!(age(0, then), said);
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Opens a session file: its tree at once, the bodies of its entries when they are looked at.
+
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::thread;
+
+use anyhow::{Context, Result, bail};
+
+use super::files::{Files, Readable};
+use super::lines;
+use crate::session::node::Node;
+use crate::session::tree::{Part, Tree};
+
+/// Below this size, in bytes, a second thread costs more than it saves.
+const WORTH_SPLITTING: u64 = 4 * 1024 * 1024;
+
+/// Reads a session file and builds its tree; large files by all processors. In tool calls, paths below `home` start
+/// with `~`.
+///
+/// # Errors
+/// The file can't be read, or is not a session.
+pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
+    let read = || -> io::Result<_> {
+        let bytes = files.len(path)?;
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(8) as u64;
+        let count = if bytes < WORTH_SPLITTING { 1 } else { threads };
+        let parts: io::Result<Vec<Part>> = thread::scope(|scope| {
+            let readers: Vec<_> = (0..count)
+                .map(|at| {
+                    // The last part goes on to the end of the file, which may have grown since.
+                    let end = if at + 1 == count { u64::MAX } else { bytes * (at + 1) / count };
+                    scope.spawn(move || part(files, path, bytes * at / count..end, home))
+                })
+                .collect();
+            let died = |_| io::Error::other("the reader stopped");
+            readers.into_iter().map(|reader| reader.join().map_err(died)?).collect()
+        });
+        Ok((bytes, parts?))
+    };
+    let (bytes, parts) = read().with_context(|| format!("can't read {}", path.display()))?;
+    match Tree::build(parts) {
+        Ok(mut tree) => {
+            tree.bytes = bytes;
+            Ok(tree)
+        }
+        Err(_) => bail!("{} is not a pi session: its first line is not a session header", path.display()),
+    }
+}
+
+/// The lines that start in a range of the file.
+fn part(files: Files, path: &Path, range: std::ops::Range<u64>, home: &str) -> io::Result<Part> {
+    let mut part = Part::new(home);
+    let mut file = files.open(path)?;
+    let mut start = range.start;
+    if start > 0 {
+        // The line that `start` falls into belongs to the part before, unless a line break stands right before it.
+        start = next_line(&mut file, start - 1)?;
+    }
+    file.seek(SeekFrom::Start(start))?;
+    let mut buffer = Vec::new();
+    lines::each(&mut file, start, range.end, &mut buffer, |offset, line, ended| {
+        part.line(offset, line, ended);
+        true
+    })?;
+    Ok(part)
+}
+
+/// The offset behind the first line break at or after `from`.
+fn next_line(file: &mut Box<dyn Readable>, from: u64) -> io::Result<u64> {
+    file.seek(SeekFrom::Start(from))?;
+    let mut buffer = [0; 8192];
+    let mut at = from;
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(at),
+            Ok(count) => match memchr::memchr(b'\n', &buffer[..count]) {
+                Some(found) => return Ok(at + found as u64 + 1),
+                None => at += count as u64,
+            },
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The bodies of a file's entries.
+pub struct Bodies {
+    file: Box<dyn Readable>,
+    path: std::path::PathBuf,
+}
+
+impl Bodies {
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// It can't be opened.
+    pub fn open(files: Files, path: &Path) -> Result<Self> {
+        let file = files.open(path).with_context(|| format!("can't read {}", path.display()))?;
+        Ok(Self { file, path: path.into() })
+    }
+
+    /// The line of an entry, as it stands in the file now.
+    ///
+    /// # Errors
+    /// The file can't be read there: it was cut since its tree was built.
+    pub fn line(&mut self, node: &Node) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(node.len)?];
+        let read = self.file.seek(SeekFrom::Start(node.offset)).and_then(|_| self.file.read_exact(&mut bytes));
+        read.with_context(|| format!("can't read {}: it changed since it was opened", self.path.display()))?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_give_the_same_tree_as_the_whole() {
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        for n in 0..50 {
+            let filler = "x".repeat(n * 7 % 40);
+            text += &format!(
+                "{{\"type\":\"message\",\"id\":\"{n}\",\"parentId\":\"{}\",\"message\":{{\"role\":\"user\",\"content\":\"{n} {filler}\"}}}}\n",
+                n / 2
+            );
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, &text).unwrap();
+        let whole = Tree::build([part(Files::Disk, &path, 0..u64::MAX, "").unwrap()]).unwrap();
+        let len = text.len() as u64;
+        for cut in 0..=len {
+            let parts = [0..cut, cut..u64::MAX].map(|range| part(Files::Disk, &path, range, "").unwrap());
+            let tree = Tree::build(parts).unwrap();
+            assert_eq!(tree.nodes.len(), 50, "cut at {cut}");
+            assert!(
+                tree.nodes.iter().zip(&whole.nodes).all(|(a, b)| a.text == b.text && a.offset == b.offset),
+                "cut at {cut}"
+            );
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Text that is safe to show: cleaning what comes from files, measuring it in terminal columns, cutting it, and
+//! saying what it means. Everything that reaches a cell, a title or a plain stdout goes through [`clean`] or
+//! [`clean_lines`]. No colours here: `ui::theme` gives each [`Tone`] its look.
+
+use std::borrow::Cow;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// What a piece of text means. The theme turns it into colour and modifiers; without colours it is still readable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Tone {
+    /// Ordinary text.
+    #[default]
+    Text,
+    /// Of less weight: ages, counts, connectors.
+    Dim,
+    /// What stands out in a frame: titles, the focused border, key names.
+    Accent,
+    /// A user's message.
+    User,
+    /// An assistant's message.
+    Assistant,
+    /// A tool call or its result.
+    Tool,
+    /// A compaction or a branch summary.
+    Summary,
+    /// Extension entries and everything that pi hides by default.
+    Meta,
+    /// A label on an entry, a name of a session.
+    Label,
+    /// The model's thinking.
+    Thinking,
+    /// The active path and the leaf.
+    Active,
+    /// A fork of a session.
+    Fork,
+    /// Cost and tokens.
+    Cost,
+    /// Something to look at: damaged, gone, live.
+    Warning,
+    /// A failure.
+    Error,
+    /// A heading in Markdown.
+    Heading,
+    /// Strong text in Markdown.
+    Strong,
+    /// Emphasised text in Markdown.
+    Emphasis,
+    /// Struck text in Markdown.
+    Strike,
+    /// A link in Markdown.
+    Link,
+    /// A quotation in Markdown.
+    Quote,
+    /// Code without a known language, inline code.
+    Code,
+    /// A keyword in code.
+    Keyword,
+    /// A string literal in code.
+    Str,
+    /// A number or constant in code.
+    Number,
+    /// A comment in code.
+    Comment,
+    /// A function's name in code.
+    Function,
+    /// A type's name in code.
+    Type,
+    /// An added line of a diff.
+    Added,
+    /// A removed line of a diff.
+    Removed,
+    /// A hunk header or file name of a diff.
+    Hunk,
+    /// Text that matches what is being looked for.
+    Match,
+}
+
+/// A run of text with one meaning. The text is clean: no control characters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The text, on one line.
+    pub text: String,
+    /// What it means.
+    pub tone: Tone,
+}
+
+impl Span {
+    /// A span of text that is already clean.
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self { text: text.into(), tone }
+    }
+
+    /// A span of text that comes from a file: made safe, on one line.
+    pub fn clean(tone: Tone, text: &str) -> Self {
+        Self::new(tone, clean(text))
+    }
+}
+
+/// The columns that spans take on a terminal.
+pub fn spans_width(spans: &[Span]) -> usize {
+    spans.iter().map(|span| width(&span.text)).sum()
+}
+
+/// Characters that would move the cursor, start an escape sequence, reorder or hide text on a terminal.
+pub fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// What is shown in the place of an unsafe character: its picture for C0, the replacement character for the rest.
+fn picture(c: char) -> char {
+    match c {
+        '\0'..='\x1f' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
+        '\x7f' => '\u{2421}',
+        _ => '\u{fffd}',
+    }
+}
+
+/// Makes text safe for one line: tabs and line breaks become a space, other unsafe characters visible stand-ins.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(clean_char).collect())
+}
+
+/// What is shown of a character on one line.
+pub fn clean_char(c: char) -> char {
+    match c {
+        ' '..='~' => c,
+        '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
+        c if is_unsafe(c) => picture(c),
+        c => c,
+    }
+}
+
+/// Splits text into safe lines: breaks at LF, CR LF and CR, tabs go to the next multiple of four columns.
+pub fn clean_lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    text.split('\n')
+        .flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
+        .map(|line| if line.contains('\t') { Cow::Owned(clean(&expand_tabs(line)).into_owned()) } else { clean(line) })
+}
+
+fn expand_tabs(line: &str) -> String {
+    let mut out = String::with_capacity(line.len() + 16);
+    let mut column = 0;
+    for (i, part) in line.split('\t').enumerate() {
+        if i > 0 {
+            let gap = 4 - column % 4;
+            out.extend(std::iter::repeat_n(' ', gap));
+            column += gap;
+        }
+        out.push_str(part);
+        column += width(part);
+    }
+    out
+}
+
+/// The columns that text takes on a terminal.
+pub fn width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
+/// The longest start of `text` that fits into `columns`, cut between characters as a person sees them.
+pub fn fit(text: &str, columns: usize) -> &str {
+    if text.len() <= columns {
+        return text; // no character takes more columns than bytes
+    }
+    let mut used = 0;
+    for (at, cluster) in text.grapheme_indices(true) {
+        used += width(cluster);
+        if used > columns {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+/// The signs that pitree draws with: Unicode, or ASCII for terminals and fonts that lack them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Glyphs {
+    /// Behind text that was cut.
+    pub ellipsis: &'static str,
+    /// A branch that is followed by a sibling.
+    pub tee: &'static str,
+    /// The last branch.
+    pub corner: &'static str,
+    /// A line that goes on below.
+    pub bar: &'static str,
+    /// The middle of a connector.
+    pub dash: &'static str,
+    /// An unfolded segment that can be folded.
+    pub unfolded: &'static str,
+    /// A folded segment.
+    pub folded: &'static str,
+    /// An open row of the sessions pane.
+    pub open: &'static str,
+    /// A closed row of the sessions pane.
+    pub closed: &'static str,
+    /// On the active path; a live session.
+    pub active: &'static str,
+    /// A live session.
+    pub live: &'static str,
+    /// A fork.
+    pub fork: &'static str,
+    /// The leaf.
+    pub leaf: &'static str,
+    /// What a fold hides.
+    pub hidden: &'static str,
+    /// Between facts.
+    pub dot: &'static str,
+    /// Something is wrong.
+    pub warning: &'static str,
+    /// A label count.
+    pub label: &'static str,
+    /// A sub-agent session.
+    pub subagent: &'static str,
+    /// In another project.
+    pub elsewhere: &'static str,
+    /// Between panes.
+    pub rule: &'static str,
+    /// The thumb of a scroll bar.
+    pub thumb: &'static str,
+}
+
+/// The signs for terminals with Unicode.
+pub const UNICODE: Glyphs = Glyphs {
+    ellipsis: "…",
+    tee: "├",
+    corner: "└",
+    bar: "│",
+    dash: "─",
+    unfolded: "⊟",
+    folded: "⊞",
+    open: "▾",
+    closed: "▸",
+    active: "•",
+    live: "●",
+    fork: "⑂",
+    leaf: "←",
+    hidden: "⋯",
+    dot: "·",
+    warning: "⚠",
+    label: "#",
+    subagent: "↳",
+    elsewhere: "↗",
+    rule: "─",
+    thumb: "▐",
+};
+
+/// The signs for terminals without (`--ascii`).
+pub const ASCII: Glyphs = Glyphs {
+    ellipsis: "...",
+    tee: "|",
+    corner: "`",
+    bar: "|",
+    dash: "-",
+    unfolded: "-",
+    folded: "+",
+    open: "v",
+    closed: ">",
+    active: "*",
+    live: "@",
+    fork: "Y",
+    leaf: "<-",
+    hidden: "...",
+    dot: "-",
+    warning: "!",
+    label: "#",
+    subagent: ">",
+    elsewhere: "^",
+    rule: "-",
+    thumb: "#",
+};
+
+impl Glyphs {
+    /// `text`, or as much of it as fits into `columns` with an ellipsis behind.
+    pub fn cut<'a>(&self, text: &'a str, columns: usize) -> Cow<'a, str> {
+        if fit(text, columns).len() == text.len() {
+            return Cow::Borrowed(text);
+        }
+        let Some(room) = columns.checked_sub(width(self.ellipsis)) else { return Cow::Borrowed(fit(text, columns)) };
+        Cow::Owned(format!("{}{}", fit(text, room).trim_end(), self.ellipsis))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cleans_escape_sequences_and_reordering() {
+        assert_eq!(clean("a\x1b[31mb\u{9b}c\u{202e}d\x7f\n\te"), "a␛[31mb\u{fffd}c\u{fffd}d␡  e");
+        assert!(matches!(clean("plain é 漢"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn splits_lines_at_every_break_and_expands_tabs() {
+        let lines: Vec<_> = clean_lines("a\tb\r\nc\rd\n").collect();
+        assert_eq!(lines, ["a   b", "c", "d", ""]);
+    }
+
+    #[test]
+    fn cuts_between_whole_characters() {
+        assert_eq!(UNICODE.cut("hello", 5), "hello");
+        assert_eq!(UNICODE.cut("hello world", 6), "hello…");
+        assert_eq!(UNICODE.cut("漢字漢字", 5), "漢字…");
+        assert_eq!(UNICODE.cut("👩‍👩‍👧 family", 3), "👩‍👩‍👧…");
+        assert_eq!(UNICODE.cut("abc", 0), "");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_comes_in_fits_and_is_safe(text in "\\PC*|[\\x00-\\x20\\u{80}-\\u{a0}\\u{2000}-\\u{2070}a]*", columns in 0usize..40) {
+            let safe = clean(&text).into_owned();
+            proptest::prop_assert!(!safe.contains(is_unsafe));
+            proptest::prop_assert!(width(&UNICODE.cut(&safe, columns)) <= columns);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Numbers as people read them: counts, money, sizes.
+
+/// `1 entry`, `1,284 entries`.
+pub fn count(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(count), if count == 1 { one } else { many })
+}
+
+/// `1,284`
+pub fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `$412.80`, `$0.004`
+pub fn dollars(cost: f64) -> String {
+    if cost > 0.0 && cost < 0.01 { format!("${cost:.3}") } else { format!("${cost:.2}") }
+}
+
+/// `312 B`, `1.2 MB`
+pub fn bytes(bytes: u64) -> String {
+    let mut size = bytes as f64;
+    for unit in ["B", "KB", "MB"] {
+        if size < 999.5 {
+            return if unit == "B" || size >= 99.5 { format!("{size:.0} {unit}") } else { format!("{size:.1} {unit}") };
+        }
+        size /= 1000.0;
+    }
+    format!("{size:.1} GB")
+}
+
+/// `812`, `12k`, `1.2M`
+pub fn tokens(tokens: f64) -> String {
+    match tokens {
+        t if t < 999.5 => format!("{t:.0}"),
+        t if t < 999_500.0 => format!("{:.0}k", t / 1000.0),
+        t => format!("{:.1}M", t / 1_000_000.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_numbers_shortly() {
+        assert_eq!(thousands(1_234_567), "1,234,567");
+        assert_eq!(thousands(999), "999");
+        assert_eq!(count(1, "entry", "entries"), "1 entry");
+        assert_eq!(
+            (bytes(999), bytes(1000), bytes(2_371_789), bytes(1_200_000_000)),
+            ("999 B".into(), "1.0 KB".into(), "2.4 MB".into(), "1.2 GB".into())
+        );
+        assert_eq!((dollars(0.0), dollars(0.004), dollars(1.2)), ("$0.00".into(), "$0.004".into(), "$1.20".into()));
+        assert_eq!((tokens(950.0), tokens(12_400.0), tokens(1_200_000.0)), ("950".into(), "12k".into(), "1.2M".into()));
+    }
+}
