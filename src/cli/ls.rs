@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{Setting, output};
+use super::{Chosen, output};
 use crate::session::call::shorten;
 use crate::session::summary::{NO_MESSAGES, Summary};
 use crate::session::time;
@@ -27,17 +27,17 @@ pub(super) struct Ls {
 }
 
 impl Ls {
-    pub(super) fn run(&self, setting: &Setting) -> Result<ExitCode> {
-        let mut finds = scan::find(setting.files, &setting.located.dirs);
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let mut finds = scan::find(chosen.files, &chosen.located.dirs);
         let mut unreadable = std::mem::take(&mut finds.unreadable);
         if finds.files.is_empty() && !unreadable.is_empty() {
-            bail!("{}", nothing(&unreadable, &setting.located.origin));
+            bail!("{}", nothing(&unreadable, &chosen.located.origin));
         }
         if !self.subagents {
             finds.files.retain(|found| found.owner.is_none());
         }
         let mut sessions = Vec::new();
-        scan::read(setting.files, &finds.files, |batch| {
+        scan::read(chosen.files, &finds.files, |batch| {
             sessions.extend(batch.sessions);
             unreadable.extend(batch.unreadable);
             true
@@ -50,7 +50,7 @@ impl Ls {
                 output::json(&mut out, &Line::new(session))?;
             }
         } else {
-            table(&mut out, &sessions, &setting.home)?;
+            table(&mut out, &sessions, &chosen.home)?;
         }
         out.flush()?;
         for Unreadable { path, reason } in &unreadable {

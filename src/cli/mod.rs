@@ -12,7 +12,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
+use crate::app;
 use crate::config::{Config, Filter, ThemeName};
+use crate::runtime;
 use crate::store::demo;
 use crate::store::files::Files;
 use crate::store::locate::{self, Located, Surroundings};
@@ -71,7 +73,7 @@ In the browser, ? shows the keys.";
 
 /// What all commands need to know.
 #[derive(Debug)]
-pub struct Setting {
+pub(crate) struct Chosen {
     /// The configuration, with what the command line says on top.
     pub config: Config,
     /// Where bytes come from.
@@ -106,15 +108,22 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     if let Some(Command::Config(command)) = &cli.command {
         return command.run(cli.options.config.as_deref());
     }
-    let context = context(cli.options)?;
+    let context = context(&cli.options)?;
     match cli.command {
         Some(Command::Ls(command)) => command.run(&context),
         Some(Command::Tree(command)) => command.run(&context),
-        Some(Command::Config(_)) | None => Ok(ExitCode::SUCCESS),
+        Some(Command::Config(_)) => Ok(ExitCode::SUCCESS),
+        None => browse(context),
     }
 }
 
-fn context(options: Options) -> Result<Setting> {
+fn browse(chosen: Chosen) -> Result<ExitCode> {
+    let Chosen { config, files, located, home } = chosen;
+    let setting = app::model::Setting::new(&config, located, home, files == Files::Demo);
+    runtime::run(setting, &config, files).map(ExitCode::from)
+}
+
+fn context(options: &Options) -> Result<Chosen> {
     let mut config = read_config(options.config.as_deref())?;
     config.ascii |= options.ascii;
     if let Some(theme) = options.theme {
@@ -122,12 +131,12 @@ fn context(options: Options) -> Result<Setting> {
     }
     if options.demo {
         let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
-        return Ok(Setting { config, files: Files::Demo, located, home: demo::HOME.into() });
+        return Ok(Chosen { config, files: Files::Demo, located, home: demo::HOME.into() });
     }
     let around = Surroundings::current();
     let located = locate::sessions(&options.dir, &config.dirs, &around);
     let home = around.home.to_string_lossy().into_owned();
-    Ok(Setting { config, files: Files::Disk, located, home })
+    Ok(Chosen { config, files: Files::Disk, located, home })
 }
 
 /// The configuration from `file`, or from its usual place if it is there.
@@ -148,7 +157,7 @@ fn read_config(file: Option<&std::path::Path>) -> Result<Config> {
 
 impl clap::ValueEnum for ThemeName {
     fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
+        Self::ALL
     }
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
@@ -158,7 +167,7 @@ impl clap::ValueEnum for ThemeName {
 
 impl clap::ValueEnum for Filter {
     fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
+        Self::ALL
     }
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {

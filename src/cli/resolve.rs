@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-use super::Setting;
+use super::Chosen;
 use crate::store::scan;
 
 /// The file that `word` means.
 ///
 /// # Errors
 /// There is no such session, or there are several.
-pub(super) fn session(word: &str, setting: &Setting) -> Result<PathBuf> {
+pub(super) fn session(word: &str, chosen: &Chosen) -> Result<PathBuf> {
     let path = Path::new(word);
     if word.contains(std::path::MAIN_SEPARATOR) || word.ends_with(".jsonl") || path.is_file() {
         return Ok(path.to_path_buf());
     }
-    let finds = scan::find(setting.files, &setting.located.dirs);
-    let headers = scan::headers(setting.files, &finds.files);
+    let finds = scan::find(chosen.files, &chosen.located.dirs);
+    let headers = scan::headers(chosen.files, &finds.files);
     let exact = headers.iter().filter(|(_, header)| header.id == word);
     let mut matches: Vec<_> = exact.collect();
     if matches.is_empty() && !word.is_empty() {

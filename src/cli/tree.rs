@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Setting, output, resolve};
+use super::{Chosen, output, resolve};
 use crate::app::rows::Rows;
 use crate::app::tree_text;
 use crate::config::Filter;
@@ -31,22 +31,22 @@ pub(super) struct TreeCommand {
 }
 
 impl TreeCommand {
-    pub(super) fn run(&self, setting: &Setting) -> Result<ExitCode> {
-        let path = resolve::session(&self.session, setting)?;
-        let tree = load::tree(setting.files, &path, &setting.home)?;
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let path = resolve::session(&self.session, chosen)?;
+        let tree = load::tree(chosen.files, &path, &chosen.home)?;
         let mut out = output::stdout();
         if self.json {
-            json(&mut out, &tree, &path, setting)?;
+            json(&mut out, &tree, &path, chosen)?;
         } else {
-            text(&mut out, &tree, self.filter.unwrap_or(setting.config.filter), setting)?;
+            text(&mut out, &tree, self.filter.unwrap_or(chosen.config.filter), chosen)?;
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn text(out: &mut impl Write, tree: &Tree, filter: Filter, setting: &Setting) -> Result<()> {
-    let glyphs = if setting.config.ascii { &ASCII } else { &UNICODE };
+fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &Chosen) -> Result<()> {
+    let glyphs = if chosen.config.ascii { &ASCII } else { &UNICODE };
     let rows = Rows::new(tree, filter, &HashSet::new(), &[]);
     for row in 0..rows.list.len() {
         let crate::app::rows::Item::Entry(at) = rows.list[row].item else { continue };
@@ -88,8 +88,8 @@ enum Time {
     Number(f64),
 }
 
-fn json(out: &mut impl Write, tree: &Tree, path: &Path, setting: &Setting) -> Result<()> {
-    let mut bodies = Bodies::open(setting.files, path)?;
+fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Result<()> {
+    let mut bodies = Bodies::open(chosen.files, path)?;
     let has_ids = tree.header.version >= 2.0;
     let mut depth = vec![0; tree.nodes.len()];
     for at in tree.preorder(false) {

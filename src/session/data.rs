@@ -74,6 +74,14 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The value as it is written, unless it is a string.
+    pub fn raw(self) -> Option<&'a [u8]> {
+        match self {
+            Self::Text(_) => None,
+            Self::Raw(raw) => Some(raw),
+        }
+    }
+
     /// Whether JavaScript takes it for false: empty, `null`, `false`, `0`.
     pub fn is_falsy(self) -> bool {
         match self {

@@ -1,0 +1,141 @@
+//! Everything that the browser knows.
+
+use std::sync::Arc;
+
+use super::help::Help;
+use super::layout::{Layout, PaneArea};
+use super::{preview, sessions, tree};
+use crate::config::{Config, ThemeName};
+use crate::keymap::{Keymap, Place};
+use crate::store::locate::Located;
+use crate::text::{ASCII, Glyphs, Tone, UNICODE};
+
+/// What does not change while the browser runs.
+#[derive(Debug)]
+pub struct Setting {
+    /// Where the sessions are, and how that was found.
+    pub located: Located,
+    /// The home directory, for `~`.
+    pub home: String,
+    /// Whether these are the sample sessions.
+    pub demo: bool,
+    /// The signs to draw with.
+    pub glyphs: &'static Glyphs,
+    /// The colours; `None` if there are to be none (`NO_COLOR`).
+    pub theme: Option<ThemeName>,
+    /// The keys.
+    pub keymap: Keymap,
+    /// The command that resumes a session.
+    pub pi: Vec<String>,
+    /// The time zone of clocks on the wall.
+    pub zone: jiff::tz::TimeZone,
+}
+
+impl Setting {
+    /// From a configuration.
+    pub fn new(config: &Config, located: Located, home: String, demo: bool) -> Self {
+        Self {
+            located,
+            home,
+            demo,
+            glyphs: if config.ascii { &ASCII } else { &UNICODE },
+            theme: Some(config.theme),
+            keymap: config.keymap.clone(),
+            pi: config.pi.clone(),
+            zone: jiff::tz::TimeZone::UTC,
+        }
+    }
+}
+
+/// What the footer says until the next key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// Whether it is good or bad news.
+    pub tone: Tone,
+    /// On one line.
+    pub text: String,
+}
+
+/// A text in a box, until a key closes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The first line.
+    pub title: String,
+    /// What it says; may have several lines.
+    pub text: String,
+}
+
+/// The numbers of the last requests: replies to earlier ones are dropped.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Requests {
+    pub(super) scan: u64,
+    pub(super) open: u64,
+    pub(super) split: u64,
+    pub(super) read: u64,
+}
+
+/// Everything that the browser knows.
+#[derive(Debug)]
+pub struct Model {
+    /// What does not change.
+    pub setting: Arc<Setting>,
+    /// Milliseconds since 1970.
+    pub now: i64,
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    /// The pane that has the keyboard.
+    pub focus: Place,
+    /// The sessions pane.
+    pub sessions: sessions::Pane,
+    /// The tree pane.
+    pub tree: tree::Pane,
+    /// The preview pane.
+    pub preview: preview::Pane,
+    /// The help, if it is open.
+    pub help: Option<Help>,
+    /// A box with a message, if it is open.
+    pub message: Option<Message>,
+    /// What the footer says.
+    pub notice: Option<Notice>,
+    pub(super) requests: Requests,
+    /// The files of the scan under way.
+    pub(super) scanned: std::collections::HashSet<std::path::PathBuf>,
+    /// The forks whose split points were asked for.
+    pub(super) asked_forks: Vec<std::path::PathBuf>,
+}
+
+impl Model {
+    /// A browser that has read nothing yet.
+    pub fn new(setting: Arc<Setting>, config: &Config, size: (u16, u16), now: i64) -> Self {
+        Self {
+            setting,
+            now,
+            size,
+            focus: Place::Sessions,
+            sessions: sessions::Pane::new(config.sort),
+            tree: tree::Pane::new(config.filter),
+            preview: preview::Pane::default(),
+            help: None,
+            message: None,
+            notice: None,
+            requests: Requests::default(),
+            scanned: std::collections::HashSet::new(),
+            asked_forks: Vec::new(),
+        }
+    }
+
+    /// Where the panes are; `None` if the terminal is too small.
+    pub fn layout(&self) -> Option<Layout> {
+        Layout::new(self.size, self.focus)
+    }
+
+    /// The area of a pane, if it is seen.
+    pub fn area(&self, place: Place) -> Option<PaneArea> {
+        self.layout()?.pane(place)
+    }
+
+    /// The rows of a pane's body; 1 if it is not seen.
+    pub(super) fn height(&self, place: Place) -> usize {
+        self.area(place).map_or(1, |area| area.body.height.max(1).into())
+    }
+}

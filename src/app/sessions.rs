@@ -1,0 +1,429 @@
+//! The sessions pane: projects, families and sessions as rows; sorting, folding, and what is hidden.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use super::cursor::Cursor;
+use crate::config::Sort;
+use crate::session::family::Families;
+use crate::session::summary::Shared;
+use crate::store::scan::Unreadable;
+use crate::text::Glyphs;
+
+/// What a row is known by, whatever its place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum RowKey {
+    /// A project, by its working directory.
+    Project(String),
+    /// A session, by its file.
+    Session(PathBuf),
+}
+
+/// A row of the pane.
+#[derive(Clone, Debug)]
+pub enum Row {
+    /// A project, by its place among the projects.
+    Project(usize),
+    /// A session.
+    Session {
+        /// Its place among all sessions.
+        at: usize,
+        /// The lines in front of it.
+        prefix: String,
+        /// Forks (and sub-agents) that a fold hides or could hide.
+        below: usize,
+    },
+}
+
+/// Sessions with the same working directory, and the families that began there.
+#[derive(Clone, Debug, Default)]
+pub struct Project {
+    /// The working directory; empty if the sessions name none.
+    pub cwd: String,
+    /// Its sessions' places among all sessions.
+    pub sessions: Vec<usize>,
+    /// Its families' roots, the newest first.
+    roots: Vec<usize>,
+    /// The newest message, in milliseconds since 1970.
+    pub latest: i64,
+    /// US dollars.
+    pub cost: f64,
+}
+
+/// How far the reading of all sessions is.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Files read.
+    pub done: usize,
+    /// Files to read; unknown while they are looked for.
+    pub total: Option<usize>,
+    /// Whether all is read.
+    pub finished: bool,
+}
+
+/// The state of the pane.
+#[derive(Debug, Default)]
+pub struct Pane {
+    /// All sessions, in the order in which they were read.
+    pub all: Vec<Shared>,
+    /// What could not be read.
+    pub unreadable: Vec<Unreadable>,
+    /// Working directories that are gone.
+    pub gone: HashSet<String>,
+    /// Directories in which a pi runs; `None` if the system does not tell.
+    pub live_dirs: Option<HashSet<PathBuf>>,
+    /// How far reading is.
+    pub progress: Progress,
+    /// How the rows are ordered.
+    pub sort: Sort,
+    /// Whether sessions without a name are hidden.
+    pub named_only: bool,
+    /// Whether rows show their file.
+    pub show_paths: bool,
+    /// Whether sessions of sub-agents are shown.
+    pub show_subagents: bool,
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// The selected row.
+    pub cursor: Cursor,
+    /// The projects, the newest first.
+    pub projects: Vec<Project>,
+    /// Folded rows.
+    folds: HashSet<RowKey>,
+    families: Families,
+    selected: Option<RowKey>,
+    newest_of_dir: HashMap<String, usize>,
+}
+
+impl Pane {
+    /// An empty list, ordered by `sort`.
+    pub fn new(sort: Sort) -> Self {
+        Self { sort, ..Self::default() }
+    }
+
+    /// Takes sessions that were read. A file that is there already is replaced.
+    pub fn add(&mut self, sessions: Vec<Shared>) {
+        let places: HashMap<PathBuf, usize> =
+            self.all.iter().enumerate().map(|(at, session)| (session.path.clone(), at)).collect();
+        for session in sessions {
+            match places.get(&session.path) {
+                Some(&at) => self.all[at] = session,
+                None => self.all.push(session),
+            }
+        }
+    }
+
+    /// Forgets the sessions whose file is not among those read.
+    pub fn keep_only(&mut self, read: &HashSet<PathBuf>) {
+        self.all.retain(|session| read.contains(&session.path));
+    }
+
+    /// Makes the rows anew; the selection stays on the same session.
+    pub fn rebuild(&mut self, glyphs: &Glyphs) {
+        let shown: Vec<usize> = (0..self.all.len()).filter(|&at| self.is_shown(at)).collect();
+        let sessions: Vec<Shared> = shown.iter().map(|&at| self.all[at].clone()).collect();
+        self.families = Families::new(&sessions);
+        self.note_newest();
+        self.projects = projects(&sessions, &self.families);
+        self.rows.clear();
+        if self.sort == Sort::Threaded {
+            for project in 0..self.projects.len() {
+                self.rows.push(Row::Project(project));
+                if !self.folds.contains(&RowKey::Project(self.projects[project].cwd.clone())) {
+                    self.thread(project, &shown, glyphs);
+                }
+            }
+        } else {
+            self.flat(&shown);
+        }
+        for project in &mut self.projects {
+            project.sessions.iter_mut().for_each(|at| *at = shown[*at]);
+        }
+        // Families speak of places among the shown sessions; from here on all speak of places among all.
+        self.families = Families::new(&self.all);
+        self.find_selection();
+    }
+
+    fn is_shown(&self, at: usize) -> bool {
+        let session = &self.all[at];
+        (session.owner.is_none() || self.show_subagents) && (session.name.is_some() || !self.named_only)
+    }
+
+    fn note_newest(&mut self) {
+        self.newest_of_dir.clear();
+        for (at, session) in self.all.iter().enumerate().filter(|(_, session)| session.owner.is_none()) {
+            let newest = self.newest_of_dir.entry(session.header.cwd.clone()).or_insert(at);
+            if session.mtime > self.all[*newest].mtime {
+                *newest = at;
+            }
+        }
+    }
+
+    /// The rows of a project's families, drawn as pi draws threads (0.87.1).
+    fn thread(&mut self, project: usize, shown: &[usize], glyphs: &Glyphs) {
+        let mut stack: Vec<(usize, String, Option<bool>)> =
+            self.projects[project].roots.iter().rev().map(|&root| (root, String::new(), None)).collect();
+        while let Some((at, lines, last)) = stack.pop() {
+            let prefix = match last {
+                None => String::new(),
+                Some(last) => {
+                    format!("{lines}{}{} ", if last { glyphs.corner } else { glyphs.tee }, glyphs.dash)
+                }
+            };
+            let below = self.count_below(at);
+            self.rows.push(Row::Session { at: shown[at], prefix, below });
+            if self.folds.contains(&RowKey::Session(self.all[shown[at]].path.clone())) {
+                continue;
+            }
+            let lines = match last {
+                None => lines,
+                Some(true) => lines + "   ",
+                Some(false) => format!("{lines}{}  ", glyphs.bar),
+            };
+            let forks = &self.families.forks[at];
+            for (place, &fork) in forks.iter().enumerate().rev() {
+                stack.push((fork, lines.clone(), Some(place + 1 == forks.len())));
+            }
+        }
+    }
+
+    fn count_below(&self, at: usize) -> usize {
+        let mut count = 0;
+        let mut stack = vec![at];
+        while let Some(at) = stack.pop() {
+            count += self.families.forks[at].len();
+            stack.extend(&self.families.forks[at]);
+        }
+        count
+    }
+
+    fn flat(&mut self, shown: &[usize]) {
+        let mut order = shown.to_vec();
+        let session = |at: &usize| &self.all[*at];
+        match self.sort {
+            Sort::Name => order.sort_by_cached_key(|at| session(at).title().trim().to_lowercase()),
+            Sort::Size => order.sort_by_key(|at| std::cmp::Reverse(session(at).bytes)),
+            Sort::Cost => order.sort_by(|a, b| session(b).cost.total_cmp(&session(a).cost)),
+            Sort::Threaded | Sort::Recent => order.sort_by_key(|at| std::cmp::Reverse(session(at).order_time())),
+        }
+        self.rows = order.into_iter().map(|at| Row::Session { at, prefix: String::new(), below: 0 }).collect();
+    }
+
+    fn find_selection(&mut self) {
+        let found = self.selected.as_ref().and_then(|key| (0..self.rows.len()).find(|&row| self.is(row, key)));
+        match (found, &self.selected) {
+            (Some(row), _) => self.cursor.follow(row),
+            // The first session is more telling than its project.
+            (None, None) => self.cursor.at = usize::from(self.rows.len() > 1 && self.sort == Sort::Threaded),
+            (None, Some(_)) => {
+                // What hides the selection was folded or filtered: its project, or whatever stands there now.
+                let project = self.selected_cwd().map(RowKey::Project);
+                let row = project.and_then(|key| (0..self.rows.len()).find(|&row| self.is(row, &key)));
+                if let Some(row) = row {
+                    self.cursor.follow(row);
+                }
+            }
+        }
+        self.note_selection();
+    }
+
+    fn selected_cwd(&self) -> Option<String> {
+        let Some(RowKey::Session(path)) = &self.selected else { return None };
+        let at = self.all.iter().position(|session| &session.path == path)?;
+        let root = std::iter::successors(Some(at), |&at| self.families.parents[at]).last()?;
+        Some(self.all[root].header.cwd.clone())
+    }
+
+    fn is(&self, row: usize, key: &RowKey) -> bool {
+        match (&self.rows[row], key) {
+            (Row::Project(at), RowKey::Project(cwd)) => &self.projects[*at].cwd == cwd,
+            (Row::Session { at, .. }, RowKey::Session(path)) => &self.all[*at].path == path,
+            _ => false,
+        }
+    }
+
+    fn key(&self, row: usize) -> Option<RowKey> {
+        Some(match self.rows.get(row)? {
+            Row::Project(at) => RowKey::Project(self.projects[*at].cwd.clone()),
+            Row::Session { at, .. } => RowKey::Session(self.all[*at].path.clone()),
+        })
+    }
+
+    /// Remembers the selected row, so that it is found again when the rows change.
+    pub fn note_selection(&mut self) {
+        self.cursor.at = self.cursor.at.min(self.rows.len().saturating_sub(1));
+        if let Some(key) = self.key(self.cursor.at) {
+            self.selected = Some(key);
+        }
+    }
+
+    /// The selected row.
+    pub fn selected_row(&self) -> Option<&Row> {
+        self.rows.get(self.cursor.at)
+    }
+
+    /// The selected session, if the row is one.
+    pub fn selected_session(&self) -> Option<&Shared> {
+        match self.selected_row()? {
+            Row::Session { at, .. } => self.all.get(*at),
+            Row::Project(_) => None,
+        }
+    }
+
+    /// The selected project, if the row is one.
+    pub fn selected_project(&self) -> Option<&Project> {
+        match self.selected_row()? {
+            Row::Project(at) => self.projects.get(*at),
+            Row::Session { .. } => None,
+        }
+    }
+
+    /// Whether a row is folded.
+    pub fn is_folded(&self, row: usize) -> bool {
+        self.key(row).is_some_and(|key| self.folds.contains(&key))
+    }
+
+    fn can_fold(&self, row: usize) -> bool {
+        match self.rows.get(row) {
+            Some(Row::Project(_)) => true,
+            Some(Row::Session { below, .. }) => *below > 0,
+            None => false,
+        }
+    }
+
+    /// Folds the selected row, or goes to its parent. Returns whether anything changed.
+    pub fn fold(&mut self, glyphs: &Glyphs) -> bool {
+        let row = self.cursor.at;
+        if self.can_fold(row) && !self.is_folded(row) {
+            self.folds.extend(self.key(row));
+            self.rebuild(glyphs);
+            return true;
+        }
+        let Some(Row::Session { prefix, .. }) = self.rows.get(row) else { return false };
+        // The parent is the nearest row above that stands further to the left; a root's is its project.
+        let depth = prefix.chars().count();
+        let is_parent = |row: &usize| match &self.rows[*row] {
+            Row::Project(_) => true,
+            Row::Session { prefix, .. } => prefix.chars().count() < depth,
+        };
+        let parent = (0..row).rev().find(is_parent);
+        if let Some(parent) = parent.filter(|_| self.sort == Sort::Threaded) {
+            self.cursor.at = parent;
+            return true;
+        }
+        false
+    }
+
+    /// Unfolds the selected row. Returns whether anything changed.
+    pub fn unfold(&mut self, glyphs: &Glyphs) -> bool {
+        let Some(key) = self.key(self.cursor.at) else { return false };
+        let was_folded = self.folds.remove(&key);
+        if was_folded {
+            self.rebuild(glyphs);
+        }
+        was_folded
+    }
+
+    /// Folds the selected project, or unfolds it.
+    pub fn toggle(&mut self, glyphs: &Glyphs) {
+        if !self.unfold(glyphs) {
+            self.fold(glyphs);
+        }
+    }
+
+    /// Folds all projects and families, or unfolds all.
+    pub fn fold_all(&mut self, fold: bool, glyphs: &Glyphs) {
+        self.folds.clear();
+        if fold {
+            self.rebuild(glyphs); // so that every row is there to be folded
+            self.folds =
+                (0..self.rows.len()).filter(|&row| self.can_fold(row)).filter_map(|row| self.key(row)).collect();
+        }
+        self.rebuild(glyphs);
+    }
+
+    /// Selects a session wherever it is: shows and unfolds what hides it. Returns whether there is such a session.
+    pub fn select(&mut self, path: &Path, glyphs: &Glyphs) -> bool {
+        let Some(at) = self.all.iter().position(|session| session.path == path) else { return false };
+        self.show_subagents |= self.all[at].owner.is_some();
+        self.named_only &= self.all[at].name.is_some();
+        for above in std::iter::successors(self.families.parents[at], |&at| self.families.parents[at]) {
+            self.folds.remove(&RowKey::Session(self.all[above].path.clone()));
+        }
+        self.selected = Some(RowKey::Session(path.to_path_buf()));
+        if let Some(cwd) = self.selected_cwd() {
+            self.folds.remove(&RowKey::Project(cwd));
+        }
+        self.rebuild(glyphs);
+        true
+    }
+
+    /// The files that were forked from a session.
+    pub fn forks_of(&self, path: &Path) -> Vec<Shared> {
+        let Some(at) = self.all.iter().position(|session| session.path == path) else { return Vec::new() };
+        let Some(forks) = self.families.forks.get(at) else { return Vec::new() };
+        forks.iter().map(|&fork| self.all[fork].clone()).filter(|fork| fork.owner.is_none()).collect()
+    }
+
+    /// The session that one was forked from.
+    pub fn parent_of(&self, path: &Path) -> Option<&Shared> {
+        let at = self.all.iter().position(|session| session.path == path)?;
+        self.all.get((*self.families.parents.get(at)?)?)
+    }
+
+    /// How many forks a session has.
+    pub fn fork_count(&self, at: usize) -> usize {
+        self.families
+            .forks
+            .get(at)
+            .map_or(0, |forks| forks.iter().filter(|&&fork| self.all[fork].owner.is_none()).count())
+    }
+
+    /// Whether the file that a session was forked from is not there.
+    pub fn is_parent_missing(&self, at: usize) -> bool {
+        self.progress.finished
+            && self.all[at].header.parent_session.is_some()
+            && self.families.parents.get(at).is_none_or(Option::is_none)
+    }
+
+    /// Whether a pi is likely at work in a session: one runs in its directory, and no session there is newer. Where
+    /// the system tells of no processes: the file was written in the last two minutes.
+    pub fn is_live(&self, at: usize, now: i64) -> bool {
+        let session = &self.all[at];
+        match &self.live_dirs {
+            Some(dirs) => {
+                !session.header.cwd.is_empty()
+                    && self.newest_of_dir.get(&session.header.cwd) == Some(&at)
+                    && dirs.contains(Path::new(&session.header.cwd))
+            }
+            None => (0..120_000).contains(&(now - session.mtime)),
+        }
+    }
+}
+
+/// The projects of families, the newest first.
+fn projects(sessions: &[Shared], families: &Families) -> Vec<Project> {
+    let mut projects: Vec<Project> = Vec::new();
+    let mut place: HashMap<&str, usize> = HashMap::new();
+    let mut project_of = vec![0; sessions.len()];
+    // Roots come newest first, so projects do.
+    for &root in &families.roots {
+        let cwd = sessions[root].header.cwd.as_str();
+        let at = *place.entry(cwd).or_insert_with(|| {
+            let project = Project { cwd: cwd.to_string(), latest: families.latest[root], ..Project::default() };
+            projects.push(project);
+            projects.len() - 1
+        });
+        projects[at].roots.push(root);
+        project_of[root] = at;
+    }
+    for at in families.preorder() {
+        if let Some(parent) = families.parents[at] {
+            project_of[at] = project_of[parent];
+        }
+        let project = &mut projects[project_of[at]];
+        project.sessions.push(at);
+        project.cost += sessions[at].cost;
+    }
+    projects
+}

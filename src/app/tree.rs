@@ -1,0 +1,251 @@
+//! The tree pane: the open session, which of its rows are seen, and moving about in it.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::cursor::Cursor;
+use super::message::Fork;
+use super::rows::{Item, RowIndex, Rows};
+use crate::config::Filter;
+use crate::session::tree::{Index, Tree};
+
+/// What an entry is known by, whatever its place: its id, or its place in a file without ids.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum EntryKey {
+    Id(Box<str>),
+    Place(Index),
+}
+
+/// Where one was in a session, and what was folded.
+#[derive(Clone, Debug, Default)]
+struct Memory {
+    selected: Option<EntryKey>,
+    folds: HashSet<EntryKey>,
+}
+
+/// The state of the pane.
+#[derive(Debug, Default)]
+pub struct Pane {
+    /// The file that is shown or being opened.
+    pub path: Option<PathBuf>,
+    /// Its tree, when it is open.
+    pub tree: Option<Arc<Tree>>,
+    /// Why it is not.
+    pub error: Option<String>,
+    /// Which entries are shown.
+    pub filter: Filter,
+    /// Files that were forked off here.
+    pub forks: Vec<Fork>,
+    /// Whether the time of labels is shown.
+    pub label_times: bool,
+    /// The rows.
+    pub rows: Rows,
+    /// The selected row.
+    pub cursor: Cursor,
+    folds: HashSet<Index>,
+    selected: Option<Item>,
+    memories: HashMap<PathBuf, Memory>,
+}
+
+impl Pane {
+    /// No tree yet; when there is one it is seen through `filter`.
+    pub fn new(filter: Filter) -> Self {
+        Self { filter, ..Self::default() }
+    }
+
+    /// Turns to another file, or to none; it is still to be opened.
+    pub fn turn_to(&mut self, path: Option<PathBuf>) {
+        self.remember();
+        self.path = path;
+        self.tree = None;
+        self.error = None;
+        self.forks.clear();
+        self.rows = Rows::default();
+        self.folds.clear();
+        self.selected = None;
+        self.cursor = Cursor::default();
+    }
+
+    /// Shows the tree of the file: with the selection and folds that it had, or at its leaf.
+    pub fn show(&mut self, tree: Arc<Tree>) {
+        if self.tree.is_some() {
+            self.remember();
+        }
+        let memory = self.path.as_ref().and_then(|path| self.memories.get(path)).cloned().unwrap_or_default();
+        let find = |key: &EntryKey| match key {
+            EntryKey::Id(id) => tree.find(id),
+            EntryKey::Place(at) => Some(*at).filter(|&at| (at as usize) < tree.nodes.len()),
+        };
+        self.folds = memory.folds.iter().filter_map(find).collect();
+        self.selected = memory.selected.as_ref().and_then(find).or(tree.leaf).map(Item::Entry);
+        self.tree = Some(tree);
+        self.rebuild();
+        // The leaf is better seen with what led to it above.
+        self.cursor.top = self.cursor.at;
+    }
+
+    fn remember(&mut self) {
+        let (Some(path), Some(tree)) = (&self.path, &self.tree) else { return };
+        let key = |at: Index| match &tree.nodes[at as usize].id {
+            Some(id) => EntryKey::Id(id.clone()),
+            None => EntryKey::Place(at),
+        };
+        let selected = match self.selected {
+            Some(Item::Entry(at)) => Some(key(at)),
+            _ => None,
+        };
+        let folds = self.folds.iter().map(|&at| key(at)).collect();
+        self.memories.insert(path.clone(), Memory { selected, folds });
+    }
+
+    /// Makes the rows anew; the selection stays on its entry, or goes to the nearest visible one above it.
+    pub fn rebuild(&mut self) {
+        let Some(tree) = &self.tree else { return };
+        let forks: Vec<(Index, usize)> =
+            self.forks.iter().enumerate().map(|(place, fork)| (fork.split.at, place)).collect();
+        self.rows = Rows::new(tree, self.filter, &self.folds, &forks);
+        let row = match self.selected {
+            Some(Item::Entry(at)) => self.rows.nearest(tree, at),
+            Some(fork @ Item::Fork(_)) => self.rows.list.iter().position(|row| row.item == fork).unwrap_or(0),
+            None => 0,
+        };
+        self.cursor.follow(row);
+    }
+
+    /// Remembers the selected row, so that it is found again when the rows change.
+    pub fn note_selection(&mut self) {
+        self.cursor.at = self.cursor.at.min(self.rows.list.len().saturating_sub(1));
+        if let Some(row) = self.rows.list.get(self.cursor.at) {
+            self.selected = Some(row.item);
+        }
+    }
+
+    /// What the selected row shows.
+    pub fn selected_item(&self) -> Option<Item> {
+        self.rows.list.get(self.cursor.at).map(|row| row.item)
+    }
+
+    /// The selected entry, if the row is one.
+    pub fn selected_entry(&self) -> Option<Index> {
+        match self.selected_item()? {
+            Item::Entry(at) => Some(at),
+            Item::Fork(_) => None,
+        }
+    }
+
+    /// The selected fork, if the row is one.
+    pub fn selected_fork(&self) -> Option<&Fork> {
+        match self.selected_item()? {
+            Item::Fork(place) => self.forks.get(place),
+            Item::Entry(_) => None,
+        }
+    }
+
+    /// Shows other entries.
+    pub fn set_filter(&mut self, filter: Filter) {
+        self.filter = filter;
+        self.rebuild();
+    }
+
+    /// Shows the files that were forked off here.
+    pub fn set_forks(&mut self, forks: Vec<Fork>) {
+        self.forks = forks;
+        self.rebuild();
+    }
+
+    /// Folds the selected row. Returns whether there was anything to fold.
+    pub fn fold(&mut self) -> bool {
+        let row = self.cursor.at;
+        let Some(at) = self.selected_entry().filter(|_| self.rows.is_foldable(row) && !self.rows.list[row].folded)
+        else {
+            return false;
+        };
+        self.folds.insert(at);
+        self.note_selection();
+        self.rebuild();
+        true
+    }
+
+    /// Unfolds the selected row. Returns whether it was folded.
+    pub fn unfold(&mut self) -> bool {
+        let Some(at) = self.selected_entry() else { return false };
+        let was_folded = self.folds.remove(&at);
+        if was_folded {
+            self.note_selection();
+            self.rebuild();
+        }
+        was_folded
+    }
+
+    /// Folds the selected row, or goes to its parent. Returns whether anything changed.
+    pub fn fold_or_up(&mut self) -> bool {
+        if self.fold() {
+            return true;
+        }
+        match self.rows.list.get(self.cursor.at).and_then(|row| row.parent) {
+            Some(parent) => self.go_to(parent),
+            None => false,
+        }
+    }
+
+    /// Unfolds the selected row, or goes to its first child. Returns whether anything changed.
+    pub fn unfold_or_in(&mut self) -> bool {
+        self.unfold()
+            || self.rows.list.get(self.cursor.at).is_some_and(|row| row.children > 0) && self.go_to(self.cursor.at + 1)
+    }
+
+    /// pi's fold or jump up.
+    pub fn segment_up(&mut self) {
+        if !self.rows.list.is_empty() && !self.fold() {
+            self.go_to(self.rows.segment_up(self.cursor.at));
+        }
+    }
+
+    /// pi's unfold or jump down.
+    pub fn segment_down(&mut self) {
+        if !self.rows.list.is_empty() && !self.unfold() {
+            self.go_to(self.rows.segment_down(self.cursor.at));
+        }
+    }
+
+    /// Goes to the next or the previous branch point.
+    pub fn branch_point(&mut self, forward: bool) -> bool {
+        self.rows.branch_point(self.cursor.at, forward).is_some_and(|row| self.go_to(row))
+    }
+
+    fn go_to(&mut self, row: RowIndex) -> bool {
+        self.cursor.at = row;
+        true
+    }
+
+    /// Folds all branches, or unfolds all.
+    pub fn fold_all(&mut self, fold: bool) {
+        let Some(tree) = self.tree.clone() else { return };
+        self.folds.clear();
+        if fold {
+            // A folded root would leave nothing to see.
+            let all = Rows::new(&tree, self.filter, &self.folds, &[]);
+            let branches = (0..all.list.len()).filter(|&row| all.list[row].parent.is_some() && all.is_foldable(row));
+            self.folds = branches
+                .filter_map(|row| match all.list[row].item {
+                    Item::Entry(at) => Some(at),
+                    Item::Fork(_) => None,
+                })
+                .collect();
+        }
+        self.rebuild();
+    }
+
+    /// Selects an entry: unfolds what hides it. Where the filter hides it, the nearest one above is selected.
+    pub fn select(&mut self, at: Index) {
+        let Some(tree) = &self.tree else { return };
+        for above in tree.path(at) {
+            if above != at {
+                self.folds.remove(&above);
+            }
+        }
+        self.selected = Some(Item::Entry(at));
+        self.rebuild();
+    }
+}

@@ -1,0 +1,424 @@
+//! How the browser changes: a message comes in, the model changes, effects go out.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::card;
+use super::help::Help;
+use super::message::{Effect, Msg};
+use super::model::{Message, Model, Notice};
+use super::preview::Subject;
+use super::rows::Item;
+use super::sessions::{Progress, Row};
+use crate::config::Filter;
+use crate::doc::DocLine;
+use crate::keymap::{Action, Key, Place};
+use crate::text::{Span, Tone};
+
+/// Rows that a turn of the wheel scrolls.
+pub const WHEEL: isize = 3;
+
+/// Starts reading.
+pub fn start(model: &mut Model) -> Vec<Effect> {
+    let mut effects = vec![scan(model)];
+    settle(model, &mut effects);
+    effects
+}
+
+/// Takes a message.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    match msg {
+        Msg::Key(key) => press(model, key, &mut effects),
+        Msg::Click { column, row, double } => click(model, (column, row), double, &mut effects),
+        Msg::Wheel { column, row, by } => wheel(model, (column, row), by),
+        Msg::Resized(columns, rows) => model.size = (columns, rows),
+        Msg::Now(now) => model.now = now,
+        Msg::NotResumed(text) => {
+            model.message = Some(Message { title: "pi was not started".into(), text });
+        }
+        reply => take_reply(model, reply),
+    }
+    settle(model, &mut effects);
+    effects
+}
+
+fn scan(model: &mut Model) -> Effect {
+    model.requests.scan += 1;
+    model.scanned.clear();
+    model.sessions.progress = Progress::default();
+    Effect::Scan { scan: model.requests.scan }
+}
+
+fn take_reply(model: &mut Model, reply: Msg) {
+    let glyphs = model.setting.glyphs;
+    let requests = model.requests;
+    match reply {
+        Msg::Found { scan, total, unreadable } if scan == requests.scan => {
+            model.sessions.unreadable = unreadable;
+            model.sessions.progress.total = Some(total);
+        }
+        Msg::Scanned { scan, batch, gone } if scan == requests.scan => {
+            model.scanned.extend(batch.sessions.iter().map(|session| session.path.clone()));
+            model.sessions.progress.done = batch.done;
+            model.sessions.unreadable.extend(batch.unreadable);
+            model.sessions.gone.extend(gone);
+            model.sessions.add(batch.sessions.into_iter().map(Arc::new).collect());
+            model.sessions.rebuild(glyphs);
+        }
+        Msg::ScanDone { scan } if scan == requests.scan => {
+            model.sessions.progress.finished = true;
+            model.sessions.keep_only(&model.scanned);
+            model.sessions.rebuild(glyphs);
+        }
+        Msg::Live(dirs) => model.sessions.live_dirs = dirs,
+        Msg::Opened { open, tree } if open == requests.open => match tree {
+            Ok(tree) => {
+                model.tree.show(tree);
+                model.asked_forks.clear();
+                // What the card or the preview says of the session is known only now.
+                model.preview.subject = Subject::Nothing;
+            }
+            Err(error) => model.tree.error = Some(error),
+        },
+        Msg::Split { split, forks } if split == requests.split => model.tree.set_forks(forks),
+        Msg::Read { read, doc } if read == requests.read => {
+            let error =
+                |text: String| vec![DocLine { spans: vec![Span::clean(Tone::Error, &text)], ..DocLine::default() }];
+            model.preview.show(doc.unwrap_or_else(error));
+        }
+        _ => {} // a late reply to a request that nobody waits for
+    }
+}
+
+fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
+    model.notice = None;
+    let action = model.setting.keymap.resolve(model.focus, key);
+    if model.help.is_some() {
+        return press_in_help(model, key, action, effects);
+    }
+    if model.message.take().is_some() && action != Some(Action::Quit) {
+        return;
+    }
+    if let Some(action) = action {
+        act(model, action, effects);
+    }
+}
+
+/// In the help letters are typed, so only keys that type nothing keep their meaning.
+fn press_in_help(model: &mut Model, key: Key, action: Option<Action>, effects: &mut Vec<Effect>) {
+    use crossterm::event::{KeyCode, KeyModifiers};
+    let keymap = &model.setting.keymap;
+    let Some(help) = &mut model.help else { return };
+    let page = isize::try_from(model.size.1 / 2).unwrap_or(1);
+    match (key.code(), action) {
+        (KeyCode::Char(c), _) if !key.modifiers().intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
+            help.query.push(c);
+            help.top = 0;
+        }
+        (KeyCode::Backspace, _) => {
+            help.query.pop();
+            help.top = 0;
+        }
+        (_, Some(Action::Up)) => help.scroll(-1, keymap),
+        (_, Some(Action::Down)) => help.scroll(1, keymap),
+        (_, Some(Action::PageUp)) => help.scroll(-page, keymap),
+        (_, Some(Action::PageDown)) => help.scroll(page, keymap),
+        (_, Some(Action::Quit)) => effects.push(Effect::Quit),
+        (_, Some(Action::Suspend)) => effects.push(Effect::Suspend),
+        (_, Some(Action::Back)) if !help.query.is_empty() => help.query.clear(),
+        (_, Some(Action::Back | Action::Help | Action::Confirm)) => model.help = None,
+        _ => {}
+    }
+}
+
+fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+    let glyphs = model.setting.glyphs;
+    let page = isize::try_from(model.height(model.focus).saturating_sub(1).max(1)).unwrap_or(1);
+    match action {
+        Action::Quit => effects.push(Effect::Quit),
+        Action::Suspend => effects.push(Effect::Suspend),
+        Action::Help => model.help = Some(Help::default()),
+        Action::Reload => reload(model, effects),
+        Action::Up => go(model, -1),
+        Action::Down => go(model, 1),
+        Action::PageUp => go(model, -page),
+        Action::PageDown => go(model, page),
+        Action::First => go(model, isize::MIN),
+        Action::Last => go(model, isize::MAX),
+        Action::PreviewUp => model.preview.scroll(-1),
+        Action::PreviewDown => model.preview.scroll(1),
+        Action::NextPane => turn(model, 1),
+        Action::PreviousPane => turn(model, Place::ALL.len() - 1),
+        Action::Back => back(model),
+        Action::Fold => fold(model),
+        Action::Unfold => unfold(model),
+        Action::FoldAll | Action::UnfoldAll => match model.focus {
+            Place::Sessions => model.sessions.fold_all(action == Action::FoldAll, glyphs),
+            Place::Tree | Place::Preview => model.tree.fold_all(action == Action::FoldAll),
+        },
+        Action::Confirm => confirm(model, effects),
+        Action::NextSort => {
+            model.sessions.sort = model.sessions.sort.next();
+            model.sessions.rebuild(glyphs);
+            say(model, Tone::Dim, format!("sorted by {}", model.sessions.sort.name()));
+        }
+        Action::NamedOnly => {
+            model.sessions.named_only = !model.sessions.named_only;
+            model.sessions.rebuild(glyphs);
+            let what = if model.sessions.named_only { "only sessions with a name" } else { "all sessions" };
+            say(model, Tone::Dim, what.into());
+        }
+        Action::ShowPaths => model.sessions.show_paths = !model.sessions.show_paths,
+        Action::ShowSubagents => {
+            model.sessions.show_subagents = !model.sessions.show_subagents;
+            model.sessions.rebuild(glyphs);
+            let what = if model.sessions.show_subagents {
+                "sub-agents' sessions shown"
+            } else {
+                "sub-agents' sessions hidden"
+            };
+            say(model, Tone::Dim, what.into());
+        }
+        Action::NextFilter => model.tree.set_filter(model.tree.filter.next()),
+        Action::PreviousFilter => model.tree.set_filter(model.tree.filter.previous()),
+        Action::FilterDefault => model.tree.set_filter(Filter::Default),
+        Action::FilterNoTools => toggle_filter(model, Filter::NoTools),
+        Action::FilterUserOnly => toggle_filter(model, Filter::UserOnly),
+        Action::FilterLabeledOnly => toggle_filter(model, Filter::LabeledOnly),
+        Action::FilterAll => toggle_filter(model, Filter::All),
+        Action::FilterOutline => toggle_filter(model, Filter::Outline),
+        Action::SegmentUp => model.tree.segment_up(),
+        Action::SegmentDown => model.tree.segment_down(),
+        Action::PreviousBranchPoint | Action::NextBranchPoint => {
+            if !model.tree.branch_point(action == Action::NextBranchPoint) {
+                say(model, Tone::Dim, "no branch point that way".into());
+            }
+        }
+        Action::GoToLeaf => {
+            if let Some(leaf) = model.tree.tree.as_ref().and_then(|tree| tree.leaf) {
+                model.tree.select(leaf);
+            }
+        }
+        Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
+    }
+}
+
+fn say(model: &mut Model, tone: Tone, text: String) {
+    model.notice = Some(Notice { tone, text });
+}
+
+fn reload(model: &mut Model, effects: &mut Vec<Effect>) {
+    effects.push(scan(model));
+    if let Some(path) = model.tree.path.clone() {
+        effects.push(open(model, path));
+    }
+    say(model, Tone::Dim, "reading again".into());
+}
+
+fn go(model: &mut Model, by: isize) {
+    match model.focus {
+        Place::Sessions => model.sessions.cursor.go(by, model.sessions.rows.len()),
+        Place::Tree => model.tree.cursor.go(by, model.tree.rows.list.len()),
+        Place::Preview if by == isize::MAX => model.preview.to_end(),
+        Place::Preview => model.preview.scroll(by),
+    }
+}
+
+fn turn(model: &mut Model, by: usize) {
+    let at = Place::ALL.iter().position(|&place| place == model.focus).unwrap_or_default();
+    model.focus = Place::ALL[(at + by) % Place::ALL.len()];
+}
+
+/// One pane back. At the first one there is nothing to leave: quitting is another key.
+fn back(model: &mut Model) {
+    model.focus = match model.focus {
+        Place::Preview => Place::Tree,
+        Place::Sessions | Place::Tree => Place::Sessions,
+    };
+}
+
+fn fold(model: &mut Model) {
+    let glyphs = model.setting.glyphs;
+    let changed = match model.focus {
+        Place::Sessions => {
+            model.sessions.fold(glyphs);
+            true // there is no pane to go back to
+        }
+        Place::Tree => model.tree.fold_or_up(),
+        Place::Preview => false,
+    };
+    if !changed {
+        back(model);
+    }
+}
+
+fn unfold(model: &mut Model) {
+    let glyphs = model.setting.glyphs;
+    match model.focus {
+        Place::Sessions if model.sessions.unfold(glyphs) => {}
+        Place::Sessions if model.sessions.selected_project().is_some() => go(model, 1),
+        Place::Sessions => model.focus = Place::Tree,
+        Place::Tree if model.tree.unfold_or_in() => {}
+        Place::Tree if model.tree.selected_fork().is_some() => go_to_fork(model),
+        Place::Tree => model.focus = Place::Preview,
+        Place::Preview => {}
+    }
+}
+
+fn go_to_fork(model: &mut Model) {
+    let Some(path) = model.tree.selected_fork().map(|fork| fork.session.path.clone()) else { return };
+    model.sessions.select(&path, model.setting.glyphs);
+}
+
+fn toggle_filter(model: &mut Model, filter: Filter) {
+    model.tree.set_filter(if model.tree.filter == filter { Filter::Default } else { filter });
+}
+
+fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
+    let glyphs = model.setting.glyphs;
+    if model.focus == Place::Sessions {
+        match model.sessions.selected_session() {
+            Some(session) => {
+                let (path, cwd) = (session.path.clone(), session.header.cwd.clone());
+                resume(model, path, cwd, effects);
+            }
+            None => model.sessions.toggle(glyphs),
+        }
+        return;
+    }
+    let (Some(path), Some(tree)) = (model.tree.path.clone(), model.tree.tree.clone()) else { return };
+    match model.tree.selected_item() {
+        Some(Item::Fork(_)) => go_to_fork(model),
+        Some(Item::Entry(at)) if tree.leaf == Some(at) => resume(model, path, tree.header.cwd.clone(), effects),
+        Some(Item::Entry(_)) => {
+            let keys = model.setting.keymap.keys(Action::GoToLeaf);
+            let key = keys.first().map_or("go-to-leaf".into(), |key| key.symbol(false));
+            say(model, Tone::Warning, format!("pitree resumes at the leaf only so far: {key} goes there"));
+        }
+        None => {}
+    }
+}
+
+fn resume(model: &mut Model, path: PathBuf, cwd: String, effects: &mut Vec<Effect>) {
+    if model.setting.demo {
+        let text = "These are pitree's sample sessions: there is no file that pi could open.\nRun `pitree` without --demo to browse and resume your own.";
+        model.message = Some(Message { title: "Nothing to resume".into(), text: text.into() });
+        return;
+    }
+    effects.push(Effect::Resume { path, cwd });
+}
+
+fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &mut Vec<Effect>) {
+    model.notice = None;
+    if model.help.take().is_some() || model.message.take().is_some() {
+        return;
+    }
+    let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
+    model.focus = place;
+    let Some(line) = row.checked_sub(area.body.y).map(usize::from) else { return };
+    let (cursor, len) = match place {
+        Place::Sessions => (&mut model.sessions.cursor, model.sessions.rows.len()),
+        Place::Tree => (&mut model.tree.cursor, model.tree.rows.list.len()),
+        Place::Preview => return,
+    };
+    if cursor.top + line < len {
+        cursor.at = cursor.top + line;
+        if double {
+            confirm(model, effects);
+        }
+    }
+}
+
+fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
+    if let Some(help) = &mut model.help {
+        return help.scroll(by, &model.setting.keymap);
+    }
+    let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
+    let height = usize::from(area.body.height);
+    match place {
+        Place::Sessions => model.sessions.cursor.scroll(by, model.sessions.rows.len(), height),
+        Place::Tree => model.tree.cursor.scroll(by, model.tree.rows.list.len(), height),
+        Place::Preview => model.preview.scroll(by),
+    }
+}
+
+fn open(model: &mut Model, path: PathBuf) -> Effect {
+    model.requests.open += 1;
+    Effect::Open { open: model.requests.open, path }
+}
+
+/// Brings everything in line after a message: selections into sight, the tree to the selected session, the preview
+/// to the selected row.
+fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
+    let (sessions, tree) = (model.height(Place::Sessions), model.height(Place::Tree));
+    model.sessions.note_selection();
+    model.sessions.cursor.fit(model.sessions.rows.len(), sessions);
+    follow_session(model, effects);
+    model.tree.note_selection();
+    model.tree.cursor.fit(model.tree.rows.list.len(), tree);
+    ask_for_forks(model, effects);
+    follow_selection(model, effects);
+    if let Some(area) = model.area(Place::Preview) {
+        model.preview.fit(area.body.width.saturating_sub(1).into(), area.body.height.into());
+    }
+}
+
+fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {
+    let wanted = match model.sessions.selected_row() {
+        Some(Row::Session { at, .. }) => Some(model.sessions.all[*at].path.clone()),
+        _ => None,
+    };
+    if wanted != model.tree.path {
+        model.tree.turn_to(wanted.clone());
+        if let Some(path) = wanted {
+            effects.push(open(model, path));
+        }
+    }
+}
+
+fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
+    let (Some(path), Some(tree)) = (&model.tree.path, &model.tree.tree) else { return };
+    let forks = model.sessions.forks_of(path);
+    let paths: Vec<PathBuf> = forks.iter().map(|fork| fork.path.clone()).collect();
+    if paths != model.asked_forks {
+        model.asked_forks = paths;
+        model.requests.split += 1;
+        effects.push(Effect::Split { split: model.requests.split, tree: tree.clone(), forks });
+    }
+}
+
+fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
+    let entry = || {
+        let path = model.tree.path.clone()?;
+        match model.tree.selected_item()? {
+            Item::Entry(at) => Some(Subject::Entry(path, at)),
+            Item::Fork(place) => Some(Subject::Session(model.tree.forks.get(place)?.session.path.clone())),
+        }
+    };
+    let row = || match model.sessions.selected_row()? {
+        Row::Session { at, .. } => Some(Subject::Session(model.sessions.all[*at].path.clone())),
+        Row::Project(at) => Some(Subject::Project(model.sessions.projects.get(*at)?.cwd.clone())),
+    };
+    let wanted = match model.focus {
+        Place::Sessions => row(),
+        Place::Tree => entry(),
+        // The preview stays with what it was about, unless that is gone.
+        Place::Preview if model.preview.subject != Subject::Nothing => return,
+        Place::Preview => entry().or_else(row),
+    }
+    .unwrap_or_default();
+    let is_card = matches!(wanted, Subject::Project(_) | Subject::Session(_));
+    if wanted != model.preview.subject {
+        model.preview.turn_to(wanted.clone());
+        if let (Subject::Entry(path, at), Some(tree)) = (wanted, model.tree.tree.clone()) {
+            model.requests.read += 1;
+            effects.push(Effect::Read { read: model.requests.read, path, tree, at });
+        }
+    }
+    if is_card {
+        // A card is made of what the model knows, which grows while sessions are read.
+        let lines = card::of(model);
+        model.preview.show(lines);
+    }
+}

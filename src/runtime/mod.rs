@@ -1,0 +1,175 @@
+//! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
+
+mod os;
+mod resume;
+mod terminal;
+mod worker;
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result, bail};
+use crossterm::event::{Event as Input, MouseButton, MouseEventKind};
+
+use crate::app::message::{Effect, Msg};
+use crate::app::model::{Model, Setting};
+use crate::app::update::{self, WHEEL, update};
+use crate::config::Config;
+use crate::keymap::Key;
+use crate::store::files::Files;
+use crate::store::scan::milliseconds;
+use crate::ui;
+use terminal::Screen;
+use worker::Workers;
+
+/// Two presses of the mouse in the same place within this time are a double click.
+const DOUBLE_CLICK: Duration = Duration::from_millis(400);
+
+/// What the loop waits for.
+enum Event {
+    /// From the terminal.
+    Input(Input),
+    /// The terminal can't be read any more.
+    InputEnded,
+    /// From a worker.
+    Reply(Msg),
+    /// The system wants the program to stop, for a while or for good.
+    Signal(os::Signal),
+}
+
+/// Why the loop ended.
+enum End {
+    Quit,
+    /// By a signal of this number.
+    Killed(i32),
+}
+
+/// Opens the browser and returns when it is left: the exit code.
+///
+/// # Errors
+/// There is no terminal to draw on.
+pub fn run(mut setting: Setting, config: &Config, files: Files) -> Result<u8> {
+    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+        bail!("the browser needs a terminal; for scripts there are `pitree ls --json` and `pitree tree --json`");
+    }
+    setting.zone = jiff::tz::TimeZone::system();
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if is_set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        setting.theme = None;
+    }
+    let setting = Arc::new(setting);
+    let (sender, events) = mpsc::channel();
+    os::watch_signals(&sender).context("can't watch for signals")?;
+    let mut screen = Screen::open(config.mouse).context("can't draw on this terminal")?;
+    let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
+    let model = Model::new(setting.clone(), config, size, now());
+    let workers = Workers::new(setting, files, &sender);
+    watch_input(sender);
+    let end = Browser { model, workers, clicked: None }.run(&mut screen, &events);
+    screen.close();
+    match end? {
+        End::Quit => Ok(0),
+        End::Killed(signal) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
+    }
+}
+
+fn now() -> i64 {
+    milliseconds(SystemTime::now())
+}
+
+fn watch_input(sender: Sender<Event>) {
+    std::thread::spawn(move || {
+        while let Ok(input) = crossterm::event::read() {
+            if sender.send(Event::Input(input)).is_err() {
+                return;
+            }
+        }
+        let _ = sender.send(Event::InputEnded); // nobody is left to hear it if this fails
+    });
+}
+
+struct Browser {
+    model: Model,
+    workers: Workers,
+    clicked: Option<(Instant, u16, u16)>,
+}
+
+impl Browser {
+    fn run(mut self, screen: &mut Screen, events: &Receiver<Event>) -> Result<End> {
+        let effects = update::start(&mut self.model);
+        if let Some(end) = self.perform(effects, screen)? {
+            return Ok(end);
+        }
+        loop {
+            screen.draw(|frame| ui::draw(frame, &self.model)).context("can't draw on the terminal")?;
+            // Everything that has happened by now goes into one frame.
+            let first = events.recv().context("nothing left to wait for")?;
+            let _ = update(&mut self.model, Msg::Now(now()));
+            for event in std::iter::once(first).chain(std::iter::from_fn(|| events.try_recv().ok())) {
+                if let Some(end) = self.take(event, screen)? {
+                    return Ok(end);
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event, screen: &mut Screen) -> Result<Option<End>> {
+        let msg = match event {
+            Event::Signal(os::Signal::Stop(signal)) => return Ok(Some(End::Killed(signal))),
+            Event::Signal(os::Signal::Suspend) => {
+                screen.suspend(os::suspend)?;
+                return Ok(None);
+            }
+            Event::InputEnded => return Ok(Some(End::Killed(1))), // as if the terminal hung up
+            Event::Reply(msg) => Some(msg),
+            Event::Input(input) => self.translate(&input),
+        };
+        let Some(msg) = msg else { return Ok(None) };
+        let effects = update(&mut self.model, msg);
+        self.perform(effects, screen)
+    }
+
+    fn translate(&mut self, input: &Input) -> Option<Msg> {
+        match input {
+            Input::Key(event) => Key::from_event(*event).map(Msg::Key),
+            Input::Resize(columns, rows) => Some(Msg::Resized(*columns, *rows)),
+            Input::Mouse(mouse) => {
+                let (column, row) = (mouse.column, mouse.row);
+                match mouse.kind {
+                    MouseEventKind::Down(MouseButton::Left) => {
+                        let last = self.clicked.replace((Instant::now(), column, row));
+                        let double = last.is_some_and(|(then, at_column, at_row)| {
+                            then.elapsed() < DOUBLE_CLICK && (at_column, at_row) == (column, row)
+                        });
+                        if double {
+                            self.clicked = None; // a third press begins anew
+                        }
+                        Some(Msg::Click { column, row, double })
+                    }
+                    MouseEventKind::ScrollDown => Some(Msg::Wheel { column, row, by: WHEEL }),
+                    MouseEventKind::ScrollUp => Some(Msg::Wheel { column, row, by: -WHEEL }),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>, screen: &mut Screen) -> Result<Option<End>> {
+        for effect in effects {
+            match effect {
+                Effect::Quit => return Ok(Some(End::Quit)),
+                Effect::Suspend => screen.suspend(os::suspend)?,
+                Effect::Resume { path, cwd } => {
+                    let reason = resume::resume(&self.model.setting.pi, &path, &cwd, screen)?;
+                    let effects = update(&mut self.model, Msg::NotResumed(reason));
+                    debug_assert!(effects.is_empty());
+                }
+                work => self.workers.start(work),
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,64 @@
+//! What only Unix has: signals, suspending, replacing the process. Other systems get what comes nearest.
+
+use std::io;
+use std::process::Command;
+use std::sync::mpsc::Sender;
+
+use super::Event;
+
+/// What the system wants.
+pub(super) enum Signal {
+    /// End; the number of the signal.
+    Stop(i32),
+    /// Stop until continued.
+    Suspend,
+}
+
+/// Sends an event for each signal that would end or stop the program.
+#[cfg(unix)]
+pub(super) fn watch_signals(sender: &Sender<Event>) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP])?;
+    let sender = sender.clone();
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            let what = if signal == SIGTSTP { Signal::Suspend } else { Signal::Stop(signal) };
+            if sender.send(Event::Signal(what)).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(super) fn watch_signals(_sender: &Sender<Event>) -> io::Result<()> {
+    Ok(())
+}
+
+/// Stops this process until the shell continues it.
+#[cfg(unix)]
+pub(super) fn suspend() -> io::Result<()> {
+    signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)
+}
+
+#[cfg(not(unix))]
+pub(super) fn suspend() -> io::Result<()> {
+    Ok(())
+}
+
+/// Lets `command` take the place of this process. Returns only if that failed.
+#[cfg(unix)]
+pub(super) fn replace_process(command: &mut Command) -> io::Error {
+    use std::os::unix::process::CommandExt;
+    command.exec()
+}
+
+/// Runs `command` to its end and ends with its code. Returns only if that failed.
+#[cfg(not(unix))]
+pub(super) fn replace_process(command: &mut Command) -> io::Error {
+    match command.status() {
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,84 @@
+//! Resuming: the terminal goes back to what it was, and pi takes the place of this process, in the session's working
+//! directory. By the path of the file: an id can match another project's session (pi 0.87.1).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::os;
+use super::terminal::Screen;
+
+/// Starts pi on a session. Returns only if that is not possible: why, and what to do.
+///
+/// # Errors
+/// The terminal can't be taken back.
+pub(super) fn resume(pi: &[String], session: &Path, cwd: &str, screen: &mut Screen) -> Result<String> {
+    let session = std::path::absolute(session).unwrap_or_else(|_| session.to_path_buf());
+    let by_hand = command_line(pi, &session);
+    let Some((program, arguments)) = pi.split_first() else {
+        return Ok("The setting pi in config.toml names no command.".into());
+    };
+    if !cwd.is_empty() && !Path::new(cwd).is_dir() {
+        return Ok(format!(
+            "The session's directory is gone: {cwd}\n\nTo go on elsewhere, run in that directory:\n{by_hand}"
+        ));
+    }
+    if find(program).is_none() {
+        return Ok(format!(
+            "There is no {program} on the PATH. Install pi, or name its command in config.toml (pi = [\"…\"]).\n\nTo resume by hand:\n{}{by_hand}",
+            change_to(cwd)
+        ));
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).arg("--session").arg(&session);
+    if !cwd.is_empty() {
+        command.current_dir(cwd);
+    }
+    let error = screen.suspend(|| Ok(os::replace_process(&mut command)))?;
+    Ok(format!("{program} could not be started: {error}\n\nTo resume by hand:\n{}{by_hand}", change_to(cwd)))
+}
+
+fn change_to(cwd: &str) -> String {
+    if cwd.is_empty() { String::new() } else { format!("cd {} && ", quote(cwd)) }
+}
+
+/// The command for a shell.
+fn command_line(pi: &[String], session: &Path) -> String {
+    let words = pi.iter().map(|word| quote(word)).chain(["--session".into(), quote(&session.to_string_lossy())]);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a POSIX shell reads it.
+fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// The file that a command name means.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return path.is_file().then(|| path.to_path_buf());
+    }
+    let dirs = std::env::var_os("PATH")?;
+    let names = [program.to_string(), format!("{program}{}", std::env::consts::EXE_SUFFIX)];
+    std::env::split_paths(&dirs).flat_map(|dir| names.clone().map(|name| dir.join(name))).find(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_for_the_shell() {
+        let pi = ["pi".to_string(), "--model".into(), "a b".into()];
+        assert_eq!(command_line(&pi, Path::new("/s/it's.jsonl")), r"pi --model 'a b' --session '/s/it'\''s.jsonl'");
+        assert_eq!(change_to("/a b"), "cd '/a b' && ");
+        assert_eq!(quote(""), "''");
+    }
+}

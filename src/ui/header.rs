@@ -1,0 +1,57 @@
+//! The line on top: where the sessions are, how many, what they cost, how far reading is, and where pi runs.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+use super::line::Pen;
+use crate::app::model::Model;
+use crate::session::call::shorten;
+use crate::text::{Span, Tone};
+use crate::words::{count, dollars, thousands};
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
+    let sessions = &model.sessions;
+    let dirs: Vec<String> = model
+        .setting
+        .located
+        .dirs
+        .iter()
+        .map(|dir| shorten(&dir.to_string_lossy(), &model.setting.home).into_owned())
+        .collect();
+    let shown = sessions.all.iter().filter(|session| session.owner.is_none() || sessions.show_subagents);
+    let (number, cost) = shown.fold((0, 0.0), |(number, cost), session| (number + 1, cost + session.cost));
+    let dot = format!(" {} ", pen.glyphs().dot);
+    let facts =
+        [count(number, "session", "sessions"), count(sessions.projects.len(), "project", "projects"), dollars(cost)];
+    let mut left = vec![Span::new(Tone::Accent, " pitree ")];
+    if model.setting.demo {
+        left.push(Span::new(Tone::Warning, " demo, read-only "));
+    } else {
+        left.push(Span::clean(Tone::Dim, &format!(" {} ", dirs.join(", "))));
+    }
+    left.push(Span::new(Tone::Text, format!("  {}", facts.join(&dot))));
+    pen.put_both(frame, area, &left, &right(model, pen));
+}
+
+fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {
+    let sessions = &model.sessions;
+    let mut spans = Vec::new();
+    let progress = &sessions.progress;
+    match progress.total {
+        _ if progress.finished => {}
+        Some(total) => {
+            let text = format!("reading {}/{} ", thousands(progress.done), thousands(total));
+            spans.push(Span::new(Tone::Active, text));
+        }
+        None => spans.push(Span::new(Tone::Active, "looking for sessions ")),
+    }
+    if progress.finished && !sessions.unreadable.is_empty() {
+        let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(sessions.unreadable.len()));
+        spans.push(Span::new(Tone::Warning, text));
+    }
+    let live = (0..sessions.all.len()).filter(|&at| sessions.is_live(at, model.now)).count();
+    if live > 0 {
+        spans.push(Span::new(Tone::Warning, format!("{} {live} live ", pen.glyphs().live)));
+    }
+    spans
+}

@@ -1,0 +1,71 @@
+//! Draws the preview: the rows of the wrapped text that are in sight.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+use super::line::Pen;
+use super::{scroll_bar, title};
+use crate::app::layout::PaneArea;
+use crate::app::model::Model;
+use crate::app::preview::Subject;
+use crate::keymap::Place;
+use crate::session::node::Kind;
+use crate::text::{Span, Tone};
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
+    let pane = &model.preview;
+    let height = usize::from(area.body.height);
+    let is_whole = pane.wrapped.complete(&pane.lines);
+    let right = match () {
+        () if is_whole && pane.wrapped.len() <= height => String::new(),
+        () if is_whole => {
+            let end = (pane.top + height).min(pane.wrapped.len());
+            format!("{}% ", 100 * end / pane.wrapped.len())
+        }
+        () => format!("line {} of more ", pane.top + 1),
+    };
+    let focused = model.focus == Place::Preview;
+    title(frame, pen, area, focused, (Span::clean(Tone::Text, &name(model)), right));
+    for (at, row) in area.body.rows().enumerate() {
+        let index = pane.top + at;
+        if index >= pane.wrapped.len() {
+            break;
+        }
+        let spans: Vec<Span> =
+            pane.wrapped.row(&pane.lines, index).into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
+        let inside = Rect { x: row.x + 1, width: row.width.saturating_sub(1), ..row };
+        pen.put(frame, Rect { width: inside.width.saturating_sub(1), ..inside }, &spans);
+    }
+    if pane.lines.is_empty() && pane.waiting && pane.subject != Subject::Nothing {
+        pen.put(frame, Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, " reading")]);
+    }
+    scroll_bar(frame, area.body, pen, pane.top, pane.wrapped.len());
+}
+
+fn name(model: &Model) -> String {
+    match &model.preview.subject {
+        Subject::Nothing => "Preview".into(),
+        Subject::Project(_) => "Project".into(),
+        Subject::Session(_) => "Session".into(),
+        Subject::Entry(_, at) => {
+            let node = model.tree.tree.as_ref().and_then(|tree| tree.nodes.get(*at as usize));
+            match node.map(|node| node.kind) {
+                Some(Kind::User) => "User".into(),
+                Some(Kind::Assistant) => "Assistant".into(),
+                Some(Kind::ToolResult) => "Tool".into(),
+                Some(Kind::Bash) => "Bash".into(),
+                Some(Kind::Compaction) => "Compaction".into(),
+                Some(Kind::BranchSummary) => "Branch summary".into(),
+                Some(Kind::Label) => "Label".into(),
+                Some(Kind::SessionInfo) => "Session name".into(),
+                Some(Kind::ModelChange) => "Model change".into(),
+                Some(Kind::ThinkingLevel) => "Thinking level".into(),
+                Some(Kind::Usage) => "Usage".into(),
+                Some(Kind::ContextEdit) => "Context edit".into(),
+                Some(Kind::Custom | Kind::CustomMessage) => "Extension".into(),
+                Some(Kind::OtherMessage) => "Message".into(),
+                Some(Kind::Unknown) | None => "Entry".into(),
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Draws the list of projects, families and sessions.
+
+use ratatui::Frame;
+
+use super::line::{Pen, both, cut};
+use super::{List, list, title};
+use crate::app::layout::PaneArea;
+use crate::app::model::Model;
+use crate::app::sessions::Row;
+use crate::config::Sort;
+use crate::keymap::Place;
+use crate::session::call::shorten;
+use crate::session::time;
+use crate::text::{Span, Tone, width};
+use crate::words::{bytes, dollars, thousands};
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
+    let pane = &model.sessions;
+    let mut facts = vec![pane.sort.name().to_string()];
+    facts.extend(pane.named_only.then(|| "named only".into()));
+    facts.extend(pane.show_subagents.then(|| "sub-agents".into()));
+    let right = facts.join(&format!(" {} ", pen.glyphs().dot));
+    let focused = model.focus == Place::Sessions;
+    title(frame, pen, area, focused, (Span::new(Tone::Text, "Sessions"), right));
+    if pane.rows.is_empty() && pane.progress.finished {
+        let body = ratatui::layout::Rect { height: 1, ..area.body };
+        pen.put(frame, body, &[Span::new(Tone::Dim, "  no session has a name: ctrl+n shows all")]);
+    }
+    let rows = List { area: area.body, cursor: pane.cursor, len: pane.rows.len(), focused };
+    list(frame, pen, &rows, |at, columns| row(model, pen, at, columns));
+}
+
+fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
+    match &model.sessions.rows[at] {
+        Row::Project(place) => project(model, pen, at, *place, columns),
+        Row::Session { at: session, prefix, below } => {
+            let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
+            let left = session_left(model, pen, *session, prefix, fold.map(|folded| (folded, *below)));
+            let mut left = left;
+            if model.sessions.show_paths {
+                add_path(&mut left, model, pen, *session, columns);
+            }
+            both(&left, &facts(model, pen, *session, columns), columns, pen.glyphs())
+        }
+    }
+}
+
+fn project(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: usize) -> Vec<Span> {
+    let glyphs = pen.glyphs();
+    let project = &model.sessions.projects[place];
+    let mark = if model.sessions.is_folded(row) { glyphs.closed } else { glyphs.open };
+    let name =
+        if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, &model.setting.home) };
+    let mut left = vec![Span::new(Tone::Dim, format!("{mark} ")), Span::clean(Tone::Strong, &name)];
+    if model.sessions.gone.contains(&project.cwd) {
+        left.push(Span::new(Tone::Warning, " (gone)"));
+    }
+    let age = if project.latest > i64::MIN { time::age(model.now, project.latest) } else { "?".into() };
+    let mut right = String::new();
+    if columns >= 44 && project.cost >= 0.005 {
+        right = format!("{}  ", dollars(project.cost));
+    }
+    right += &format!("{:>5}  {age:>4}  ", thousands(project.sessions.len()));
+    both(&left, &[Span::new(Tone::Dim, right)], columns, glyphs)
+}
+
+fn session_left(model: &Model, pen: &Pen<'_>, at: usize, prefix: &str, fold: Option<(bool, usize)>) -> Vec<Span> {
+    let glyphs = pen.glyphs();
+    let session = &model.sessions.all[at];
+    let indent = if model.sessions.sort == Sort::Threaded { "  " } else { "" };
+    let mut left = vec![Span::new(Tone::Dim, format!("{indent}{prefix}"))];
+    match fold {
+        Some((true, _)) => left.push(Span::new(Tone::Dim, format!("{} ", glyphs.closed))),
+        Some((false, _)) => left.push(Span::new(Tone::Dim, format!("{} ", glyphs.open))),
+        None => {}
+    }
+    if session.owner.is_some() {
+        left.push(Span::new(Tone::Meta, format!("{} ", glyphs.subagent)));
+    } else if session.header.parent_session.is_some() {
+        let tone = if model.sessions.is_parent_missing(at) { Tone::Dim } else { Tone::Fork };
+        left.push(Span::new(tone, format!("{} ", glyphs.fork)));
+    }
+    if !session.problems.is_empty() {
+        left.push(Span::new(Tone::Warning, format!("{} ", glyphs.warning)));
+    }
+    let tone = if session.name.is_some() { Tone::Label } else { Tone::Text };
+    left.push(Span::clean(tone, crate::session::call::cut(session.title().trim(), 300)));
+    if let Some((true, below)) = fold {
+        left.push(Span::new(Tone::Dim, format!("  {} {below}", glyphs.hidden)));
+    }
+    if model.sessions.sort != Sort::Threaded {
+        left.push(Span::clean(Tone::Dim, &format!("  {}", shorten(&session.header.cwd, &model.setting.home))));
+    }
+    left
+}
+
+/// The file behind the title, its end rather than its start.
+fn add_path(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, at: usize, columns: usize) {
+    *left = cut(left, columns / 3, pen.glyphs());
+    let path = model.sessions.all[at].path.to_string_lossy();
+    left.push(Span::clean(Tone::Dim, &format!("  {}", shorten(&path, &model.setting.home))));
+}
+
+/// Counts, cost and age to the right; what matters least goes first where there is little room.
+fn facts(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
+    let glyphs = pen.glyphs();
+    let session = &model.sessions.all[at];
+    let mut marks = Vec::new();
+    if columns >= 36 {
+        let forks = model.sessions.fork_count(at);
+        if session.labels > 0 {
+            marks.push(Span::new(Tone::Label, format!("{}{} ", glyphs.label, session.labels)));
+        }
+        if session.leaves > 1 {
+            marks.push(Span::new(Tone::Active, format!("{}{} ", glyphs.tee, session.leaves)));
+        }
+        if forks > 0 {
+            marks.push(Span::new(Tone::Fork, format!("{}{forks} ", glyphs.fork)));
+        }
+    }
+    match model.sessions.sort {
+        Sort::Size => marks.push(Span::new(Tone::Cost, format!("{:>8} ", bytes(session.bytes)))),
+        Sort::Cost => marks.push(Span::new(Tone::Cost, format!("{:>8} ", dollars(session.cost)))),
+        _ if columns >= 50 && session.cost >= 0.005 => {
+            marks.push(Span::new(Tone::Cost, format!("{:>6} ", dollars(session.cost))));
+        }
+        _ => {}
+    }
+    if columns >= 30 {
+        marks.push(Span::new(Tone::Dim, format!("{:>5} ", thousands(session.entry_count))));
+    }
+    let age = session.modified.map_or("?".into(), |then| time::age(model.now, then));
+    marks.push(Span::new(Tone::Dim, format!("{age:>4} ")));
+    let is_live = model.sessions.is_live(at, model.now);
+    let live = if is_live { glyphs.live } else { " " };
+    marks.push(Span::new(Tone::Warning, live));
+    debug_assert!(width(live) == 1);
+    marks
+}

@@ -1,0 +1,118 @@
+//! Draws the tree of the open session.
+
+use ratatui::Frame;
+
+use super::line::{Pen, both, skip};
+use super::{List, list, title};
+use crate::app::layout::PaneArea;
+use crate::app::model::Model;
+use crate::app::rows::{Item, RowIndex};
+use crate::app::tree_text;
+use crate::keymap::Place;
+use crate::session::time;
+use crate::session::tree::{Index, Tree};
+use crate::text::{Span, Tone, spans_width, width};
+use crate::words::{count, thousands};
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
+    let pane = &model.tree;
+    let session = pane.path.as_ref().and_then(|path| model.sessions.all.iter().find(|session| &session.path == path));
+    let name = session.map_or("Tree", |session| crate::session::call::cut(session.title().trim(), 200));
+    let right = pane.tree.as_ref().map_or(String::new(), |tree| {
+        let shown = pane.rows.list.len();
+        let filter = pane.filter.name();
+        let of = if shown == tree.nodes.len() { String::new() } else { format!("{} of ", thousands(shown)) };
+        format!("{filter} {} {of}{} ", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
+    });
+    let focused = model.focus == Place::Tree;
+    title(frame, pen, area, focused, (Span::clean(Tone::Text, name), right));
+    let Some(tree) = &pane.tree else {
+        let spans = match (&pane.error, &pane.path) {
+            (Some(error), _) => vec![Span::clean(Tone::Error, &format!(" {error}"))],
+            (None, Some(_)) => vec![Span::new(Tone::Dim, " reading")],
+            (None, None) => Vec::new(),
+        };
+        return pen.put(frame, ratatui::layout::Rect { height: 1.min(area.body.height), ..area.body }, &spans);
+    };
+    if pane.rows.list.is_empty() {
+        let text = if tree.nodes.is_empty() { " no entries yet" } else { " no entries in this filter" };
+        return pen.put(frame, ratatui::layout::Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, text)]);
+    }
+    let pan = pan(model, pen, tree, usize::from(area.body.width.saturating_sub(1)));
+    let rows = List { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
+    list(frame, pen, &rows, |at, columns| {
+        let (left, right) = row(model, pen, tree, at);
+        both(&skip(left, pan), &right, columns, pen.glyphs())
+    });
+}
+
+/// How far the rows are moved to the left so that the selected one's text is seen behind its lines, as in pi's `/tree`
+/// (0.87.1).
+fn pan(model: &Model, pen: &Pen<'_>, tree: &Tree, columns: usize) -> usize {
+    let at = model.tree.cursor.at;
+    let lines = width(&model.tree.rows.prefix(at, pen.glyphs()));
+    let marks = match model.tree.rows.list[at].item {
+        Item::Entry(entry) if tree.is_active(entry) => 2,
+        _ => 0,
+    };
+    let anchor = lines + marks;
+    let needed = (columns / 3).clamp(4, 20);
+    if anchor + needed > columns { anchor - (columns / 4).clamp(2, 12).min(anchor) } else { 0 }
+}
+
+fn row(model: &Model, pen: &Pen<'_>, tree: &Tree, at: RowIndex) -> (Vec<Span>, Vec<Span>) {
+    let rows = &model.tree.rows;
+    let one = &rows.list[at];
+    let mut left = vec![Span::new(Tone::Dim, rows.prefix(at, pen.glyphs()))];
+    let entry = match one.item {
+        Item::Entry(entry) => entry,
+        Item::Fork(place) => {
+            fork(&mut left, model, pen, place);
+            return (left, Vec::new());
+        }
+    };
+    if one.folded && !one.connector {
+        left.push(Span::new(Tone::Accent, format!("{} ", pen.glyphs().folded)));
+    }
+    left.extend(tree_text::entry(tree, entry, pen.glyphs()));
+    (left, right(model, pen, tree, at, entry))
+}
+
+fn right(model: &Model, pen: &Pen<'_>, tree: &Tree, at: RowIndex, entry: Index) -> Vec<Span> {
+    let mut right = Vec::new();
+    if model.tree.rows.list[at].folded {
+        let hidden = tree_text::hidden(tree.below(entry), model.now, pen.glyphs());
+        right.push(Span::new(Tone::Dim, format!("{hidden} ")));
+    }
+    if let Some(time) = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times) {
+        right.push(Span::new(Tone::Label, format!("{} ", wall_time(model, time))));
+    }
+    if tree.leaf == Some(entry) {
+        right.push(Span::new(Tone::Active, format!("{} leaf ", pen.glyphs().leaf)));
+    }
+    right
+}
+
+/// When a label was set: the time today, else the date as well, as in pi's `/tree` (0.87.1).
+fn wall_time(model: &Model, ms: i64) -> String {
+    let zoned = |ms| jiff::Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned(model.setting.zone.clone()));
+    let (Some(then), Some(now)) = (zoned(ms), zoned(model.now)) else { return String::new() };
+    let form = match () {
+        () if then.date() == now.date() => "%H:%M",
+        () if then.year() == now.year() => "%-m/%-d %H:%M",
+        () => "%y/%-m/%-d %H:%M",
+    };
+    then.strftime(form).to_string()
+}
+
+fn fork(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, place: usize) {
+    let Some(fork) = model.tree.forks.get(place) else { return };
+    let glyphs = pen.glyphs();
+    let session = &fork.session;
+    let title = crate::session::call::cut(session.title().trim(), 60);
+    left.push(Span::clean(Tone::Fork, &format!("{} \"{title}\"", glyphs.fork)));
+    let age = session.modified.map_or("?".into(), |then| time::age(model.now, then));
+    let own = count(fork.split.own, "entry", "entries");
+    left.push(Span::new(Tone::Dim, format!("  +{own} {} {age}", glyphs.dot)));
+    debug_assert!(spans_width(left) > 0);
+}
