@@ -6,6 +6,10 @@ use crate::doc::DocLine;
 use crate::doc::wrap::Wrapped;
 use crate::session::tree::Index;
 
+/// Rows that are wrapped beyond the top: nearly every text is then wrapped as a whole, and how far one is in it is
+/// known.
+const AHEAD: usize = 1000;
+
 /// What the preview is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Subject {
@@ -67,7 +71,7 @@ impl Pane {
                 self.top = self.wrapped.row_at(line, byte).unwrap_or_default();
             }
         }
-        self.wrapped.ensure(&self.lines, self.top.saturating_add(height));
+        self.wrapped.ensure(&self.lines, self.top.saturating_add(height.max(AHEAD)));
         if self.wrapped.complete(&self.lines) {
             self.top = self.top.min(self.wrapped.len().saturating_sub(height));
         }

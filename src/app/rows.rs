@@ -59,13 +59,9 @@ pub fn passes(tree: &Tree, at: Index, filter: Filter) -> bool {
     if node.silent && !is_leaf && filter != Filter::Outline {
         return false;
     }
-    let is_bookkeeping = matches!(
-        node.kind,
-        Kind::Label | Kind::ContextEdit | Kind::Custom | Kind::ModelChange | Kind::ThinkingLevel | Kind::SessionInfo
-    );
     match filter {
-        Filter::Default => !is_bookkeeping && node.kind != Kind::Usage,
-        Filter::NoTools => !is_bookkeeping && !matches!(node.kind, Kind::ToolResult | Kind::Usage),
+        Filter::Default => !node.kind.is_bookkeeping(),
+        Filter::NoTools => !node.kind.is_bookkeeping() && node.kind != Kind::ToolResult,
         Filter::UserOnly => node.kind == Kind::User,
         Filter::LabeledOnly => tree.labels.contains_key(&at),
         Filter::All => true,

@@ -43,6 +43,8 @@ pub struct Pane {
     pub rows: Rows,
     /// The selected row.
     pub cursor: Cursor,
+    /// Whether the tree was just opened, so that the selection is still to be brought into sight.
+    pub fresh: bool,
     folds: HashSet<Index>,
     selected: Option<Item>,
     memories: HashMap<PathBuf, Memory>,
@@ -81,8 +83,7 @@ impl Pane {
         self.selected = memory.selected.as_ref().and_then(find).or(tree.leaf).map(Item::Entry);
         self.tree = Some(tree);
         self.rebuild();
-        // The leaf is better seen with what led to it above.
-        self.cursor.top = self.cursor.at;
+        self.fresh = true;
     }
 
     fn remember(&mut self) {

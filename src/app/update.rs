@@ -290,7 +290,7 @@ fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
     let (Some(path), Some(tree)) = (model.tree.path.clone(), model.tree.tree.clone()) else { return };
     match model.tree.selected_item() {
         Some(Item::Fork(_)) => go_to_fork(model),
-        Some(Item::Entry(at)) if tree.leaf == Some(at) => resume(model, path, tree.header.cwd.clone(), effects),
+        Some(Item::Entry(at)) if tree.is_tip(at) => resume(model, path, tree.header.cwd.clone(), effects),
         Some(Item::Entry(_)) => {
             let keys = model.setting.keymap.keys(Action::GoToLeaf);
             let key = keys.first().map_or("go-to-leaf".into(), |key| key.symbol(false));
@@ -356,6 +356,10 @@ fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     model.sessions.cursor.fit(model.sessions.rows.len(), sessions);
     follow_session(model, effects);
     model.tree.note_selection();
+    if std::mem::take(&mut model.tree.fresh) {
+        // What led to the selected entry is seen above it.
+        model.tree.cursor.top = model.tree.cursor.at.saturating_sub(tree * 2 / 3);
+    }
     model.tree.cursor.fit(model.tree.rows.list.len(), tree);
     ask_for_forks(model, effects);
     follow_selection(model, effects);

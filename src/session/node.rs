@@ -47,6 +47,22 @@ pub enum Kind {
     Unknown,
 }
 
+impl Kind {
+    /// Whether pi's `/tree` hides it by default: settings, marks and the state of extensions (0.87.1).
+    pub fn is_bookkeeping(self) -> bool {
+        matches!(
+            self,
+            Self::Label
+                | Self::ContextEdit
+                | Self::Custom
+                | Self::ModelChange
+                | Self::ThinkingLevel
+                | Self::SessionInfo
+                | Self::Usage
+        )
+    }
+}
+
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {

@@ -340,6 +340,15 @@ impl Tree {
         self.shape.find(IdHash::new(id.as_bytes()))
     }
 
+    /// Whether going on at an entry is the same as going on at the leaf: below it there is only what the model never
+    /// sees and pi does not show, such as labels and names.
+    pub fn is_tip(&self, at: Index) -> bool {
+        std::iter::successors(self.leaf, |&here| {
+            self.parent(here).filter(|_| self.nodes[here as usize].kind.is_bookkeeping())
+        })
+        .any(|here| here == at)
+    }
+
     /// The entries from the root to `at`.
     pub fn path(&self, at: Index) -> Vec<Index> {
         let mut path: Vec<Index> = std::iter::successors(Some(at), |&at| self.parent(at)).collect();

@@ -22,7 +22,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
             let end = (pane.top + height).min(pane.wrapped.len());
             format!("{}% ", 100 * end / pane.wrapped.len())
         }
-        () => format!("line {} of more ", pane.top + 1),
+        () => format!("line {}+ ", pane.top + 1),
     };
     let focused = model.focus == Place::Preview;
     title(frame, pen, area, focused, (Span::clean(Tone::Text, &name(model)), right));

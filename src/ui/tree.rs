@@ -87,7 +87,8 @@ fn right(model: &Model, pen: &Pen<'_>, tree: &Tree, at: RowIndex, entry: Index) 
     if let Some(time) = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times) {
         right.push(Span::new(Tone::Label, format!("{} ", wall_time(model, time))));
     }
-    if tree.leaf == Some(entry) {
+    // Where the filter hides the leaf, the nearest row above it stands for it.
+    if tree.leaf.is_some_and(|leaf| model.tree.rows.nearest(tree, leaf) == at) {
         right.push(Span::new(Tone::Active, format!("{} leaf ", pen.glyphs().leaf)));
     }
     right
