@@ -71,7 +71,7 @@ struct Line<'a> {
     id: Option<&'a str>,
     parent_id: Option<String>,
     depth: usize,
-    r#type: String,
+    r#type: Option<String>,
     role: Option<String>,
     timestamp: Time,
     label: Option<&'a str>,
@@ -102,7 +102,7 @@ fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Resu
             id: node.id.as_deref(),
             parent_id: entry.parent_id.filter(|_| has_ids).map(|id| id.text().into_owned()),
             depth: depth[at as usize],
-            r#type: entry.type_name.text().into_owned(),
+            r#type: Some(entry.type_name.text().into_owned()).filter(|name| !name.is_empty()),
             role: entry.role().map(|role| migrated(&role.text())),
             timestamp: match entry.timestamp {
                 None => Time::None,

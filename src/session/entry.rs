@@ -13,6 +13,8 @@ pub struct Entry<'a> {
     pub type_name: Str<'a>,
     /// `id`. A number is kept as it is written.
     pub id: Option<Str<'a>>,
+    /// Whether `id` is a string.
+    pub id_is_text: bool,
     /// `parentId`.
     pub parent_id: Option<Str<'a>>,
     /// `timestamp`.
@@ -153,7 +155,7 @@ pub enum Block<'a> {
         /// The decoded size in bytes.
         bytes: usize,
     },
-    /// A block of a type that pitree does not know.
+    /// A block of a type that pitree does not know, or a text block whose text is none.
     Other {
         /// Its `type`.
         type_name: Str<'a>,
@@ -228,7 +230,10 @@ fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Entry<'a>> {
     object(r, |r, key| {
         match key {
             b"type" => e.type_name = r.opt_string()?.unwrap_or_default(),
-            b"id" => e.id = read_id(r)?,
+            b"id" => {
+                e.id_is_text = r.kind()? == Json::Str;
+                e.id = read_id(r)?;
+            }
             b"parentId" => e.parent_id = read_id(r)?,
             b"timestamp" => e.timestamp = read_stamp(r)?,
             b"message" => e.message = read_message(r)?,
@@ -348,11 +353,15 @@ fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
     }
     let (mut type_name, mut text, mut thinking, mut mime, mut data) = (Str::default(), None, None, None, None);
     let mut call = ToolCall::default();
+    let mut is_odd = false;
     let start = r.here();
     object(r, |r, key| {
         match key {
             b"type" => type_name = r.opt_string()?.unwrap_or_default(),
-            b"text" => text = r.opt_string()?,
+            b"text" => {
+                is_odd = !matches!(r.kind()?, Json::Str | Json::Null);
+                text = r.opt_string()?;
+            }
             b"thinking" => thinking = r.opt_string()?,
             b"id" => call.id = r.opt_string()?.unwrap_or_default(),
             b"name" => call.name = r.opt_string()?.unwrap_or_default(),
@@ -364,7 +373,7 @@ fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
         Ok(())
     })?;
     Ok(match &*type_name.bytes() {
-        b"text" => Block::Text(text.unwrap_or_default()),
+        b"text" if !is_odd => Block::Text(text.unwrap_or_default()),
         b"thinking" => Block::Thinking(thinking.unwrap_or_default()),
         b"toolCall" => Block::ToolCall(call),
         b"image" => {
@@ -419,6 +428,11 @@ impl<'a> Entry<'a> {
         self.type_name.is("session")
     }
 
+    /// Whether a file that starts with this line is a session: it is a header with a string for an id.
+    pub fn starts_session(&self) -> bool {
+        self.is_header() && self.id_is_text
+    }
+
     /// `message.role`, or nothing.
     pub fn role(&self) -> Option<Str<'a>> {
         self.message.as_ref().map(|message| message.role).filter(|role| !role.is_empty())
@@ -470,6 +484,12 @@ impl<'a> Content<'a> {
             Self::Blocks(blocks) => blocks.iter().any(|block| matches!(block, Block::Broken)),
             Self::Missing | Self::Text(_) => false,
         }
+    }
+
+    /// Whether pi's `/tree` throws at this content of an assistant (0.87.1).
+    pub fn breaks_pi_tree(&self) -> bool {
+        let is_odd_text = |block: &Block<'_>| matches!(block, Block::Other { type_name, .. } if type_name.is("text"));
+        matches!(self, Self::Blocks(blocks) if blocks.iter().any(is_odd_text))
     }
 }
 
