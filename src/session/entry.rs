@@ -199,7 +199,7 @@ pub struct Usage {
 /// # Errors
 /// The line is not JSON as JavaScript reads it: pi skips it.
 pub fn parse(line: &[u8]) -> Result<Option<Entry<'_>>> {
-    if line.trim_ascii().is_empty() {
+    if is_blank(line) {
         return Ok(None);
     }
     let mut r = Reader::new(line);
@@ -212,6 +212,15 @@ pub fn parse(line: &[u8]) -> Result<Option<Entry<'_>>> {
     };
     r.end()?;
     Ok(entry)
+}
+
+/// Whether a line is white space, as JavaScript's `trim` sees it.
+fn is_blank(line: &[u8]) -> bool {
+    match line.trim_ascii_start().first() {
+        None => true,
+        Some(b'{') => false,
+        Some(_) => String::from_utf8_lossy(line).chars().all(is_js_space),
+    }
 }
 
 /// Goes through the keys of the object that comes next.
@@ -537,6 +546,21 @@ impl Entry<'_> {
             b"model_change" => text(self.model_id),
             b"thinking_level_change" => text(self.thinking_level),
             _ => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blank_lines_are_no_entries_and_no_damage() {
+        for blank in ["", " \t\r", "\u{a0} \u{3000}", "\u{feff}", "\u{b}", "null", "0", "\"\""] {
+            assert!(matches!(parse(blank.as_bytes()), Ok(None)), "{blank:?}");
+        }
+        for bad in ["\u{a0}x", "\u{feff}{}", "\u{85}", "{"] {
+            assert!(parse(bad.as_bytes()).is_err(), "{bad:?}");
         }
     }
 }
