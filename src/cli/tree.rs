@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
+use serde_json::Number;
 
 use super::{Chosen, output, resolve};
 use crate::app::rows::Rows;
@@ -86,7 +87,7 @@ struct Line<'a> {
 enum Time {
     None,
     Text(String),
-    Number(f64),
+    Number(Option<Number>),
 }
 
 fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Result<()> {
@@ -107,7 +108,7 @@ fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Resu
             timestamp: match entry.timestamp {
                 None => Time::None,
                 Some(Stamp::Text(text)) => Time::Text(text.text().into_owned()),
-                Some(Stamp::Number(number)) => Time::Number(number),
+                Some(Stamp::Number(number)) => Time::Number(output::number(number)),
             },
             label: tree.labels.get(&at).map(|label| &*label.text),
             active: tree.is_active(at),
