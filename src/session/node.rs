@@ -225,8 +225,11 @@ fn row_text(kind: Kind, entry: &Entry<'_>) -> String {
         Kind::Bash => flat(message.and_then(|message| message.command)),
         Kind::OtherMessage => {
             let role = flat(entry.role());
-            // pi renames the role when it migrates v2 to v3.
-            format!("[{}]", if role == "hookMessage" { "custom" } else { &role })
+            match &*role {
+                "" => "[no role]".into(),
+                "hookMessage" => "[custom]".into(), // pi renames it when it migrates v2 to v3
+                role => format!("[{role}]"),
+            }
         }
         Kind::CustomMessage => {
             format!("[{}]: {}", flat(entry.custom_type), self::flat(entry.content.texts()))
@@ -251,6 +254,7 @@ fn row_text(kind: Kind, entry: &Entry<'_>) -> String {
         Kind::ContextEdit => {
             format!("[context {}: {}]", if entry.replaces { "replace" } else { "omit" }, flat(entry.target_id))
         }
+        Kind::Unknown if entry.type_name.is_empty() => "[no type]".into(),
         Kind::Unknown => format!("[{}]", flat(Some(entry.type_name))),
     }
 }

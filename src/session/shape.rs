@@ -74,7 +74,7 @@ pub struct Shape {
     pub duplicates: Vec<Index>,
     /// Entries whose parent is not in the file: roots.
     pub orphans: Vec<Index>,
-    /// The first entry of each cycle of parents: made a root.
+    /// The first entry of each cycle of parents, be it of one entry alone: made a root.
     pub cycles: Vec<Index>,
     by_id: ById<Index>,
 }
@@ -100,7 +100,11 @@ impl Shape {
             if ids.parent.is_some() && parent.is_none() {
                 shape.orphans.push(at as Index);
             }
-            shape.parents.push(parent.filter(|_| ids.parent != ids.id));
+            let is_own = parent.is_some() && ids.parent == ids.id;
+            if is_own {
+                shape.cycles.push(at as Index);
+            }
+            shape.parents.push(parent.filter(|_| !is_own));
         }
         shape.cut_cycles();
         shape

@@ -109,7 +109,7 @@ impl Part {
             Ok(None) => return,
             Err(_) => return self.bad.note(offset, ended),
         };
-        self.first_is_header.get_or_insert(entry.is_header() && entry.id.is_some());
+        self.first_is_header.get_or_insert(entry.starts_session());
         if entry.is_header() {
             self.header.get_or_insert_with(|| Header::new(&entry));
             return;
@@ -419,6 +419,13 @@ mod tests {
         assert!(tree.problems[0].contains("cycle"), "{:?}", tree.problems);
         assert!(tree.is_flagged(1));
         assert_eq!(ids(&tree, &tree.path(3)), "b c d");
+    }
+
+    #[test]
+    fn an_entry_that_is_its_own_parent_is_a_root_and_flagged() {
+        let tree = tree(&[user("a", Some("a"), 0), user("b", Some("a"), 1)]);
+        assert_eq!((&tree.roots[..], tree.is_flagged(0), tree.is_flagged(1)), (&[0][..], true, false));
+        assert_eq!(tree.problems, ["1 cycle of parents, where pi hangs"]);
     }
 
     #[test]
