@@ -6,14 +6,14 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// A small generator of random numbers (splitmix64): the same on every machine.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -22,7 +22,7 @@ impl Random {
     }
 
     /// A number below `end`.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
 }
@@ -51,17 +51,17 @@ fn output(random: &mut Random, bytes: usize) -> String {
 }
 
 /// How a session file is to look.
-pub struct Shape {
+pub(crate) struct Shape {
     /// Entries.
-    pub entries: usize,
+    pub(crate) entries: usize,
     /// About how long the file is to be, in bytes.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
     /// After about how many entries the conversation goes back and branches; 0 for a chain.
-    pub branch_every: usize,
+    pub(crate) branch_every: usize,
 }
 
 /// Writes one session file.
-pub fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, shape: &Shape) -> io::Result<()> {
+pub(crate) fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, shape: &Shape) -> io::Result<()> {
     let mut random = Random::new(id);
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let start = 1_767_225_600_000 + (id % 50_000) as i64 * 400_000; // from 2026-01-01 on
@@ -121,7 +121,7 @@ pub fn session(path: &Path, id: u64, cwd: &str, parent: Option<&Path>, shape: &S
 }
 
 /// Fills a directory with `sessions` files of `bytes` bytes in all, in 37 projects, every tenth one a fork.
-pub fn fill(dir: &Path, sessions: usize, bytes: usize) -> io::Result<()> {
+pub(crate) fn fill(dir: &Path, sessions: usize, bytes: usize) -> io::Result<()> {
     let mut random = Random::new(7);
     let mut last: Option<PathBuf> = None;
     for at in 0..sessions {

@@ -1,6 +1,5 @@
 //! How long things take: `cargo bench`. The corpora are made once, below `target/bench-corpus`, always the same.
 
-#[allow(unreachable_pub)] // also used by examples/corpus.rs
 mod corpus;
 
 use std::collections::HashSet;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
+use serde_json::Number;
 
 use super::{Chosen, output};
 use crate::session::call::shorten;
@@ -84,7 +85,7 @@ struct Line<'a> {
     created: Option<String>,
     modified: Option<String>,
     parent_session: Option<&'a str>,
-    version: serde_json::Number,
+    version: Option<Number>,
     branch_points: usize,
     leaves: usize,
     labels: usize,
@@ -108,7 +109,7 @@ impl<'a> Line<'a> {
             created: header.created.and_then(time::iso),
             modified: session.modified.and_then(time::iso),
             parent_session: header.parent_session.as_deref(),
-            version: number(header.version),
+            version: output::number(header.version),
             branch_points: session.branch_points,
             leaves: session.leaves,
             labels: session.labels,
@@ -118,14 +119,6 @@ impl<'a> Line<'a> {
             problems: &session.problems,
         }
     }
-}
-
-/// `3` rather than `3.0`.
-fn number(value: f64) -> serde_json::Number {
-    if value.fract() == 0.0 && value.abs() < 1e15 {
-        return (value as i64).into();
-    }
-    serde_json::Number::from_f64(value).unwrap_or_else(|| 0.into())
 }
 
 /// The path from the root of the file system, symbolic links as they are.

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 
 use anyhow::Result;
 use serde::Serialize;
+use serde_json::Number;
 
 use crate::text::is_unsafe;
 
@@ -34,6 +35,15 @@ pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
     Ok(())
 }
 
+/// A number as JavaScript writes it: `3` rather than `3.0`, nothing for what JSON can't say.
+pub(super) fn number(value: f64) -> Option<Number> {
+    const EXACT: f64 = 9_007_199_254_740_992.0; // 2^53
+    if value.fract() == 0.0 && value.abs() <= EXACT {
+        return Some((value as i64).into());
+    }
+    Number::from_f64(value)
+}
+
 /// Says on standard error what went wrong.
 pub(super) fn complain(message: &str) {
     let mut stderr = io::stderr().lock();
@@ -59,6 +69,13 @@ pub(super) fn columns() -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whole_numbers_have_no_fraction() {
+        let said = |value| number(value).map(|number| number.to_string());
+        assert_eq!([3.0, -1.5, 1_767_603_601_000.0].map(said), ["3", "-1.5", "1767603601000"].map(|s| Some(s.into())));
+        assert_eq!(said(f64::INFINITY), None);
+    }
 
     #[test]
     fn json_keeps_its_value_and_tells_the_terminal_nothing() {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
+use serde_json::Number;
 
 use super::{Chosen, output, resolve};
 use crate::app::rows::Rows;
@@ -71,7 +72,7 @@ struct Line<'a> {
     id: Option<&'a str>,
     parent_id: Option<String>,
     depth: usize,
-    r#type: String,
+    r#type: Option<String>,
     role: Option<String>,
     timestamp: Time,
     label: Option<&'a str>,
@@ -86,7 +87,7 @@ struct Line<'a> {
 enum Time {
     None,
     Text(String),
-    Number(f64),
+    Number(Option<Number>),
 }
 
 fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Result<()> {
@@ -102,12 +103,12 @@ fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Resu
             id: node.id.as_deref(),
             parent_id: entry.parent_id.filter(|_| has_ids).map(|id| id.text().into_owned()),
             depth: depth[at as usize],
-            r#type: entry.type_name.text().into_owned(),
+            r#type: Some(entry.type_name.text().into_owned()).filter(|name| !name.is_empty()),
             role: entry.role().map(|role| migrated(&role.text())),
             timestamp: match entry.timestamp {
                 None => Time::None,
                 Some(Stamp::Text(text)) => Time::Text(text.text().into_owned()),
-                Some(Stamp::Number(number)) => Time::Number(number),
+                Some(Stamp::Number(number)) => Time::Number(output::number(number)),
             },
             label: tree.labels.get(&at).map(|label| &*label.text),
             active: tree.is_active(at),

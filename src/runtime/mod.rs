@@ -3,6 +3,7 @@
 mod os;
 mod resume;
 mod terminal;
+pub mod work;
 mod worker;
 
 use std::io::{self, IsTerminal};
@@ -22,6 +23,7 @@ use crate::store::files::Files;
 use crate::store::scan::milliseconds;
 use crate::ui;
 use terminal::Screen;
+use work::Desk;
 use worker::Workers;
 
 /// Two presses of the mouse in the same place within this time are a double click.
@@ -65,7 +67,7 @@ pub fn run(mut setting: Setting, config: &Config, files: Files) -> Result<u8> {
     let mut screen = Screen::open(config.mouse).context("can't draw on this terminal")?;
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
     let model = Model::new(setting.clone(), config, size, now());
-    let workers = Workers::new(setting, files, &sender);
+    let workers = Workers::new(Desk { setting, files }, sender.clone());
     watch_input(sender);
     let end = Browser { model, workers, clicked: None }.run(&mut screen, &events);
     screen.close();

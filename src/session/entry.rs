@@ -13,6 +13,8 @@ pub struct Entry<'a> {
     pub type_name: Str<'a>,
     /// `id`. A number is kept as it is written.
     pub id: Option<Str<'a>>,
+    /// Whether `id` is a string.
+    pub id_is_text: bool,
     /// `parentId`.
     pub parent_id: Option<Str<'a>>,
     /// `timestamp`.
@@ -153,7 +155,7 @@ pub enum Block<'a> {
         /// The decoded size in bytes.
         bytes: usize,
     },
-    /// A block of a type that pitree does not know.
+    /// A block of a type that pitree does not know, or a text block whose text is none.
     Other {
         /// Its `type`.
         type_name: Str<'a>,
@@ -197,7 +199,7 @@ pub struct Usage {
 /// # Errors
 /// The line is not JSON as JavaScript reads it: pi skips it.
 pub fn parse(line: &[u8]) -> Result<Option<Entry<'_>>> {
-    if line.trim_ascii().is_empty() {
+    if is_blank(line) {
         return Ok(None);
     }
     let mut r = Reader::new(line);
@@ -210,6 +212,15 @@ pub fn parse(line: &[u8]) -> Result<Option<Entry<'_>>> {
     };
     r.end()?;
     Ok(entry)
+}
+
+/// Whether a line is white space, as JavaScript's `trim` sees it.
+fn is_blank(line: &[u8]) -> bool {
+    match line.trim_ascii_start().first() {
+        None => true,
+        Some(b'{') => false,
+        Some(_) => String::from_utf8_lossy(line).chars().all(is_js_space),
+    }
 }
 
 /// Goes through the keys of the object that comes next.
@@ -228,7 +239,10 @@ fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Entry<'a>> {
     object(r, |r, key| {
         match key {
             b"type" => e.type_name = r.opt_string()?.unwrap_or_default(),
-            b"id" => e.id = read_id(r)?,
+            b"id" => {
+                e.id_is_text = r.kind()? == Json::Str;
+                e.id = read_id(r)?;
+            }
             b"parentId" => e.parent_id = read_id(r)?,
             b"timestamp" => e.timestamp = read_stamp(r)?,
             b"message" => e.message = read_message(r)?,
@@ -348,11 +362,15 @@ fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
     }
     let (mut type_name, mut text, mut thinking, mut mime, mut data) = (Str::default(), None, None, None, None);
     let mut call = ToolCall::default();
+    let mut is_odd = false;
     let start = r.here();
     object(r, |r, key| {
         match key {
             b"type" => type_name = r.opt_string()?.unwrap_or_default(),
-            b"text" => text = r.opt_string()?,
+            b"text" => {
+                is_odd = !matches!(r.kind()?, Json::Str | Json::Null);
+                text = r.opt_string()?;
+            }
             b"thinking" => thinking = r.opt_string()?,
             b"id" => call.id = r.opt_string()?.unwrap_or_default(),
             b"name" => call.name = r.opt_string()?.unwrap_or_default(),
@@ -364,7 +382,7 @@ fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
         Ok(())
     })?;
     Ok(match &*type_name.bytes() {
-        b"text" => Block::Text(text.unwrap_or_default()),
+        b"text" if !is_odd => Block::Text(text.unwrap_or_default()),
         b"thinking" => Block::Thinking(thinking.unwrap_or_default()),
         b"toolCall" => Block::ToolCall(call),
         b"image" => {
@@ -419,6 +437,11 @@ impl<'a> Entry<'a> {
         self.type_name.is("session")
     }
 
+    /// Whether a file that starts with this line is a session: it is a header with a string for an id.
+    pub fn starts_session(&self) -> bool {
+        self.is_header() && self.id_is_text
+    }
+
     /// `message.role`, or nothing.
     pub fn role(&self) -> Option<Str<'a>> {
         self.message.as_ref().map(|message| message.role).filter(|role| !role.is_empty())
@@ -471,6 +494,12 @@ impl<'a> Content<'a> {
             Self::Missing | Self::Text(_) => false,
         }
     }
+
+    /// Whether pi's `/tree` throws at this content of an assistant (0.87.1).
+    pub fn breaks_pi_tree(&self) -> bool {
+        let is_odd_text = |block: &Block<'_>| matches!(block, Block::Other { type_name, .. } if type_name.is("text"));
+        matches!(self, Self::Blocks(blocks) if blocks.iter().any(is_odd_text))
+    }
 }
 
 /// `text` without white space around, as JavaScript's `trim`.
@@ -517,6 +546,21 @@ impl Entry<'_> {
             b"model_change" => text(self.model_id),
             b"thinking_level_change" => text(self.thinking_level),
             _ => String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blank_lines_are_no_entries_and_no_damage() {
+        for blank in ["", " \t\r", "\u{a0} \u{3000}", "\u{feff}", "\u{b}", "null", "0", "\"\""] {
+            assert!(matches!(parse(blank.as_bytes()), Ok(None)), "{blank:?}");
+        }
+        for bad in ["\u{a0}x", "\u{feff}{}", "\u{85}", "{"] {
+            assert!(parse(bad.as_bytes()).is_err(), "{bad:?}");
         }
     }
 }

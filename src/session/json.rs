@@ -94,6 +94,17 @@ pub struct Chars<'a> {
     raw: &'a [u8],
 }
 
+impl<'a> Chars<'a> {
+    /// Takes printable ASCII characters that stand as they are, at most `most` of them: nearly all text is made of
+    /// such runs.
+    pub fn ascii_run(&mut self, most: usize) -> &'a str {
+        let head = &self.raw[..self.raw.len().min(most)];
+        let len = head.iter().position(|b| !matches!(b, b' '..=b'[' | b']'..=b'~')).unwrap_or(head.len());
+        self.raw = &self.raw[len..];
+        std::str::from_utf8(&head[..len]).unwrap_or_default()
+    }
+}
+
 impl Iterator for Chars<'_> {
     type Item = char;
 

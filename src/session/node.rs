@@ -111,7 +111,7 @@ pub(super) struct Loose {
 pub(super) enum Link {
     None,
     /// The id of the tool call that this is the result of.
-    Call(Box<str>),
+    Call(IdHash),
     /// The label that this sets on a target; `None` clears.
     Label {
         target: IdHash,
@@ -140,7 +140,7 @@ impl Loose {
                 node.silent = is_silent(message);
             }
             if kind == Kind::ToolResult {
-                link = Link::Call(message.tool_call_id.unwrap_or_default().text().into());
+                link = Link::Call(IdHash::of(message.tool_call_id.unwrap_or_default()));
             }
         }
         if kind == Kind::Label
@@ -225,8 +225,11 @@ fn row_text(kind: Kind, entry: &Entry<'_>) -> String {
         Kind::Bash => flat(message.and_then(|message| message.command)),
         Kind::OtherMessage => {
             let role = flat(entry.role());
-            // pi renames the role when it migrates v2 to v3.
-            format!("[{}]", if role == "hookMessage" { "custom" } else { &role })
+            match &*role {
+                "" => "[no role]".into(),
+                "hookMessage" => "[custom]".into(), // pi renames it when it migrates v2 to v3
+                role => format!("[{role}]"),
+            }
         }
         Kind::CustomMessage => {
             format!("[{}]: {}", flat(entry.custom_type), self::flat(entry.content.texts()))
@@ -251,6 +254,7 @@ fn row_text(kind: Kind, entry: &Entry<'_>) -> String {
         Kind::ContextEdit => {
             format!("[context {}: {}]", if entry.replaces { "replace" } else { "omit" }, flat(entry.target_id))
         }
+        Kind::Unknown if entry.type_name.is_empty() => "[no type]".into(),
         Kind::Unknown => format!("[{}]", flat(Some(entry.type_name))),
     }
 }
@@ -259,13 +263,20 @@ fn row_text(kind: Kind, entry: &Entry<'_>) -> String {
 fn flat<'a>(texts: impl Iterator<Item = Str<'a>>) -> String {
     let mut out = String::with_capacity(ROW_UNITS);
     let mut units = 0;
-    for c in texts.flat_map(Str::chars) {
-        units += c.len_utf16();
-        if units > ROW_UNITS {
-            break;
-        }
-        if !(out.is_empty() && is_js_space(c)) {
-            out.push(clean_char(c));
+    'texts: for text in texts {
+        let mut chars = text.chars();
+        loop {
+            let run = chars.ascii_run(ROW_UNITS - units);
+            units += run.len();
+            out.push_str(if out.is_empty() { run.trim_start() } else { run });
+            let Some(c) = chars.next() else { break };
+            units += c.len_utf16();
+            if units > ROW_UNITS {
+                break 'texts;
+            }
+            if !(out.is_empty() && is_js_space(c)) {
+                out.push(clean_char(c));
+            }
         }
     }
     out.truncate(js_trim(&out).len());

@@ -2,7 +2,7 @@
 //! what pi can't show (ids that stand twice, cycles) found and cut, so that everything above sees a forest.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use super::json::Str;
 
@@ -14,11 +14,11 @@ pub type Index = u32;
 pub struct IdHash(u64);
 
 impl IdHash {
-    /// The hash of an id.
+    /// The hash of an id: FNV-1a, with its bits mixed at the end so that a map can use the low ones.
     pub fn new(id: &[u8]) -> Self {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(id);
-        Self(hasher.finish())
+        let fnv = |hash: u64, &b: &u8| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3);
+        let hash = id.iter().fold(0xcbf2_9ce4_8422_2325, fnv);
+        Self(hash ^ (hash >> 29))
     }
 
     /// The hash of an id in a file.
@@ -74,7 +74,7 @@ pub struct Shape {
     pub duplicates: Vec<Index>,
     /// Entries whose parent is not in the file: roots.
     pub orphans: Vec<Index>,
-    /// The first entry of each cycle of parents: made a root.
+    /// The first entry of each cycle of parents, be it of one entry alone: made a root.
     pub cycles: Vec<Index>,
     by_id: ById<Index>,
 }
@@ -100,7 +100,11 @@ impl Shape {
             if ids.parent.is_some() && parent.is_none() {
                 shape.orphans.push(at as Index);
             }
-            shape.parents.push(parent.filter(|_| ids.parent != ids.id));
+            let is_own = parent.is_some() && ids.parent == ids.id;
+            if is_own {
+                shape.cycles.push(at as Index);
+            }
+            shape.parents.push(parent.filter(|_| !is_own));
         }
         shape.cut_cycles();
         shape

@@ -164,10 +164,13 @@ pub struct Builder {
     has_header: bool,
     refused: bool,
     activity: Option<f64>,
+    /// The header's time if it is a string: pi takes no other one for `modified`.
+    header_time: Option<i64>,
     ids: Vec<Ids>,
     labels: ById<bool>,
     bad: BadLines,
     hidden_in_pi: bool,
+    undrawn_in_pi: bool,
 }
 
 impl Builder {
@@ -182,9 +185,12 @@ impl Builder {
             Err(_) => return self.bad.note(offset, ended),
         };
         if !self.has_header {
-            self.has_header = entry.is_header() && entry.id.is_some();
+            self.has_header = entry.starts_session();
             self.refused = !self.has_header;
             self.summary.header = Header::new(&entry);
+            if matches!(entry.timestamp, Some(Stamp::Text(_))) {
+                self.header_time = self.summary.header.created;
+            }
             return;
         }
         if !entry.is_header() {
@@ -242,6 +248,7 @@ impl Builder {
             self.activity = Some(self.activity.unwrap_or(0.0).max(time));
         }
         self.hidden_in_pi |= message.content.breaks_pi_list();
+        self.undrawn_in_pi |= !is_user && message.content.breaks_pi_tree();
         if is_user && self.summary.first_message.is_none() {
             let text = message.content.text(" ");
             self.summary.first_message = (!text.is_empty()).then_some(text);
@@ -266,13 +273,60 @@ impl Builder {
         summary.mtime = mtime;
         summary.modified = match self.activity.filter(|&time| time > 0.0) {
             Some(time) => super::time::from_number(time),
-            None => Some(summary.header.created.unwrap_or(mtime)),
+            None => Some(self.header_time.unwrap_or(mtime)),
         };
         summary.problems.extend(self.bad.problems());
         summary.problems.extend(shape.problems());
         if self.hidden_in_pi {
             summary.problems.push("a message has no content, so pi's own list leaves this session out".into());
         }
+        if self.undrawn_in_pi {
+            summary.problems.push("a text block holds no text, so pi's own /tree fails".into());
+        }
         Ok(summary)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(lines: &[&str]) -> Result<Summary, NotASession> {
+        let mut builder = Builder::default();
+        for line in lines {
+            builder.line(0, line.as_bytes(), true);
+        }
+        builder.finish(5)
+    }
+
+    #[test]
+    fn a_header_has_a_string_for_an_id() {
+        assert!(summary(&[r#"{"type":"session","id":"42"}"#]).is_ok());
+        for header in [r#"{"type":"session","id":42}"#, r#"{"type":"session"}"#, r#"{"type":"message","id":"42"}"#] {
+            assert_eq!(summary(&[header]).err(), Some(NotASession), "{header}");
+        }
+    }
+
+    #[test]
+    fn only_a_header_time_that_is_a_string_counts_as_modified() {
+        let text = summary(&[r#"{"type":"session","id":"a","timestamp":"1970-01-01T00:00:01Z"}"#]).unwrap();
+        assert_eq!((text.header.created, text.modified), (Some(1000), Some(1000)));
+        let number = summary(&[r#"{"type":"session","id":"a","timestamp":1000}"#]).unwrap();
+        assert_eq!((number.header.created, number.modified), (Some(1000), Some(5)));
+    }
+
+    #[test]
+    fn says_what_pi_fails_at() {
+        let problems = |role: &str, content: &str| {
+            let message = format!(
+                r#"{{"type":"message","id":"1","parentId":null,"message":{{"role":"{role}","content":{content}}}}}"#
+            );
+            summary(&[r#"{"type":"session","version":3,"id":"a"}"#, &message]).unwrap().problems.join("; ")
+        };
+        assert!(problems("user", "null").contains("pi's own list"));
+        assert!(problems("assistant", r#"[{"type":"text","text":5}]"#).contains("pi's own /tree"));
+        assert_eq!(problems("user", r#"[{"type":"text","text":5}]"#), "");
+        assert_eq!(problems("assistant", r#"[{"type":"text"},{"type":"text","text":null}]"#), "");
+        assert_eq!(problems("toolResult", "null"), "");
     }
 }

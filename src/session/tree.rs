@@ -10,7 +10,7 @@ use super::call::{self, Touch};
 use super::entry::{self, Entry};
 use super::node::{Link, Loose, Node};
 pub use super::shape::Index;
-use super::shape::{IdHash, Ids, Shape};
+use super::shape::{ById, IdHash, Ids, Shape};
 use super::summary::{BadLines, Header, NotASession};
 
 /// The tree of one session file.
@@ -88,7 +88,7 @@ pub struct Below {
 pub struct Part {
     home: String,
     loose: Vec<Loose>,
-    calls: Vec<(Box<str>, Box<str>)>,
+    calls: ById<Box<str>>,
     models: HashMap<String, ModelUse>,
     files: BTreeMap<String, FileUse>,
     header: Option<Header>,
@@ -109,7 +109,7 @@ impl Part {
             Ok(None) => return,
             Err(_) => return self.bad.note(offset, ended),
         };
-        self.first_is_header.get_or_insert(entry.is_header() && entry.id.is_some());
+        self.first_is_header.get_or_insert(entry.starts_session());
         if entry.is_header() {
             self.header.get_or_insert_with(|| Header::new(&entry));
             return;
@@ -121,7 +121,8 @@ impl Part {
     fn note_use(&mut self, entry: &Entry<'_>) {
         let Some(message) = entry.message.as_ref().filter(|message| message.role.is("assistant")) else { return };
         for tool in message.content.tool_calls() {
-            self.calls.push((tool.id.text().into(), crate::text::clean(&call::describe(tool, &self.home)).into()));
+            let said = call::describe(tool, &self.home);
+            self.calls.insert(IdHash::of(tool.id), crate::text::clean(&said).into());
             if let Some((path, touch)) = call::touched(tool) {
                 let file = self.files.entry(path).or_default();
                 match touch {
@@ -131,9 +132,14 @@ impl Part {
             }
         }
         if let Some(model) = message.model {
-            let uses = self.models.entry(model.text().into_owned()).or_default();
-            uses.answers += 1;
-            uses.cost += entry.cost();
+            let name = model.text();
+            if !self.models.contains_key(&*name) {
+                self.models.insert(name.to_string(), ModelUse::default());
+            }
+            if let Some(uses) = self.models.get_mut(&*name) {
+                uses.answers += 1;
+                uses.cost += entry.cost();
+            }
         }
     }
 
@@ -183,13 +189,12 @@ impl Tree {
         Ok(tree)
     }
 
-    fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &[(Box<str>, Box<str>)]) {
+    fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Box<str>>) {
         let ids: Vec<Ids> = loose.iter().map(|one| one.ids).collect();
         self.shape = Shape::new(&ids, self.header.version);
         self.problems.extend(self.shape.problems());
         let Shape { duplicates, orphans, cycles, .. } = &self.shape;
         self.flagged = duplicates.iter().chain(orphans).chain(cycles).copied().collect();
-        let calls: HashMap<&str, &str> = calls.iter().map(|(id, said)| (&**id, &**said)).collect();
         for one in &mut loose {
             if self.header.version < 2.0 {
                 one.node.id = None; // pi gives new ones
@@ -197,8 +202,8 @@ impl Tree {
             match &one.link {
                 Link::None => {}
                 Link::Call(id) => {
-                    if let Some(said) = calls.get(&**id) {
-                        one.node.text = (*said).into();
+                    if let Some(said) = calls.get(id) {
+                        one.node.text.clone_from(said);
                     }
                 }
                 Link::Label { target, label } => {
@@ -414,6 +419,13 @@ mod tests {
         assert!(tree.problems[0].contains("cycle"), "{:?}", tree.problems);
         assert!(tree.is_flagged(1));
         assert_eq!(ids(&tree, &tree.path(3)), "b c d");
+    }
+
+    #[test]
+    fn an_entry_that_is_its_own_parent_is_a_root_and_flagged() {
+        let tree = tree(&[user("a", Some("a"), 0), user("b", Some("a"), 1)]);
+        assert_eq!((&tree.roots[..], tree.is_flagged(0), tree.is_flagged(1)), (&[0][..], true, false));
+        assert_eq!(tree.problems, ["1 cycle of parents, where pi hangs"]);
     }
 
     #[test]

@@ -51,17 +51,18 @@ fn project(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: usiz
     let mark = if model.sessions.is_folded(row) { glyphs.closed } else { glyphs.open };
     let name =
         if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, &model.setting.home) };
-    let mut left = vec![Span::new(Tone::Dim, format!("{mark} ")), Span::clean(Tone::Strong, &name)];
-    if model.sessions.gone.contains(&project.cwd) {
-        left.push(Span::new(Tone::Warning, " (gone)"));
-    }
+    let left = [Span::new(Tone::Dim, format!("{mark} ")), Span::clean(Tone::Strong, &name)];
     let age = if project.latest > i64::MIN { time::age(model.now, project.latest) } else { "?".into() };
     let mut right = String::new();
     if columns >= 44 && project.cost >= 0.005 {
         right = format!("{}  ", dollars(project.cost));
     }
     right += &format!("{:>5}  {age:>4}  ", thousands(project.sessions.len()));
-    both(&left, &[Span::new(Tone::Dim, right)], columns, glyphs)
+    let mut right = vec![Span::new(Tone::Dim, right)];
+    if model.sessions.gone.contains(&project.cwd) {
+        right.insert(0, Span::new(Tone::Warning, "(gone)  "));
+    }
+    both(&left, &right, columns, glyphs)
 }
 
 fn session_left(model: &Model, pen: &Pen<'_>, at: usize, prefix: &str, fold: Option<(bool, usize)>) -> Vec<Span> {

@@ -1,0 +1,82 @@
+//! What the effects that read do, whoever runs them: the threads of the browser, or a test without any.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use crate::app::message::{Effect, Fork, Msg};
+use crate::app::model::Setting;
+use crate::doc::{self, DocLine};
+use crate::session::family;
+use crate::session::tree::{Index, Tree};
+use crate::store::files::Files;
+use crate::store::load::{self, Bodies};
+use crate::store::{live, scan};
+
+/// Where and for whom effects are carried out.
+#[derive(Clone, Debug)]
+pub struct Desk {
+    /// What does not change.
+    pub setting: Arc<Setting>,
+    /// Where bytes come from.
+    pub files: Files,
+}
+
+impl Desk {
+    /// Does what `effect` wants and passes on what comes of it, until that is all or `reply` returns false. Gives up
+    /// when `is_stale` says that nobody waits for it any more. Effects that read nothing are the loop's own.
+    pub fn work(&self, effect: Effect, is_stale: impl Fn() -> bool, mut reply: impl FnMut(Msg) -> bool) {
+        match effect {
+            Effect::Scan { scan } => self.scan(scan, is_stale, reply),
+            Effect::Open { open, path } => {
+                let tree = load::tree(self.files, &path, &self.setting.home).map(Arc::new);
+                reply(Msg::Opened { open, tree: tree.map_err(|error| format!("{error:#}")) });
+            }
+            Effect::Split { split, tree, forks } => {
+                let mut found = Vec::new();
+                for session in forks {
+                    if is_stale() {
+                        return;
+                    }
+                    let fork = load::tree(self.files, &session.path, &self.setting.home).ok();
+                    let split = fork.and_then(|fork| family::split(&tree, &fork));
+                    found.extend(split.map(|split| Fork { session, split }));
+                }
+                reply(Msg::Split { split, forks: found });
+            }
+            Effect::Read { read, path, tree, at } => {
+                let doc = self.document(&path, &tree, at).map_err(|error| format!("{error:#}"));
+                reply(Msg::Read { read, doc });
+            }
+            Effect::Resume { .. } | Effect::Suspend | Effect::Quit => {}
+        }
+    }
+
+    fn document(&self, path: &Path, tree: &Tree, at: Index) -> Result<Vec<DocLine>> {
+        let mut bodies = Bodies::open(self.files, path)?;
+        let line = bodies.line(&tree.nodes[at as usize])?;
+        let related = doc::entry::related(tree, at).into_iter();
+        let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
+        Ok(doc::entry::document(tree, at, &line, &related?, &self.setting.zone))
+    }
+
+    fn scan(&self, scan: u64, is_stale: impl Fn() -> bool, mut reply: impl FnMut(Msg) -> bool) {
+        let finds = scan::find(self.files, &self.setting.located.dirs);
+        let found = Msg::Found { scan, total: finds.files.len(), unreadable: finds.unreadable };
+        if !reply(found) || !reply(Msg::Live(live::working_dirs())) {
+            return;
+        }
+        let mut known = HashSet::new();
+        scan::read(self.files, &finds.files, |batch| {
+            let fresh = batch.sessions.iter().map(|session| &session.header.cwd);
+            let fresh: HashSet<String> = fresh.filter(|cwd| !known.contains(*cwd)).cloned().collect();
+            let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
+            let gone = fresh.iter().filter(is_gone).cloned().collect();
+            known.extend(fresh);
+            !is_stale() && reply(Msg::Scanned { scan, batch, gone })
+        });
+        reply(Msg::ScanDone { scan });
+    }
+}

@@ -1,0 +1,67 @@
+//! What pi can't show, pitree shows in full.
+
+use crate::slow::{self, Reading};
+use crate::world::World;
+
+/// Files at which pi hangs, throws, or loses entries, with a word of what `ls` says of them.
+const TROUBLE: [(&str, &str); 6] = [
+    // `getTree` finds no root in a ring, `getBranch` never ends.
+    ("cycle", "cycle"),
+    ("cycle-leaf", "cycle"),
+    ("parent-is-itself-leaf", "cycle"),
+    // `getTree` keeps the last entry of an id.
+    ("id-twice", "stands twice"),
+    // `/tree` throws.
+    ("content-odd", "/tree"),
+    ("message-missing", "no content"),
+];
+
+#[test]
+fn says_what_troubles_pi() {
+    let listed = World::new().list();
+    for (name, word) in TROUBLE {
+        let problems = listed[&format!("sessions/--home-dev-odd--/{name}.jsonl")]["problems"].to_string();
+        assert!(problems.contains(word), "{name}: {problems}");
+    }
+}
+
+#[test]
+fn sound_files_have_no_problems() {
+    for (file, session) in World::new().list() {
+        if file.contains("--home-dev-app--") {
+            assert_eq!(session["problems"].as_array().unwrap().len(), 0, "{file}: {}", session["problems"]);
+        }
+    }
+}
+
+#[test]
+fn every_entry_is_in_the_tree_once() {
+    let world = World::new();
+    let mut seen = Vec::new();
+    for file in world.files() {
+        let Reading::Session(session) = slow::read(&world.root().join(&file)) else { continue };
+        let has_ids = session.header["version"].as_f64().unwrap_or(1.0) >= 2.0;
+        let tree = world.tree(&file);
+        let mut shown: Vec<_> = tree.iter().map(|entry| slow::id(&entry["id"])).collect();
+        let mut wanted: Vec<_> = session.entries.iter().map(|e| slow::id(&e["id"]).filter(|_| has_ids)).collect();
+        shown.sort();
+        wanted.sort();
+        assert_eq!(shown, wanted, "{file}");
+        assert_eq!(tree.iter().filter(|entry| entry["leaf"] == true).count(), usize::from(!tree.is_empty()), "{file}");
+        seen.push(file);
+    }
+    for (name, _) in TROUBLE {
+        assert!(seen.iter().any(|file| file.ends_with(&format!("/{name}.jsonl"))), "{name}");
+    }
+}
+
+#[test]
+fn the_active_path_leads_out_of_a_cycle() {
+    let world = World::new();
+    for (file, path) in [("cycle-leaf", 4), ("parent-is-itself-leaf", 2)] {
+        let tree = world.tree(&format!("sessions/--home-dev-odd--/{file}.jsonl"));
+        let active: Vec<_> = tree.iter().filter(|entry| entry["active"] == true).collect();
+        assert_eq!(active.len(), path, "{file}");
+        assert_eq!((&active[0]["depth"], &active[path - 1]["leaf"]), (&0.into(), &true.into()), "{file}");
+    }
+}

@@ -1,0 +1,42 @@
+//! Whatever a file holds, nothing that a terminal could act on comes out.
+
+use pitree::text::is_unsafe;
+
+use crate::world::{Run, World};
+
+fn assert_safe(run: &Run, what: &str) {
+    for (stream, text) in [("stdout", &run.out), ("stderr", &run.err)] {
+        let found = text.lines().find(|line| line.contains(is_unsafe));
+        assert_eq!(found, None, "{what}, {stream}");
+    }
+}
+
+#[test]
+fn lists_are_safe() {
+    let world = World::new();
+    for args in [&[][..], &["--json"], &["--subagents"], &["--subagents", "--json"]] {
+        let run = world.ls(args);
+        assert!(run.out.lines().count() > 100, "{args:?}: {}", run.err);
+        assert_safe(&run, &format!("ls {args:?}"));
+    }
+}
+
+#[test]
+fn trees_are_safe() {
+    let world = World::new();
+    for file in world.files() {
+        for args in [&["--json"][..], &["--filter", "all"], &["--filter", "outline"], &["--ascii"]] {
+            let run = world.run(&[&["tree", &file], args].concat());
+            assert!(matches!(run.code, Some(0 | 1)), "{file} {args:?}");
+            assert_safe(&run, &format!("tree {file} {args:?}"));
+        }
+    }
+}
+
+#[test]
+fn json_still_says_what_was_made_safe() {
+    let world = World::new();
+    let tree = world.tree("sessions/--home-dev-odd--/control-characters.jsonl");
+    let text: String = tree.iter().filter_map(|entry| entry["text"].as_str()).collect();
+    assert!(text.contains("\u{1b}[31m") && text.contains('\u{202e}') && text.contains('\0'), "{text:?}");
+}

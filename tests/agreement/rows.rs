@@ -1,0 +1,93 @@
+//! `pitree tree --filter` against what pi's `/tree` draws.
+
+use pitree::text::clean;
+
+use crate::world::{World, assert_same, files_below, golden, repository};
+
+const MODES: [&str; 5] = ["default", "no-tools", "user-only", "labeled-only", "all"];
+
+const LEAF: &str = "  ← leaf";
+
+/// pi does not count an entry that is its own parent among the roots when it indents, but draws it as one.
+const INDENTED_OTHERWISE: &str = "--home-dev-odd--/parent-is-itself";
+
+const MEANT: &[&str] = &[
+    // pi says nothing at all of types that it does not know.
+    "--home-dev-odd--/unknown-types: pi '•', pitree '• [checkpoint]'",
+    "--home-dev-odd--/unknown-types: pi '•', pitree '• [no type]'",
+    "--home-dev-odd--/unknown-types: pi '•', pitree '• [telemetry]'",
+    // JavaScript's word for what is not there, and a role that can't be one.
+    "--home-dev-odd--/role-missing: pi '• [undefined]', pitree '• [no role]'",
+    "--home-dev-odd--/role-missing: pi '• [5]', pitree '• [no role]'",
+    // pi never shows what cost something outside the conversation.
+    "--home-dev-app--/usage-entries: only pitree draws '• [usage: claude-haiku-4-5 $0.006]'",
+    "--home-dev-app--/usage-entries: only pitree draws '• [usage: text-embedding-3-small $0.000]'",
+    // The space around a name is no part of it, in pi's own list either.
+    "--home-dev-app--/name-cleared: pi '• [title:    ]', pitree '• [title: empty]'",
+    "--home-dev-app--/name-set: pi '• [title:   New name  ]', pitree '• [title: New name]'",
+    // Damage is marked.
+    "--home-dev-odd--/orphan: pi 'user: My parent is lost', pitree '⚠ user: My parent is lost'",
+    "--home-dev-odd--/orphan-leaf: pi '• user: My parent is lost', pitree '• ⚠ user: My parent is lost'",
+    "--home-dev-odd--/parent-is-itself: pi 'user: My own parent', pitree '⚠ user: My own parent'",
+    "--home-dev-odd--/parent-odd: pi 'user: A number', pitree '⚠ user: A number'",
+    "--home-dev-odd--/parent-odd: pi 'user: An empty text', pitree '⚠ user: An empty text'",
+];
+
+/// The rows of each mode.
+fn sections(golden: &str) -> Vec<(&str, Vec<String>)> {
+    let mut sections: Vec<(&str, Vec<String>)> = Vec::new();
+    // Not `lines`, which would take a CR off the end of a row.
+    for row in golden.strip_suffix('\n').unwrap().split('\n') {
+        match (row.strip_prefix("## ").filter(|mode| MODES.contains(mode)), sections.last_mut()) {
+            (Some(mode), _) => sections.push((mode, Vec::new())),
+            (None, Some((_, rows))) => rows.push(clean(row).into_owned()),
+            (None, None) => assert!(row.is_empty(), "a row before the first mode: {row}"),
+        }
+    }
+    sections
+}
+
+/// Rows that pitree draws and pi doesn't.
+fn is_extra(row: &str) -> bool {
+    row.contains("[usage: ")
+}
+
+#[test]
+fn draws_what_pi_draws() {
+    let world = World::new();
+    let mut found = Vec::new();
+    for path in files_below(&repository("fixtures/golden/rows")) {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let file = name.replacen("__", "/", 1);
+        let place = if file.starts_with("flat/") { format!("{file}.jsonl") } else { format!("sessions/{file}.jsonl") };
+        let golden = golden(&format!("rows/{name}.txt"));
+        let sections = sections(&golden);
+        assert!(sections.iter().map(|(mode, _)| *mode).eq(MODES), "{file}");
+        for (mode, pi) in &sections {
+            let run = world.run(&["tree", &place, "--filter", mode]);
+            assert_eq!(run.code, Some(0), "{file} {mode}: {}", run.err);
+            let pitree = run.out.lines().map(|row| row.strip_suffix(LEAF).unwrap_or(row).trim_end());
+            let (extra, pitree): (Vec<&str>, Vec<&str>) = pitree.partition(|row| is_extra(row));
+            found.extend(extra.iter().map(|row| format!("{file}: only pitree draws '{row}'")));
+            assert_eq!(pi.len(), pitree.len(), "{file} {mode}: pi {pi:#?}, pitree {pitree:#?}");
+            let indented_otherwise = file == INDENTED_OTHERWISE;
+            for (pi, pitree) in pi.iter().zip(pitree) {
+                let (pi, pitree) =
+                    if indented_otherwise { (pi.trim_start(), pitree.trim_start()) } else { (&**pi, pitree) };
+                if pi != pitree {
+                    found.push(format!("{file}: pi '{pi}', pitree '{pitree}'"));
+                }
+            }
+        }
+    }
+    assert_same(found, MEANT);
+}
+
+#[test]
+fn marks_the_leaf_once() {
+    let world = World::new();
+    for file in ["plain", "branches", "label-entry-leaf"] {
+        let run = world.run(&["tree", &format!("sessions/--home-dev-app--/{file}.jsonl"), "--filter", "all"]);
+        assert_eq!(run.out.lines().filter(|row| row.ends_with(LEAF)).count(), 1, "{file}");
+    }
+}

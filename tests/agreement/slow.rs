@@ -1,0 +1,147 @@
+//! A reader of session files that is as simple as can be: serde_json for every line, and loops in loops.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// A session: its header, and what follows.
+pub(crate) struct Session {
+    pub(crate) header: Value,
+    pub(crate) entries: Vec<Value>,
+}
+
+/// What became of a file.
+pub(crate) enum Reading {
+    /// It is a session.
+    Session(Session),
+    /// Its first value is not a header.
+    NotASession,
+    /// It has a line that serde_json can't read: JavaScript might, or it is skipped.
+    Unreadable,
+}
+
+pub(crate) fn read(path: &Path) -> Reading {
+    let bytes = fs::read(path).unwrap();
+    let lines = bytes.split(|b| *b == b'\n').filter(|line| !is_blank(line));
+    let Ok(values) = lines.map(serde_json::from_slice).collect::<Result<Vec<Value>, _>>() else {
+        return Reading::Unreadable;
+    };
+    let mut values = values.into_iter().filter(|value| !is_falsy(value));
+    match values.next() {
+        Some(header) if header["type"] == "session" && header["id"].is_string() => {
+            let entries = values.filter(|value| value["type"] != "session").collect();
+            Reading::Session(Session { header, entries })
+        }
+        _ => Reading::NotASession,
+    }
+}
+
+/// Whether JavaScript's `trim` leaves nothing.
+fn is_blank(line: &[u8]) -> bool {
+    std::str::from_utf8(line).is_ok_and(|line| line.chars().all(|c| c == '\u{feff}' || c.is_whitespace()))
+}
+
+/// What JavaScript takes for false.
+fn is_falsy(value: &Value) -> bool {
+    matches!(value, Value::Null | Value::Bool(false)) || value == "" || value.as_f64() == Some(0.0)
+}
+
+/// An id: text, or a number as text.
+pub(crate) fn id(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or(0.0)
+}
+
+impl Session {
+    fn is_old(&self) -> bool {
+        self.header["version"].as_f64().unwrap_or(1.0) < 2.0
+    }
+
+    /// The place of the last entry that has an id; entries of version 1 have none.
+    fn find(&self, wanted: &str) -> Option<usize> {
+        if self.is_old() {
+            return None;
+        }
+        self.entries.iter().rposition(|entry| id(&entry["id"]).as_deref() == Some(wanted))
+    }
+
+    /// The parent of each entry, with every ring of parents cut at its first entry.
+    pub(crate) fn parents(&self) -> Vec<Option<usize>> {
+        if self.is_old() {
+            return (0..self.entries.len()).map(|at| at.checked_sub(1)).collect();
+        }
+        let named = |entry: &Value| id(&entry["parentId"]).filter(|parent| Some(parent) != id(&entry["id"]).as_ref());
+        let mut parents: Vec<Option<usize>> =
+            self.entries.iter().map(|entry| named(entry).and_then(|parent| self.find(&parent))).collect();
+        for start in 0..parents.len() {
+            let mut at = parents[start];
+            for _ in 0..parents.len() {
+                if at == Some(start) {
+                    parents[start] = None;
+                }
+                at = at.and_then(|at| parents[at]);
+            }
+        }
+        parents
+    }
+
+    /// How many children each entry has.
+    pub(crate) fn child_counts(&self) -> Vec<usize> {
+        let parents = self.parents();
+        (0..parents.len()).map(|at| parents.iter().filter(|parent| **parent == Some(at)).count()).collect()
+    }
+
+    pub(crate) fn message_count(&self) -> usize {
+        self.entries.iter().filter(|entry| entry["type"] == "message").count()
+    }
+
+    /// Entries with a label.
+    pub(crate) fn label_count(&self) -> usize {
+        let labels: Vec<&Value> = self.entries.iter().filter(|entry| entry["type"] == "label").collect();
+        let is_labelled = |at: &usize| {
+            let entry = id(&self.entries[*at]["id"]).filter(|id| self.find(id) == Some(*at));
+            let last = labels.iter().rfind(|label| entry.is_some() && id(&label["targetId"]) == entry);
+            last.is_some_and(|label| label["label"].as_str().is_some_and(|text| !text.is_empty()))
+        };
+        (0..self.entries.len()).filter(is_labelled).count()
+    }
+
+    fn usages(&self) -> impl Iterator<Item = &Value> {
+        self.entries.iter().filter_map(|entry| match entry["type"].as_str()? {
+            "message" => match entry["message"]["role"].as_str()? {
+                "assistant" | "toolResult" => Some(&entry["message"]["usage"]),
+                _ => None,
+            },
+            "compaction" | "branch_summary" | "usage" => Some(&entry["usage"]),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn cost(&self) -> f64 {
+        let cost = |usage: &Value| match &usage["cost"] {
+            Value::Object(parts) => match parts.get("total").and_then(Value::as_f64) {
+                Some(total) => total,
+                None => parts.values().map(number).sum(),
+            },
+            cost => number(cost),
+        };
+        self.usages().map(cost).sum()
+    }
+
+    pub(crate) fn tokens(&self) -> f64 {
+        let tokens = |usage: &Value| {
+            let parts: f64 =
+                ["input", "output", "cacheRead", "cacheWrite"].map(|part| number(&usage[part])).iter().sum();
+            if parts > 0.0 { parts } else { number(&usage["totalTokens"]) }
+        };
+        self.usages().map(tokens).sum()
+    }
+}

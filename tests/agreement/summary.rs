@@ -1,0 +1,89 @@
+//! The fast pass behind `pitree ls` against the slow reader: the facts that pi's list does not have, too.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::slow::{self, Reading, Session};
+use crate::world::{World, assert_same, files_below, json_lines, repository, short};
+
+/// Files with lines that serde_json can't read.
+const UNREADABLE: &[&str] = &[
+    // No JSON at all.
+    "sessions/--home-dev-odd--/bom.jsonl",
+    "sessions/--home-dev-odd--/garbage-before-header.jsonl",
+    "sessions/--home-dev-odd--/not-a-session-text.jsonl",
+    "sessions/--home-dev-odd--/not-json.jsonl",
+    "sessions/--home-dev-odd--/torn-last-line.jsonl",
+    "sessions/--home-dev-odd--/torn-with-newline.jsonl",
+    // Two values on a line.
+    "sessions/--home-dev-odd--/glued-header.jsonl",
+    "sessions/--home-dev-odd--/glued-lines.jsonl",
+    "sessions/--home-dev-odd--/lone-cr.jsonl",
+    // JavaScript reads it.
+    "sessions/--home-dev-odd--/deep-nesting.jsonl",
+    "sessions/--home-dev-odd--/huge-number.jsonl",
+    "sessions/--home-dev-odd--/invalid-utf8.jsonl",
+    "sessions/--home-dev-odd--/lone-surrogate.jsonl",
+];
+
+fn facts(session: &Session) -> Value {
+    let children = session.child_counts();
+    json!({
+        "id": session.header["id"],
+        "messageCount": session.message_count(),
+        "entryCount": session.entries.len(),
+        "labels": session.label_count(),
+        "branchPoints": children.iter().filter(|&&count| count > 1).count(),
+        "leaves": children.iter().filter(|&&count| count == 0).count(),
+    })
+}
+
+/// Compares a line of `ls --json` with what the slow reader finds; says whether that could read the file.
+fn check(path: &Path, listed: Option<&Value>) -> bool {
+    match slow::read(path) {
+        Reading::Unreadable => return false,
+        Reading::NotASession => assert!(listed.is_none(), "{} is listed", path.display()),
+        Reading::Session(session) => {
+            let listed = listed.unwrap_or_else(|| panic!("{} is not listed", path.display()));
+            for (fact, value) in facts(&session).as_object().unwrap() {
+                assert_eq!(listed[fact], *value, "{fact} of {}", path.display());
+            }
+            for (fact, value) in [("cost", session.cost()), ("tokens", session.tokens())] {
+                let listed = listed[fact].as_f64().unwrap();
+                // Numbers lose a last digit when they are read, and in sums.
+                assert!(
+                    (listed - value).abs() <= 1e-9 * value.abs(),
+                    "{fact} of {}: {listed}, {value}",
+                    path.display()
+                );
+            }
+        }
+    }
+    true
+}
+
+#[test]
+fn fixtures_have_the_facts_that_a_slow_reader_finds() {
+    let world = World::new();
+    let listed = world.list();
+    let is_deeper = |file: &String| file.contains("/run-0/");
+    let files: Vec<String> = world.files().into_iter().filter(|file| !is_deeper(file)).collect();
+    let unreadable = files.iter().filter(|file| !check(&world.root().join(file), listed.get(*file)));
+    assert_same(unreadable.cloned().collect(), UNREADABLE);
+}
+
+#[test]
+fn samples_have_the_facts_that_a_slow_reader_finds() {
+    let run = World::new().run(&["ls", "--demo", "--json"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    let root = Path::new(pitree::store::demo::ROOT);
+    let listed = json_lines(&run.out);
+    let samples = repository("assets/demo");
+    let files = files_below(&samples);
+    assert_eq!(listed.len(), files.len());
+    for path in files {
+        let is_it = |line: &&Value| short(Path::new(line["path"].as_str().unwrap()), root) == short(&path, &samples);
+        assert!(check(&path, listed.iter().find(is_it)), "{}", path.display());
+    }
+}

@@ -1,0 +1,131 @@
+//! The whole browser without a terminal and without threads: keys in, a screen out. Effects are carried out at once.
+
+use std::sync::Arc;
+
+use pitree::app::message::{Effect, Msg};
+use pitree::app::model::{Model, Setting};
+use pitree::app::update::{start, update};
+use pitree::config::Config;
+use pitree::runtime::work::Desk;
+use pitree::store::demo;
+use pitree::store::files::Files;
+use pitree::store::locate::Located;
+use pitree::ui;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+
+/// 2026-11-21T08:00:00Z: the demo's newest session is some hours old.
+pub(crate) const NOW: i64 = 1_795_248_000_000;
+
+pub(crate) struct Browser {
+    pub(crate) model: Model,
+    /// What is wanted from outside: resuming, quitting.
+    pub(crate) wants: Vec<Effect>,
+    desk: Desk,
+}
+
+impl Browser {
+    /// On the sample sessions.
+    pub(crate) fn demo(columns: u16, rows: u16) -> Self {
+        let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
+        Self::new(&Config::default(), located, Files::Demo, (columns, rows))
+    }
+
+    /// On directories.
+    pub(crate) fn on(dirs: &[&std::path::Path], columns: u16, rows: u16) -> Self {
+        let located = Located { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), origin: "--dir".into() };
+        Self::new(&Config::default(), located, Files::Disk, (columns, rows))
+    }
+
+    pub(crate) fn new(config: &Config, located: Located, files: Files, size: (u16, u16)) -> Self {
+        let setting = Setting::new(config, located, demo::HOME.into(), files == Files::Demo);
+        let setting = Arc::new(setting);
+        let model = Model::new(setting.clone(), config, size, NOW);
+        let mut browser = Self { model, wants: Vec::new(), desk: Desk { setting, files } };
+        let effects = start(&mut browser.model);
+        browser.perform(effects);
+        browser
+    }
+
+    pub(crate) fn send(&mut self, msg: Msg) {
+        // A pi that runs on the machine of the test is none of the test's business.
+        let msg = if matches!(msg, Msg::Live(_)) { Msg::Live(Some(Default::default())) } else { msg };
+        let effects = update(&mut self.model, msg);
+        self.perform(effects);
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            if matches!(effect, Effect::Resume { .. } | Effect::Suspend | Effect::Quit) {
+                self.wants.push(effect);
+                continue;
+            }
+            let mut replies = Vec::new();
+            self.desk.work(
+                effect,
+                || false,
+                |msg| {
+                    replies.push(msg);
+                    true
+                },
+            );
+            for reply in replies {
+                self.send(reply);
+            }
+        }
+    }
+
+    /// Presses keys, by the names that the configuration knows, with spaces between.
+    pub(crate) fn press(&mut self, keys: &str) -> &mut Self {
+        for key in keys.split_whitespace() {
+            self.send(Msg::Key(key.parse().unwrap()));
+        }
+        self
+    }
+
+    pub(crate) fn buffer(&self) -> Buffer {
+        let mut terminal = Terminal::new(TestBackend::new(self.model.size.0, self.model.size.1)).unwrap();
+        terminal.draw(|frame| ui::draw(frame, &self.model)).unwrap();
+        terminal.backend().buffer().clone()
+    }
+
+    /// The screen as text, a line a row.
+    pub(crate) fn screen(&self) -> String {
+        let buffer = self.buffer();
+        let width = usize::from(buffer.area.width);
+        let mut screen = String::new();
+        for row in buffer.content.chunks(width) {
+            let mut line = String::new();
+            let mut hidden = 0;
+            for cell in row {
+                if hidden > 0 {
+                    hidden -= 1;
+                    continue;
+                }
+                line.push_str(cell.symbol());
+                hidden = pitree::text::width(cell.symbol()).saturating_sub(1);
+            }
+            screen.push_str(line.trim_end());
+            screen.push('\n');
+        }
+        screen
+    }
+
+    /// The text of the selected row of the focused list.
+    pub(crate) fn selected(&self) -> String {
+        use pitree::app::sessions::Row;
+        use pitree::keymap::Place;
+        match self.model.focus {
+            Place::Sessions => match self.model.sessions.selected_row() {
+                Some(Row::Project(at)) => self.model.sessions.projects[*at].cwd.clone(),
+                Some(Row::Session { at, .. }) => self.model.sessions.all[*at].title().trim().into(),
+                None => String::new(),
+            },
+            Place::Tree | Place::Preview => match (self.model.tree.selected_entry(), &self.model.tree.tree) {
+                (Some(at), Some(tree)) => tree.nodes[at as usize].text.to_string(),
+                _ => self.model.tree.selected_fork().map_or(String::new(), |fork| fork.session.title().into()),
+            },
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The browser as a state machine: scripts of keys, and what the screen shows then.
+
+mod harness;
+mod scale;
+mod screens;
+
+use harness::Browser;
+use pitree::app::message::{Effect, Msg};
+use pitree::app::preview::Subject;
+use pitree::config::{Filter, Sort};
+use pitree::keymap::Place;
+
+#[test]
+fn the_newest_session_is_selected_and_its_tree_open_at_the_leaf() {
+    let browser = Browser::demo(160, 40);
+    assert!(browser.selected().starts_with("Flaky checkout test"));
+    let tree = browser.model.tree.tree.as_ref().unwrap();
+    assert_eq!(browser.model.tree.rows.nearest(tree, tree.leaf.unwrap()), browser.model.tree.cursor.at);
+    assert!(matches!(browser.model.preview.subject, Subject::Session(_)));
+}
+
+#[test]
+fn folding_goes_up_and_unfolding_goes_in() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("j j");
+    assert_eq!(browser.selected(), "Sessions in Redis");
+    browser.press("h").press("h");
+    assert_eq!(browser.selected(), "Refactor auth module", "folded, then to the parent");
+    let rows = browser.model.sessions.rows.len();
+    browser.press("h");
+    assert!(browser.model.sessions.rows.len() < rows);
+    browser.press("h");
+    assert_eq!(browser.selected(), "/home/demo/code/webshop");
+    browser.press("h l l");
+    assert!(browser.selected().starts_with("Flaky"), "unfolded, then in");
+    browser.press("l");
+    assert_eq!(browser.model.focus, Place::Tree);
+}
+
+#[test]
+fn all_folds_at_once_and_back() {
+    let mut browser = Browser::demo(160, 40);
+    let rows = browser.model.sessions.rows.len();
+    browser.press("-");
+    assert_eq!(browser.model.sessions.rows.len(), 4, "projects only");
+    assert_eq!(browser.selected(), "/home/demo/code/webshop", "the project of what was selected");
+    browser.press("+");
+    assert_eq!(browser.model.sessions.rows.len(), rows);
+    browser.press("j l");
+    let all = browser.model.tree.rows.list.len();
+    browser.press("-");
+    let folded = browser.model.tree.rows.list.len();
+    assert!(folded < all);
+    assert!(browser.screen().contains("entries ·"), "a fold says what it hides\n{}", browser.screen());
+    browser.press("=");
+    assert_eq!(browser.model.tree.rows.list.len(), all);
+}
+
+#[test]
+fn filters_change_the_rows_and_keep_the_place() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("l g j j");
+    let selected = browser.selected();
+    let rows = |browser: &Browser| browser.model.tree.rows.list.len();
+    let default = rows(&browser);
+    browser.press("5");
+    assert_eq!(browser.model.tree.filter, Filter::All);
+    assert!(rows(&browser) > default);
+    assert_eq!(browser.selected(), selected);
+    browser.press("5");
+    assert_eq!(browser.model.tree.filter, Filter::Default, "the same key goes back");
+    browser.press("3");
+    let tree = browser.model.tree.tree.clone().unwrap();
+    assert!(browser.model.tree.rows.list.iter().all(|row| match row.item {
+        pitree::app::rows::Item::Entry(at) => tree.nodes[at as usize].kind == pitree::session::node::Kind::User,
+        pitree::app::rows::Item::Fork(_) => true,
+    }));
+    for expected in ["labeled-only", "all", "outline", "default", "no-tools", "user-only"] {
+        browser.press("ctrl+o");
+        assert_eq!(browser.model.tree.filter.name(), expected);
+    }
+    browser.press("alt+o");
+    assert_eq!(browser.model.tree.filter, Filter::NoTools);
+}
+
+#[test]
+fn jumps_between_branch_points_and_segments() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("j l g }");
+    let at = browser.model.tree.cursor.at;
+    assert!(browser.model.tree.rows.list[at].children > 1);
+    browser.press("ctrl+right");
+    let start = browser.model.tree.cursor.at;
+    assert_eq!(browser.model.tree.rows.list[start].parent, Some(at), "down to where the branch begins");
+    browser.press("ctrl+left");
+    assert!(browser.model.tree.rows.list[start].folded, "up folds first, as in pi");
+    browser.press("alt+right");
+    assert!(!browser.model.tree.rows.list[start].folded);
+    browser.press("{ .");
+    let tree = browser.model.tree.tree.clone().unwrap();
+    assert!(browser.model.tree.selected_entry().is_some_and(|at| tree.is_tip(at)));
+}
+
+#[test]
+fn a_fork_hangs_at_the_entry_where_it_left_and_leads_to_its_session() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("j l");
+    let forks = browser.model.tree.forks.clone();
+    assert_eq!(forks.len(), 2);
+    let row = (0..browser.model.tree.rows.list.len())
+        .find(|&row| matches!(browser.model.tree.rows.list[row].item, pitree::app::rows::Item::Fork(_)))
+        .unwrap();
+    let parent = browser.model.tree.rows.list[row].parent.unwrap();
+    let pitree::app::rows::Item::Entry(split) = browser.model.tree.rows.list[parent].item else { panic!() };
+    assert!(forks.iter().any(|fork| fork.split.at == split));
+    while browser.model.tree.cursor.at != row {
+        browser.press(if browser.model.tree.cursor.at < row { "j" } else { "k" });
+    }
+    let title = browser.selected();
+    browser.press("l");
+    assert_eq!(browser.model.focus, Place::Tree);
+    let path = browser.model.tree.path.clone().unwrap();
+    let session = browser.model.sessions.all.iter().find(|session| session.path == path).unwrap();
+    assert_eq!(session.title(), title);
+}
+
+#[test]
+fn esc_goes_back_pane_by_pane_and_never_out() {
+    let mut browser = Browser::demo(80, 24);
+    browser.press("l l");
+    assert_eq!(browser.model.focus, Place::Preview);
+    for expected in [Place::Tree, Place::Sessions, Place::Sessions] {
+        browser.press("esc");
+        assert_eq!(browser.model.focus, expected);
+    }
+    assert!(browser.wants.is_empty());
+    browser.press("q");
+    assert!(matches!(browser.wants[..], [Effect::Quit]));
+}
+
+#[test]
+fn enter_resumes_a_session_or_its_leaf_and_folds_a_project() {
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/flat");
+    let mut browser = Browser::on(&[&fixtures], 160, 40);
+    browser.press("enter");
+    let path = browser.model.sessions.selected_session().unwrap().path.clone();
+    assert!(matches!(&browser.wants[..], [Effect::Resume { path: wanted, .. }] if *wanted == path));
+    browser.press("l enter");
+    assert_eq!(browser.wants.len(), 2, "the leaf");
+    browser.press("g enter");
+    assert_eq!(browser.wants.len(), 2, "not yet at another entry");
+    assert!(browser.screen().contains("resumes at the leaf only"), "{}", browser.screen());
+    browser.press("esc g enter");
+    assert_eq!(browser.wants.len(), 2);
+    assert!(browser.model.sessions.is_folded(0));
+}
+
+#[test]
+fn the_demo_says_that_there_is_nothing_to_resume() {
+    let mut browser = Browser::demo(100, 30);
+    browser.press("enter");
+    assert!(browser.wants.is_empty());
+    assert!(browser.screen().contains("sample sessions"));
+    browser.press("j");
+    assert!(browser.model.message.is_none(), "a key closes the box");
+    assert!(browser.selected().starts_with("Flaky"), "and does nothing else");
+}
+
+#[test]
+fn sorting_names_and_paths() {
+    let mut browser = Browser::demo(160, 40);
+    let selected = browser.selected();
+    let costs = |browser: &Browser| -> Vec<f64> {
+        browser
+            .model
+            .sessions
+            .rows
+            .iter()
+            .map(|row| match row {
+                pitree::app::sessions::Row::Session { at, .. } => browser.model.sessions.all[*at].cost,
+                pitree::app::sessions::Row::Project(_) => panic!("flat orders have no projects"),
+            })
+            .collect()
+    };
+    while browser.model.sessions.sort != Sort::Cost {
+        browser.press("ctrl+s");
+        assert_eq!(browser.selected(), selected, "the selection stays");
+    }
+    assert!(costs(&browser).is_sorted_by(|a, b| a >= b));
+    browser.press("ctrl+s");
+    assert_eq!(browser.model.sessions.sort, Sort::Threaded);
+    let all = browser.model.sessions.rows.len();
+    browser.press("ctrl+n");
+    assert!(browser.model.sessions.rows.len() < all);
+    browser.press("ctrl+n ctrl+p");
+    assert!(browser.screen().contains("~/.pi/agent"), "{}", browser.screen());
+}
+
+#[test]
+fn the_help_filters_as_one_types() {
+    let mut browser = Browser::demo(100, 30);
+    browser.press("? b r a n c h");
+    assert!(browser.screen().contains("next-branch-point"));
+    assert!(!browser.screen().contains("next-sort"));
+    browser.press("esc");
+    assert!(browser.screen().contains("next-pane"), "the query is cleared first");
+    browser.press("esc");
+    assert!(browser.model.help.is_none());
+    assert!(browser.wants.is_empty(), "typing q in the help does not quit");
+}
+
+#[test]
+fn the_mouse_selects_folds_and_scrolls() {
+    let mut browser = Browser::demo(160, 20);
+    browser.send(Msg::Click { column: 5, row: 3, double: false });
+    assert!(browser.selected().starts_with("Flaky"));
+    browser.send(Msg::Click { column: 5, row: 2, double: true });
+    assert!(browser.model.sessions.is_folded(0));
+    browser.press("l").press("j");
+    browser.send(Msg::Click { column: 70, row: 5, double: false });
+    assert_eq!(browser.model.focus, Place::Tree);
+    let (at, top) = (browser.model.tree.cursor.at, browser.model.tree.cursor.top);
+    browser.send(Msg::Wheel { column: 70, row: 5, by: -3 });
+    assert_eq!(browser.model.tree.cursor.top, top - 3);
+    assert_eq!(browser.model.tree.cursor.at, at, "still in sight, so still selected");
+}
+
+#[test]
+fn late_replies_are_dropped() {
+    let mut browser = Browser::demo(160, 40);
+    let open = browser.model.tree.path.clone();
+    browser.send(Msg::Opened { open: 0, tree: Err("a late reply".into()) });
+    browser.send(Msg::Read { read: 999, doc: Err("a late reply".into()) });
+    browser.send(Msg::Scanned { scan: 0, batch: Default::default(), gone: vec!["/home/demo/code/webshop".into()] });
+    assert_eq!(browser.model.tree.path, open);
+    assert!(browser.model.tree.error.is_none());
+    assert!(!browser.screen().contains("a late reply") && !browser.screen().contains("(gone)"));
+}
+
+#[test]
+fn reading_again_keeps_the_place() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("j j l g j j");
+    let (selected, path) = (browser.selected(), browser.model.tree.path.clone());
+    browser.press("f5");
+    assert_eq!((browser.selected(), browser.model.tree.path.clone()), (selected, path));
+}
+
+#[test]
+fn the_preview_shows_a_call_with_its_result_and_scrolls_on_its_own() {
+    let mut browser = Browser::demo(160, 24);
+    browser.press("l 1 g");
+    while !browser.selected().starts_with("[edit") {
+        browser.press("j");
+    }
+    let screen = browser.screen();
+    assert!(screen.contains("[edit: src/"), "{screen}");
+    assert!(screen.contains("Successfully replaced") || browser.model.preview.wrapped.len() > 20, "{screen}");
+    let top = browser.model.preview.top;
+    browser.press("J");
+    let scrolled = browser.model.preview.wrapped.len() > 21;
+    assert_eq!(browser.model.preview.top > top, scrolled);
+}

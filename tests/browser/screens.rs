@@ -1,0 +1,28 @@
+//! What the screen looks like: snapshots of the demo.
+
+use super::harness::Browser;
+
+macro_rules! snapshot {
+    ($name:ident, ($columns:literal, $rows:literal), $keys:literal) => {
+        #[test]
+        fn $name() {
+            let mut browser = Browser::demo($columns, $rows);
+            browser.press($keys);
+            insta::assert_snapshot!(stringify!($name), browser.screen());
+        }
+    };
+}
+
+snapshot!(wide, (200, 60), "j l");
+snapshot!(medium, (120, 30), "");
+snapshot!(sessions_at_80, (80, 24), "");
+snapshot!(tree_at_80, (80, 24), "j l");
+snapshot!(preview_at_80, (80, 24), "j l g j tab");
+snapshot!(smallest, (40, 10), "");
+snapshot!(smallest_tree, (40, 10), "j l");
+snapshot!(outline, (120, 30), "j l 6");
+snapshot!(all_entries, (120, 40), "l 5 g");
+snapshot!(folded, (120, 30), "j l -");
+snapshot!(help, (100, 30), "?");
+snapshot!(sorted_by_cost, (120, 30), "ctrl+s ctrl+s ctrl+s ctrl+s");
+snapshot!(a_project, (120, 30), "g");
