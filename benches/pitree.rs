@@ -1,17 +1,27 @@
 //! How long things take: `cargo bench`. The corpora are made once, below `target/bench-corpus`, always the same.
 
+#![allow(clippy::unwrap_used, reason = "a benchmark that can't go on has failed")]
+
 mod corpus;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use divan::{Bencher, black_box};
+use pitree::app::message::{Effect, Msg};
+use pitree::app::model::{Model, Setting};
 use pitree::app::rows::Rows;
-use pitree::config::Filter;
+use pitree::app::update::{start, update};
+use pitree::config::{Config, Filter};
+use pitree::runtime::work::Desk;
 use pitree::session::tree::Tree;
 use pitree::store::files::Files;
+use pitree::store::locate::Located;
 use pitree::store::{load, scan};
+use pitree::ui;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
 
 fn main() {
     divan::main();
@@ -23,20 +33,16 @@ fn target() -> PathBuf {
     dir
 }
 
-/// 1 GB in 2,000 files.
-fn many() -> PathBuf {
-    static DIR: OnceLock<PathBuf> = OnceLock::new();
-    DIR.get_or_init(|| {
-        let dir = target().join("2000-files");
-        if !dir.exists() {
-            let fresh = target().join("2000-files.new");
-            let _ = std::fs::remove_dir_all(&fresh);
-            corpus::fill(&fresh, 2000, 1_000_000_000).unwrap();
-            std::fs::rename(&fresh, &dir).unwrap();
-        }
-        dir
-    })
-    .clone()
+/// So many files of so many bytes in all.
+fn many(files: usize, bytes: usize) -> PathBuf {
+    let dir = target().join(format!("{files}-files"));
+    if !dir.exists() {
+        let fresh = target().join(format!("{files}-files.new"));
+        let _ = std::fs::remove_dir_all(&fresh);
+        corpus::fill(&fresh, files, bytes).unwrap();
+        std::fs::rename(&fresh, &dir).unwrap();
+    }
+    dir
 }
 
 /// 240 MB and 100,000 entries in one file: a chain, or with about 2,000 branch points.
@@ -53,18 +59,26 @@ fn tree(branch_every: usize) -> Tree {
     load::tree(Files::Disk, &big(branch_every), "/home/dev").unwrap()
 }
 
-#[divan::bench(sample_count = 5, sample_size = 1)]
-fn list_1_gb_in_2000_files(bencher: Bencher) {
-    let dir = many();
+fn list(bencher: Bencher, dir: &Path, files: usize) {
     bencher.bench(|| {
-        let finds = scan::find(Files::Disk, std::slice::from_ref(&dir));
+        let finds = scan::find(Files::Disk, &[dir.to_path_buf()]);
         let mut sessions = 0;
         scan::read(Files::Disk, &finds.files, |batch| {
             sessions += batch.sessions.len();
             true
         });
-        assert_eq!(sessions, 2000);
+        assert_eq!(sessions, files);
     });
+}
+
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn list_1_gb_in_2000_files(bencher: Bencher) {
+    list(bencher, &many(2000, 1_000_000_000), 2000);
+}
+
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn list_40_mb_in_10000_files(bencher: Bencher) {
+    list(bencher, &many(10_000, 40_000_000), 10_000);
 }
 
 #[divan::bench(args = [0, 50], sample_count = 10, sample_size = 1)]
@@ -77,4 +91,109 @@ fn open_100000_entries(bencher: Bencher, branch_every: usize) {
 fn rows_of_100000_entries(bencher: Bencher, branch_every: usize) {
     let tree = tree(branch_every);
     bencher.bench(|| Rows::new(black_box(&tree), Filter::Default, &HashSet::new(), &[]));
+}
+
+/// The browser on a directory, with everything read.
+fn browser(dir: PathBuf) -> (Model, Desk) {
+    let located = Located { dirs: vec![dir], origin: "--dir".into() };
+    let config = Config::default();
+    let setting = Arc::new(Setting::new(&config, located, "/home/dev".into(), false));
+    let mut model = Model::new(setting.clone(), &config, (200, 60), 1_795_248_000_000);
+    let desk = Desk { setting, files: Files::Disk };
+    let effects = start(&mut model);
+    perform(&mut model, &desk, effects);
+    (model, desk)
+}
+
+fn perform(model: &mut Model, desk: &Desk, effects: Vec<Effect>) {
+    for effect in effects {
+        let mut replies = Vec::new();
+        desk.work(
+            effect,
+            || false,
+            |reply| {
+                replies.push(reply);
+                true
+            },
+        );
+        for reply in replies {
+            let effects = update(model, reply);
+            perform(model, desk, effects);
+        }
+    }
+}
+
+fn press(model: &mut Model, desk: &Desk, keys: &str) {
+    for key in keys.split_whitespace() {
+        let effects = update(model, Msg::Key(key.parse().unwrap()));
+        perform(model, desk, effects);
+    }
+}
+
+/// A directory with nothing but one big session.
+fn alone(branch_every: usize) -> PathBuf {
+    let dir = target().join(format!("alone-{branch_every}"));
+    std::fs::create_dir_all(&dir).unwrap();
+    let link = dir.join("big.jsonl");
+    if !link.exists() {
+        std::fs::hard_link(big(branch_every), &link).unwrap();
+    }
+    dir
+}
+
+fn draw(terminal: &mut Terminal<TestBackend>, model: &Model) {
+    terminal.draw(|frame| ui::draw(frame, model)).unwrap();
+}
+
+fn terminal() -> Terminal<TestBackend> {
+    Terminal::new(TestBackend::new(200, 60)).unwrap()
+}
+
+/// One frame of 200×60 with 10,000 sessions in the list.
+#[divan::bench]
+fn frame_of_10000_sessions(bencher: Bencher) {
+    let (model, _) = browser(many(10_000, 40_000_000));
+    let mut terminal = terminal();
+    bencher.bench_local(|| draw(&mut terminal, &model));
+}
+
+/// One frame of 200×60 at the end of a tree of 100,000 entries.
+#[divan::bench(args = [0, 50])]
+fn frame_of_100000_entries(bencher: Bencher, branch_every: usize) {
+    let (mut model, desk) = browser(alone(branch_every));
+    press(&mut model, &desk, "l .");
+    let mut terminal = terminal();
+    bencher.bench_local(|| draw(&mut terminal, &model));
+}
+
+/// A key that moves the selection, with its frame.
+#[divan::bench(args = [0, 50])]
+fn key_and_frame_in_100000_entries(bencher: Bencher, branch_every: usize) {
+    let (mut model, _) = browser(alone(branch_every));
+    update(&mut model, Msg::Key("l".parse().unwrap()));
+    let (up, down) = ("k".parse().unwrap(), "j".parse().unwrap());
+    let mut terminal = terminal();
+    let mut is_up = false;
+    bencher.bench_local(|| {
+        is_up = !is_up;
+        black_box(update(&mut model, Msg::Key(if is_up { up } else { down })));
+        draw(&mut terminal, &model);
+    });
+}
+
+/// The rows of 10,000 sessions made anew.
+#[divan::bench]
+fn rows_of_10000_sessions(bencher: Bencher) {
+    let (mut model, _) = browser(many(10_000, 40_000_000));
+    let key = "ctrl+n".parse().unwrap();
+    bencher.bench_local(|| black_box(update(&mut model, Msg::Key(key))));
+}
+
+/// A key that changes the filter, so that all rows are made anew.
+#[divan::bench(args = [0, 50])]
+fn filter_of_100000_entries(bencher: Bencher, branch_every: usize) {
+    let (mut model, _) = browser(alone(branch_every));
+    update(&mut model, Msg::Key("l".parse().unwrap()));
+    let key = "ctrl+o".parse().unwrap();
+    bencher.bench_local(|| black_box(update(&mut model, Msg::Key(key))));
 }

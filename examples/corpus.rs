@@ -1,7 +1,7 @@
 //! Writes a corpus to try pitree on: `cargo run --release --example corpus -- DIR [SESSIONS] [BYTES]`.
 //! One session only: `… -- FILE.jsonl ENTRIES BYTES [BRANCH_EVERY]`.
 
-#[path = "../benches/corpus.rs"]
+#[path = "../benches/corpus/mod.rs"]
 mod corpus;
 
 use std::path::PathBuf;

@@ -50,6 +50,17 @@ pub struct Project {
     pub cost: f64,
 }
 
+/// Numbers over the sessions that are shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Sessions.
+    pub sessions: usize,
+    /// US dollars.
+    pub cost: f64,
+    /// Sessions in which a pi is likely at work.
+    pub live: usize,
+}
+
 /// How far the reading of all sessions is.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
@@ -88,11 +99,13 @@ pub struct Pane {
     pub cursor: Cursor,
     /// The projects, the newest first.
     pub projects: Vec<Project>,
+    /// Numbers over the sessions that are shown.
+    pub totals: Totals,
+    live: HashSet<usize>,
     /// Folded rows.
     folds: HashSet<RowKey>,
     families: Families,
     selected: Option<RowKey>,
-    newest_of_dir: HashMap<String, usize>,
 }
 
 impl Pane {
@@ -123,7 +136,8 @@ impl Pane {
         let shown: Vec<usize> = (0..self.all.len()).filter(|&at| self.is_shown(at)).collect();
         let sessions: Vec<Shared> = shown.iter().map(|&at| self.all[at].clone()).collect();
         self.families = Families::new(&sessions);
-        self.note_newest();
+        self.totals.sessions = sessions.len();
+        self.totals.cost = sessions.iter().map(|session| session.cost).sum();
         self.projects = projects(&sessions, &self.families);
         self.rows.clear();
         if self.sort == Sort::Threaded {
@@ -147,16 +161,6 @@ impl Pane {
     fn is_shown(&self, at: usize) -> bool {
         let session = &self.all[at];
         (session.owner.is_none() || self.show_subagents) && (session.name.is_some() || !self.named_only)
-    }
-
-    fn note_newest(&mut self) {
-        self.newest_of_dir.clear();
-        for (at, session) in self.all.iter().enumerate().filter(|(_, session)| session.owner.is_none()) {
-            let newest = self.newest_of_dir.entry(session.header.cwd.clone()).or_insert(at);
-            if session.mtime > self.all[*newest].mtime {
-                *newest = at;
-            }
-        }
     }
 
     /// The rows of a project's families, drawn as pi draws threads (0.87.1).
@@ -386,18 +390,32 @@ impl Pane {
             && self.families.parents.get(at).is_none_or(Option::is_none)
     }
 
-    /// Whether a pi is likely at work in a session: one runs in its directory, and no session there is newer. Where
-    /// the system tells of no processes: the file was written in the last two minutes.
-    pub fn is_live(&self, at: usize, now: i64) -> bool {
-        let session = &self.all[at];
-        match &self.live_dirs {
-            Some(dirs) => {
-                !session.header.cwd.is_empty()
-                    && self.newest_of_dir.get(&session.header.cwd) == Some(&at)
-                    && dirs.contains(Path::new(&session.header.cwd))
+    /// Whether a pi is likely at work in a session.
+    pub fn is_live(&self, at: usize) -> bool {
+        self.live.contains(&at)
+    }
+
+    /// Finds the sessions in which a pi is likely at work: one runs in the directory, and no session there is newer.
+    /// Where the system tells of no processes: the file was written in the last two minutes.
+    pub fn note_live(&mut self, now: i64) {
+        let mut newest: HashMap<&str, usize> = HashMap::new();
+        for (at, session) in self.all.iter().enumerate().filter(|(_, session)| session.owner.is_none()) {
+            let newest = newest.entry(&session.header.cwd).or_insert(at);
+            if session.mtime > self.all[*newest].mtime {
+                *newest = at;
             }
-            None => (0..120_000).contains(&(now - session.mtime)),
         }
+        self.live = match &self.live_dirs {
+            Some(dirs) => {
+                let has_pi = |cwd: &str| !cwd.is_empty() && dirs.contains(Path::new(cwd));
+                newest.into_iter().filter(|(cwd, _)| has_pi(cwd)).map(|(_, at)| at).collect()
+            }
+            None => {
+                let is_fresh = |at: &usize| (0..120_000).contains(&(now - self.all[*at].mtime));
+                (0..self.all.len()).filter(is_fresh).collect()
+            }
+        };
+        self.totals.live = self.live.len();
     }
 }
 

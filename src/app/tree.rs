@@ -8,6 +8,7 @@ use super::cursor::Cursor;
 use super::message::Fork;
 use super::rows::{Item, RowIndex, Rows};
 use crate::config::Filter;
+use crate::session::summary::Shared;
 use crate::session::tree::{Index, Tree};
 
 /// What an entry is known by, whatever its place: its id, or its place in a file without ids.
@@ -29,6 +30,8 @@ struct Memory {
 pub struct Pane {
     /// The file that is shown or being opened.
     pub path: Option<PathBuf>,
+    /// What the list knows of it.
+    pub session: Option<Shared>,
     /// Its tree, when it is open.
     pub tree: Option<Arc<Tree>>,
     /// Why it is not.

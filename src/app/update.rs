@@ -65,13 +65,18 @@ fn take_reply(model: &mut Model, reply: Msg) {
             model.sessions.gone.extend(gone);
             model.sessions.add(batch.sessions.into_iter().map(Arc::new).collect());
             model.sessions.rebuild(glyphs);
+            model.sessions.note_live(model.now);
         }
         Msg::ScanDone { scan } if scan == requests.scan => {
             model.sessions.progress.finished = true;
             model.sessions.keep_only(&model.scanned);
             model.sessions.rebuild(glyphs);
+            model.sessions.note_live(model.now);
         }
-        Msg::Live(dirs) => model.sessions.live_dirs = dirs,
+        Msg::Live(dirs) => {
+            model.sessions.live_dirs = dirs;
+            model.sessions.note_live(model.now);
+        }
         Msg::Opened { open, tree } if open == requests.open => match tree {
             Ok(tree) => {
                 model.tree.show(tree);
@@ -369,16 +374,13 @@ fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
 }
 
 fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {
-    let wanted = match model.sessions.selected_row() {
-        Some(Row::Session { at, .. }) => Some(model.sessions.all[*at].path.clone()),
-        _ => None,
-    };
-    if wanted != model.tree.path {
-        model.tree.turn_to(wanted.clone());
-        if let Some(path) = wanted {
-            effects.push(open(model, path));
-        }
+    let wanted = model.sessions.selected_session().cloned();
+    let path = wanted.as_ref().map(|session| session.path.clone());
+    if path != model.tree.path {
+        model.tree.turn_to(path.clone());
+        effects.extend(path.map(|path| open(model, path)));
     }
+    model.tree.session = wanted;
 }
 
 fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {

@@ -13,7 +13,8 @@ use super::{Chosen, output, resolve};
 use crate::app::rows::Rows;
 use crate::app::tree_text;
 use crate::config::Filter;
-use crate::session::entry::{self, Stamp};
+use crate::session::entry::Stamp;
+use crate::session::read;
 use crate::session::tree::{Index, Tree};
 use crate::store::load::{self, Bodies};
 use crate::text::{ASCII, UNICODE};
@@ -98,7 +99,7 @@ fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Resu
         depth[at as usize] = tree.parent(at).map_or(0, |parent| depth[parent as usize] + 1);
         let node = &tree.nodes[at as usize];
         let line = bodies.line(node)?;
-        let entry = entry::parse(&line).ok().flatten().unwrap_or_default();
+        let entry = read::line(&line).ok().flatten().unwrap_or_default();
         let entry_line = Line {
             id: node.id.as_deref(),
             parent_id: entry.parent_id.filter(|_| has_ids).map(|id| id.text().into_owned()),

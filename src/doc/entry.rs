@@ -3,9 +3,10 @@
 use super::{DocLine, code, diff, markdown, plain};
 use crate::session::call;
 use crate::session::data::{Fields, items, pretty};
-use crate::session::entry::{self, Block, Content, Entry, Message, ToolCall};
+use crate::session::entry::{Block, Content, Entry, Message, ToolCall};
 use crate::session::json::Str;
 use crate::session::node::{Kind, Outcome};
+use crate::session::read;
 use crate::session::tree::{Index, Tree};
 use crate::text::{Span, Tone};
 use crate::words;
@@ -34,7 +35,7 @@ pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
 
 /// Everything that is known of an entry. `line` is its line in the file, `related` those of [`related`].
 pub fn document(tree: &Tree, at: Index, line: &[u8], related: &[Vec<u8>], zone: &jiff::tz::TimeZone) -> Vec<DocLine> {
-    let parse = |line| entry::parse(line).ok().flatten().unwrap_or_default();
+    let parse = |line| read::line(line).ok().flatten().unwrap_or_default();
     let entry = parse(line);
     let others: Vec<Entry<'_>> = related.iter().map(|line| parse(line)).collect();
     let mut lines = head(tree, at, &entry, zone);

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::entry::{self, Entry, Stamp, js_trim};
+use super::read;
 use super::shape::{ById, IdHash, Ids, Shape};
 
 /// The first line of a session file.
@@ -179,7 +180,7 @@ impl Builder {
         if self.refused {
             return;
         }
-        let entry = match entry::parse(line) {
+        let entry = match read::line(line) {
             Ok(Some(entry)) => entry,
             Ok(None) => return,
             Err(_) => return self.bad.note(offset, ended),

@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::call::{self, Touch};
-use super::entry::{self, Entry};
+use super::entry::Entry;
 use super::node::{Link, Loose, Node};
+use super::read;
 pub use super::shape::Index;
 use super::shape::{ById, IdHash, Ids, Shape};
 use super::summary::{BadLines, Header, NotASession};
@@ -104,7 +105,7 @@ impl Part {
 
     /// Takes the line that starts at `offset` in the file; `ended` says whether a line break follows it.
     pub fn line(&mut self, offset: u64, line: &[u8], ended: bool) {
-        let entry = match entry::parse(line) {
+        let entry = match read::line(line) {
             Ok(Some(entry)) => entry,
             Ok(None) => return,
             Err(_) => return self.bad.note(offset, ended),

@@ -18,11 +18,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
         .iter()
         .map(|dir| shorten(&dir.to_string_lossy(), &model.setting.home).into_owned())
         .collect();
-    let shown = sessions.all.iter().filter(|session| session.owner.is_none() || sessions.show_subagents);
-    let (number, cost) = shown.fold((0, 0.0), |(number, cost), session| (number + 1, cost + session.cost));
+    let totals = sessions.totals;
     let dot = format!(" {} ", pen.glyphs().dot);
-    let facts =
-        [count(number, "session", "sessions"), count(sessions.projects.len(), "project", "projects"), dollars(cost)];
+    let facts = [
+        count(totals.sessions, "session", "sessions"),
+        count(sessions.projects.len(), "project", "projects"),
+        dollars(totals.cost),
+    ];
     let mut left = vec![Span::new(Tone::Accent, " pitree ")];
     if model.setting.demo {
         left.push(Span::new(Tone::Warning, " demo, read-only "));
@@ -49,7 +51,7 @@ fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {
         let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(sessions.unreadable.len()));
         spans.push(Span::new(Tone::Warning, text));
     }
-    let live = (0..sessions.all.len()).filter(|&at| sessions.is_live(at, model.now)).count();
+    let live = sessions.totals.live;
     if live > 0 {
         spans.push(Span::new(Tone::Warning, format!("{} {live} live ", pen.glyphs().live)));
     }

@@ -132,7 +132,7 @@ fn facts(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
     }
     let age = session.modified.map_or("?".into(), |then| time::age(model.now, then));
     marks.push(Span::new(Tone::Dim, format!("{age:>4} ")));
-    let is_live = model.sessions.is_live(at, model.now);
+    let is_live = model.sessions.is_live(at);
     let live = if is_live { glyphs.live } else { " " };
     marks.push(Span::new(Tone::Warning, live));
     debug_assert!(width(live) == 1);

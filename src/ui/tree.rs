@@ -16,8 +16,7 @@ use crate::words::{count, thousands};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.tree;
-    let session = pane.path.as_ref().and_then(|path| model.sessions.all.iter().find(|session| &session.path == path));
-    let name = session.map_or("Tree", |session| crate::session::call::cut(session.title().trim(), 200));
+    let name = pane.session.as_ref().map_or("Tree", |session| crate::session::call::cut(session.title().trim(), 200));
     let right = pane.tree.as_ref().map_or(String::new(), |tree| {
         let shown = pane.rows.list.len();
         let filter = pane.filter.name();

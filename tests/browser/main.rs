@@ -1,5 +1,11 @@
 //! The browser as a state machine: scripts of keys, and what the screen shows then.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may fail anywhere, not only in a function marked #[test]"
+)]
+
 mod harness;
 mod scale;
 mod screens;

@@ -8,7 +8,7 @@ const HEADER: &str =
 
 fn line(out: &mut String, id: usize, parent: Option<usize>) {
     let parent = parent.map_or("null".into(), |parent| format!("\"{parent}\""));
-    let role = if id % 2 == 0 { "user" } else { "assistant" };
+    let role = if id.is_multiple_of(2) { "user" } else { "assistant" };
     writeln!(out, "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"message\":{{\"role\":\"{role}\",\"content\":\"entry {id}\",\"timestamp\":{id}}}}}").unwrap();
 }
 
