@@ -20,8 +20,7 @@
 //! | [`text`] | text that is safe for a terminal, its width, its meaning ([`text::Tone`]), the signs | colours |
 //! | [`words`] | numbers as people read them | |
 //!
-//! Who may use whom: `session` by `store`, `doc`, `app`; those by `ui`; `cli` and `runtime` see all.
-//! `docs/architecture.md` goes on from here.
+//! Who may use whom is said, and tested, in `tests/architecture.rs`. `docs/architecture.md` goes on from here.
 
 pub mod app;
 pub mod cli;
