@@ -18,7 +18,8 @@ pub fn reference() -> String {
     let mut pitree = Cli::command().term_width(COLUMNS);
     pitree.build();
     add(&mut page, &mut pitree.clone(), "pitree");
-    for command in pitree.get_subcommands_mut().filter(|command| !command.is_hide_set() && command.get_name() != "help") {
+    let is_ours = |command: &&mut Command| !command.is_hide_set() && command.get_name() != "help";
+    for command in pitree.get_subcommands_mut().filter(is_ours) {
         let name = format!("pitree {}", command.get_name());
         add(&mut page, command, &name);
     }
