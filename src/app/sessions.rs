@@ -97,6 +97,8 @@ pub struct Pane {
     pub rows: Vec<Row>,
     /// The selected row.
     pub cursor: Cursor,
+    /// Whether somebody pressed a key: from then on the selection stays on its session, whatever is read.
+    pub touched: bool,
     /// The projects, the newest first.
     pub projects: Vec<Project>,
     /// Numbers over the sessions that are shown.
@@ -214,11 +216,16 @@ impl Pane {
     }
 
     fn find_selection(&mut self) {
+        if !self.touched {
+            // Until somebody chooses, the newest session is the chosen one; it is more telling than its project.
+            let first = usize::from(self.rows.len() > 1 && self.sort == Sort::Threaded);
+            self.cursor = Cursor { at: first, top: 0 };
+            return self.note_selection();
+        }
         let found = self.selected.as_ref().and_then(|key| (0..self.rows.len()).find(|&row| self.is(row, key)));
         match (found, &self.selected) {
             (Some(row), _) => self.cursor.follow(row),
-            // The first session is more telling than its project.
-            (None, None) => self.cursor.at = usize::from(self.rows.len() > 1 && self.sort == Sort::Threaded),
+            (None, None) => {}
             (None, Some(_)) => {
                 // What hides the selection was folded or filtered: its project, or whatever stands there now.
                 let project = self.selected_cwd().map(RowKey::Project);

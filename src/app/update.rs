@@ -28,6 +28,7 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
 /// Takes a message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
+    model.sessions.touched |= matches!(msg, Msg::Key(_) | Msg::Click { .. } | Msg::Wheel { .. });
     match msg {
         Msg::Key(key) => press(model, key, &mut effects),
         Msg::Click { column, row, double } => click(model, (column, row), double, &mut effects),
@@ -356,16 +357,20 @@ fn open(model: &mut Model, path: PathBuf) -> Effect {
 /// Brings everything in line after a message: selections into sight, the tree to the selected session, the preview
 /// to the selected row.
 fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
-    let (sessions, tree) = (model.height(Place::Sessions), model.height(Place::Tree));
     model.sessions.note_selection();
-    model.sessions.cursor.fit(model.sessions.rows.len(), sessions);
+    if let Some(area) = model.area(Place::Sessions) {
+        model.sessions.cursor.fit(model.sessions.rows.len(), area.body.height.into());
+    }
     follow_session(model, effects);
     model.tree.note_selection();
-    if std::mem::take(&mut model.tree.fresh) {
-        // What led to the selected entry is seen above it.
-        model.tree.cursor.top = model.tree.cursor.at.saturating_sub(tree * 2 / 3);
+    if let Some(area) = model.area(Place::Tree) {
+        let height = usize::from(area.body.height);
+        if std::mem::take(&mut model.tree.fresh) {
+            // What led to the selected entry is seen above it.
+            model.tree.cursor.top = model.tree.cursor.at.saturating_sub(height * 2 / 3);
+        }
+        model.tree.cursor.fit(model.tree.rows.list.len(), height);
     }
-    model.tree.cursor.fit(model.tree.rows.list.len(), tree);
     ask_for_forks(model, effects);
     follow_selection(model, effects);
     if let Some(area) = model.area(Place::Preview) {
