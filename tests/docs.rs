@@ -1,6 +1,12 @@
 //! The pages for people: the generated ones are current, links lead somewhere, the README names the commands to begin
 //! with. `PITREE_WRITE_DOCS=1 cargo test --test docs` writes the generated pages.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may fail anywhere, not only in a function marked #[test]"
+)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
