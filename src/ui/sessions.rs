@@ -107,7 +107,8 @@ fn facts(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let session = &model.sessions.all[at];
     let mut marks = Vec::new();
-    if columns >= 36 {
+    let wide_fact = if matches!(model.sessions.sort, Sort::Size | Sort::Cost) { 9 } else { 0 };
+    if columns >= 36 + wide_fact {
         let forks = model.sessions.fork_count(at);
         if session.labels > 0 {
             marks.push(Span::new(Tone::Label, format!("{}{} ", glyphs.label, session.labels)));

@@ -61,19 +61,29 @@ impl Browser {
                 self.wants.push(effect);
                 continue;
             }
-            let mut replies = Vec::new();
-            self.desk.work(
-                effect,
-                || false,
-                |msg| {
-                    replies.push(msg);
-                    true
-                },
-            );
-            for reply in replies {
+            for reply in self.replies(effect) {
                 self.send(reply);
             }
         }
+    }
+
+    /// What an effect leads to.
+    pub(crate) fn replies(&self, effect: Effect) -> Vec<Msg> {
+        let mut replies = Vec::new();
+        self.desk.work(
+            effect,
+            || false,
+            |msg| {
+                replies.push(msg);
+                true
+            },
+        );
+        replies
+    }
+
+    /// Takes a message and leaves what it leads to undone.
+    pub(crate) fn take(&mut self, msg: Msg) -> Vec<Effect> {
+        update(&mut self.model, msg)
     }
 
     /// Presses keys, by the names that the configuration knows, with spaces between.
