@@ -374,7 +374,7 @@ fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     ask_for_forks(model, effects);
     follow_selection(model, effects);
     if let Some(area) = model.area(Place::Preview) {
-        model.preview.fit(area.body.width.saturating_sub(1).into(), area.body.height.into());
+        model.preview.fit(area.text().width.into(), area.body.height.into());
     }
 }
 

@@ -129,7 +129,7 @@ impl Browser {
         match self.model.focus {
             Place::Sessions => match self.model.sessions.selected_row() {
                 Some(Row::Project(at)) => self.model.sessions.projects[*at].cwd.clone(),
-                Some(Row::Session { at, .. }) => self.model.sessions.all[*at].title().trim().into(),
+                Some(Row::Session { at, .. }) => self.model.sessions.all[*at].title().into(),
                 None => String::new(),
             },
             Place::Tree | Place::Preview => match (self.model.tree.selected_entry(), &self.model.tree.tree) {
