@@ -27,8 +27,10 @@ pub enum Tone {
     Summary,
     /// Extension entries and everything that pi hides by default.
     Meta,
-    /// A label on an entry, a name of a session.
+    /// A label on an entry.
     Label,
+    /// The name that a session was given.
+    Name,
     /// The model's thinking.
     Thinking,
     /// The active path and the leaf.

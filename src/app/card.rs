@@ -43,7 +43,7 @@ fn heading(lines: &mut Vec<DocLine>, text: &str) {
 fn session(model: &Model, summary: &Summary, tree: Option<&Tree>) -> Vec<DocLine> {
     let home = &model.setting.home;
     let header = &summary.header;
-    let tone = if summary.name.is_some() { Tone::Label } else { Tone::Strong };
+    let tone = if summary.name.is_some() { Tone::Name } else { Tone::Strong };
     let mut lines = vec![DocLine::new(tone, summary.title().trim()), DocLine::default()];
     if let (Some(_), Some(first)) = (&summary.name, &summary.first_message) {
         lines.push(fact("first", first.trim()));

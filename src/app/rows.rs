@@ -48,6 +48,8 @@ pub struct Row {
 pub struct Rows {
     /// The rows, from the top.
     pub list: Vec<Row>,
+    /// How many of them show entries.
+    pub entries: usize,
     /// The row of each entry; `u32::MAX` for hidden ones.
     row_of: Vec<u32>,
 }
@@ -68,7 +70,26 @@ pub fn passes(tree: &Tree, at: Index, filter: Filter) -> bool {
         Filter::Outline => {
             matches!(node.kind, Kind::Compaction | Kind::BranchSummary)
                 || tree.labels.contains_key(&at)
-                || tree.children(at).len() != 1
+                || tree.children(at).len() > 1
+                || ends_branch(tree, at)
+        }
+    }
+}
+
+/// Whether a branch ends at an entry: nothing but bookkeeping comes below it. A branch of bookkeeping alone ends where
+/// it begins.
+fn ends_branch(tree: &Tree, at: Index) -> bool {
+    let is_bookkeeping = |at: Index| tree.nodes[at as usize].kind.is_bookkeeping();
+    let is_alone = || tree.parent(at).is_none_or(|parent| tree.children(parent).len() > 1);
+    if is_bookkeeping(at) && !is_alone() {
+        return false;
+    }
+    let mut here = at;
+    loop {
+        match tree.children(here) {
+            [] => return true,
+            &[child] if is_bookkeeping(child) => here = child,
+            _ => return false,
         }
     }
 }
@@ -99,6 +120,7 @@ impl Rows {
             let parent = (above != NONE).then_some(above as usize);
             list.push(Row::new(Item::Entry(at), parent, folds.contains(&at)));
         }
+        let entries = list.len();
         if !forks.is_empty() {
             let anchors = forks.iter().filter(|(at, _)| {
                 let row = nearest[*at as usize];
@@ -114,7 +136,7 @@ impl Rows {
             }
         }
         place(&mut list);
-        Self { list, row_of }
+        Self { list, entries, row_of }
     }
 
     /// The row of an entry, if it is visible.

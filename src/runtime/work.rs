@@ -69,7 +69,10 @@ impl Desk {
             return;
         }
         let mut known = HashSet::new();
-        scan::read(self.files, &finds.files, |batch| {
+        scan::read(self.files, &finds.files, |mut batch| {
+            for first in batch.sessions.iter_mut().filter_map(|session| session.first_message.as_mut()) {
+                shorten(first);
+            }
             let fresh = batch.sessions.iter().map(|session| &session.header.cwd);
             let fresh: HashSet<String> = fresh.filter(|cwd| !known.contains(*cwd)).cloned().collect();
             let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
@@ -78,5 +81,14 @@ impl Desk {
             !is_stale() && reply(Msg::Scanned { scan, batch, gone })
         });
         reply(Msg::ScanDone { scan });
+    }
+}
+
+/// The first message is shown as a title and in a card: of a pasted file only the beginning is kept for that.
+fn shorten(first_message: &mut String) {
+    const KEPT: usize = 2000;
+    if let Some((end, _)) = first_message.char_indices().nth(KEPT) {
+        first_message.truncate(end);
+        first_message.shrink_to_fit();
     }
 }

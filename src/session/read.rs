@@ -76,7 +76,7 @@ fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Entry<'a>> {
                 r.skip()?;
             }
             b"data" | b"details" => e.data = Some(r.skip()?),
-            b"version" => e.version = r.opt_number()?,
+            b"version" => e.version = read_version(r)?,
             b"cwd" => e.cwd = r.opt_string()?,
             b"parentSession" => e.parent_session = r.opt_string()?,
             b"branchedFrom" => e.branched_from = r.opt_string()?,
@@ -93,6 +93,14 @@ fn read_id<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
         Json::Str => r.string().map(Some),
         Json::Number => Ok(std::str::from_utf8(r.skip()?).ok().map(Str::plain)),
         _ => r.skip().map(|_| None),
+    }
+}
+
+/// pi compares versions as JavaScript does, for which `"3"` is a number as well.
+fn read_version(r: &mut Reader<'_>) -> Result<Option<f64>> {
+    match r.kind()? {
+        Json::Str => Ok(r.string()?.text().trim().parse().ok()),
+        _ => r.opt_number(),
     }
 }
 

@@ -78,13 +78,13 @@ fn session_left(model: &Model, pen: &Pen<'_>, at: usize, prefix: &str, fold: Opt
     if session.owner.is_some() {
         left.push(Span::new(Tone::Meta, format!("{} ", glyphs.subagent)));
     } else if session.header.parent_session.is_some() {
-        let tone = if model.sessions.is_parent_missing(at) { Tone::Dim } else { Tone::Fork };
-        left.push(Span::new(tone, format!("{} ", glyphs.fork)));
+        let missing = if model.sessions.is_parent_missing(at) { "?" } else { "" };
+        left.push(Span::new(Tone::Fork, format!("{}{missing} ", glyphs.fork)));
     }
     if !session.problems.is_empty() {
         left.push(Span::new(Tone::Warning, format!("{} ", glyphs.warning)));
     }
-    let tone = if session.name.is_some() { Tone::Label } else { Tone::Text };
+    let tone = if session.name.is_some() { Tone::Name } else { Tone::Text };
     left.push(Span::clean(tone, crate::session::call::cut(session.title().trim(), 300)));
     if let Some((true, below)) = fold {
         left.push(Span::new(Tone::Dim, format!("  {} {below}", glyphs.hidden)));

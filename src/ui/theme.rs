@@ -33,7 +33,7 @@ pub fn selection(focused: bool, theme: Option<ThemeName>) -> Style {
 
 fn modifier(tone: Tone, colors: bool) -> Modifier {
     match tone {
-        Tone::Heading | Tone::Strong | Tone::Accent => Modifier::BOLD,
+        Tone::Heading | Tone::Strong | Tone::Accent | Tone::Name => Modifier::BOLD,
         Tone::Emphasis | Tone::Thinking | Tone::Quote => Modifier::ITALIC,
         Tone::Strike => Modifier::CROSSED_OUT,
         Tone::Link => Modifier::UNDERLINED,
@@ -54,7 +54,7 @@ fn dark(tone: Tone) -> Option<Color> {
         Tone::Tool | Tone::Quote => 248,
         Tone::Summary | Tone::Keyword => 176,
         Tone::Meta | Tone::Thinking => 245,
-        Tone::Label | Tone::Number => 221,
+        Tone::Label | Tone::Name | Tone::Number => 221,
         Tone::Fork | Tone::Function => 117,
         Tone::Cost | Tone::Code => 180,
         Tone::Warning => 215,
@@ -73,7 +73,7 @@ fn light(tone: Tone) -> Option<Color> {
         Tone::Tool | Tone::Quote => 240,
         Tone::Summary | Tone::Keyword => 91,
         Tone::Meta | Tone::Thinking => 241,
-        Tone::Label | Tone::Number => 94,
+        Tone::Label | Tone::Name | Tone::Number => 94,
         Tone::Fork | Tone::Function => 31,
         Tone::Cost | Tone::Code => 95,
         Tone::Warning => 130,
@@ -91,7 +91,7 @@ fn terminal(tone: Tone) -> Option<Color> {
         Tone::User | Tone::Type | Tone::Link | Tone::Hunk => Color::Blue,
         Tone::Assistant | Tone::Str | Tone::Added => Color::Green,
         Tone::Summary | Tone::Keyword => Color::Magenta,
-        Tone::Label | Tone::Number | Tone::Cost | Tone::Code | Tone::Warning => Color::Yellow,
+        Tone::Label | Tone::Name | Tone::Number | Tone::Cost | Tone::Code | Tone::Warning => Color::Yellow,
         Tone::Error | Tone::Removed => Color::Red,
     })
 }

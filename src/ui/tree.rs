@@ -18,7 +18,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     let pane = &model.tree;
     let name = pane.session.as_ref().map_or("Tree", |session| crate::session::call::cut(session.title().trim(), 200));
     let right = pane.tree.as_ref().map_or(String::new(), |tree| {
-        let shown = pane.rows.list.len();
+        let shown = pane.rows.entries;
         let filter = pane.filter.name();
         let of = if shown == tree.nodes.len() { String::new() } else { format!("{} of ", thousands(shown)) };
         format!("{filter} {} {of}{} ", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
