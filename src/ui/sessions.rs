@@ -2,7 +2,7 @@
 
 use ratatui::Frame;
 
-use super::line::{Pen, both, cut};
+use super::line::{Pen, both, cut, skip};
 use super::{List, list, title};
 use crate::app::layout::PaneArea;
 use crate::app::model::Model;
@@ -11,7 +11,7 @@ use crate::config::Sort;
 use crate::keymap::Place;
 use crate::session::call::shorten;
 use crate::session::time;
-use crate::text::{Span, Tone, width};
+use crate::text::{Span, Tone, spans_width, width};
 use crate::words::{bytes, dollars, thousands};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
@@ -35,12 +35,12 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
         Row::Project(place) => project(model, pen, at, *place, columns),
         Row::Session { at: session, prefix, below } => {
             let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
-            let left = session_left(model, pen, *session, prefix, fold.map(|folded| (folded, *below)));
-            let mut left = left;
+            let mut left = session_left(model, pen, *session, prefix, fold.map(|folded| (folded, *below)));
+            let right = facts(model, pen, *session, columns);
             if model.sessions.show_paths {
-                add_path(&mut left, model, pen, *session, columns);
+                add_path(&mut left, model, pen, *session, columns.saturating_sub(spans_width(&right) + 1));
             }
-            both(&left, &facts(model, pen, *session, columns), columns, pen.glyphs())
+            both(&left, &right, columns, pen.glyphs())
         }
     }
 }
@@ -99,7 +99,17 @@ fn session_left(model: &Model, pen: &Pen<'_>, at: usize, prefix: &str, fold: Opt
 fn add_path(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, at: usize, columns: usize) {
     *left = cut(left, columns / 3, pen.glyphs());
     let path = model.sessions.all[at].path.to_string_lossy();
-    left.push(Span::clean(Tone::Dim, &format!("  {}", shorten(&path, &model.setting.home))));
+    let path = Span::clean(Tone::Dim, &shorten(&path, &model.setting.home));
+    let room = columns.saturating_sub(spans_width(left) + 2);
+    left.push(Span::new(Tone::Dim, "  "));
+    let ellipsis = pen.glyphs().ellipsis;
+    match width(&path.text).checked_sub(room) {
+        None | Some(0) => left.push(path),
+        Some(over) => {
+            left.push(Span::new(Tone::Dim, ellipsis));
+            left.extend(skip(vec![path], over + width(ellipsis)));
+        }
+    }
 }
 
 /// Counts, cost and age to the right; what matters least goes first where there is little room.

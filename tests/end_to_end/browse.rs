@@ -196,12 +196,15 @@ fn shows_only_named_sessions() {
 fn shows_paths() {
     let home = Home::new();
     let path = home.session(&Session::new("where-is-it", Path::new("/nowhere"), "hi"));
-    let mut pitree = home.launch(&[]).size(220, 30).open();
+    let mut pitree = home.launch(&[]).size(300, 30).open();
     pitree.wait_selected("hi");
     pitree.send(&ctrl('p'));
-    pitree.wait_selected("~/.pi/agent/sessions/--project--/wh");
+    pitree.wait_selected("  ~/.pi/agent/sessions/--project--/where-is-it.jsonl  ");
+    pitree.resize(100, 30); // the end of a path is what tells one from the other
+    pitree.wait_selected("-is-it.jsonl  ");
+    pitree.wait_selected("  …");
     pitree.send(&ctrl('p'));
-    pitree.wait_until("no path", |screen| !selected(screen).contains(".pi"));
+    pitree.wait_until("no path", |screen| !selected(screen).contains(".jsonl"));
     assert!(path.is_file());
     pitree.quit();
 }
