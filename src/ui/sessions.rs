@@ -100,9 +100,9 @@ fn session_left(model: &Model, pen: &Pen<'_>, at: usize, prefix: &str, fold: Opt
 fn add_path(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, at: usize, columns: usize) {
     *left = cut(left, columns / 3, pen.glyphs());
     let path = model.sessions.all[at].path.to_string_lossy();
-    let path = format!("  {}", shorten(&path, &model.setting.home));
-    let room = columns.saturating_sub(spans_width(left));
-    left.push(Span::new(Tone::Dim, pen.glyphs().cut_start(&clean(&path), room)));
+    let path = clean(&shorten(&path, &model.setting.home)).into_owned();
+    let room = columns.saturating_sub(spans_width(left) + 2);
+    left.push(Span::new(Tone::Dim, format!("  {}", pen.glyphs().cut_start(&path, room))));
 }
 
 /// Counts, cost and age to the right; what matters least goes first where there is little room.
