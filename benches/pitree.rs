@@ -45,11 +45,16 @@ fn many(files: usize, bytes: usize) -> PathBuf {
     dir
 }
 
-/// 240 MB and 100,000 entries in one file: a chain, or with about 2,000 branch points.
+/// 100,000 entries in one file of 240 MB: a chain, or with about 2,000 branch points.
 fn big(branch_every: usize) -> PathBuf {
-    let path = target().join(format!("100000-entries-{branch_every}.jsonl"));
+    entries(240_000_000, branch_every)
+}
+
+/// 100,000 entries in one file of so many bytes.
+fn entries(bytes: usize, branch_every: usize) -> PathBuf {
+    let path = target().join(format!("100000-entries-{bytes}-{branch_every}.jsonl"));
     if !path.exists() {
-        let shape = corpus::Shape { entries: 100_000, bytes: 240_000_000, branch_every };
+        let shape = corpus::Shape { entries: 100_000, bytes, branch_every };
         corpus::session(&path, 1, "/home/dev/project", None, &shape).unwrap();
     }
     path
@@ -81,10 +86,11 @@ fn list_40_mb_in_10000_files(bencher: Bencher) {
     list(bencher, &many(10_000, 40_000_000), 10_000);
 }
 
-#[divan::bench(args = [0, 50], sample_count = 10, sample_size = 1)]
-fn open_100000_entries(bencher: Bencher, branch_every: usize) {
-    let path = big(branch_every);
-    bencher.bench(|| load::tree(Files::Disk, &path, "/home/dev").unwrap());
+/// 64 MB is a long conversation, 240 MB one with huge tool results.
+#[divan::bench(args = [64_000_000, 240_000_000], sample_count = 10, sample_size = 1)]
+fn open_100000_entries(bencher: Bencher, bytes: usize) {
+    let path = entries(bytes, 50);
+    bencher.with_inputs(|| ()).bench_values(|()| load::tree(Files::Disk, &path, "/home/dev").unwrap());
 }
 
 #[divan::bench(args = [0, 50])]

@@ -81,7 +81,7 @@ choices! {
         Recent = "recent",
         /// By name.
         Name = "name",
-        /// Most entries first.
+        /// Largest file first.
         Size = "size",
         /// Dearest first.
         Cost = "cost",

@@ -94,7 +94,9 @@ fn family(lines: &mut Vec<DocLine>, model: &Model, summary: &Summary) {
         if let Some(parent) = parent {
             lines.push(fact(if summary.owner.is_some() { "sub-agent of" } else { "forked from" }, parent.title()));
         } else if let Some(path) = &summary.header.parent_session {
-            lines.push(fact("forked from", &format!("{} (not there)", shorten(path, &model.setting.home))));
+            let known = model.sessions.has(summary.parent_path.as_deref());
+            let what = if known { "a ring of forks" } else { "not there" };
+            lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &model.setting.home))));
         }
         for fork in forks.iter().take(LONGEST) {
             lines.push(fact("fork", fork.title()));
@@ -172,6 +174,15 @@ fn project(model: &Model, project: &Project) -> Vec<DocLine> {
     lines.push(fact("used", &dollars(project.cost)));
     if project.latest > i64::MIN {
         lines.push(fact("last said", &time::age(model.now, project.latest)));
+    }
+    let unreadable = &model.sessions.unreadable;
+    if !unreadable.is_empty() {
+        heading(&mut lines, "Unreadable, here or in other projects");
+        for one in unreadable.iter().take(LONGEST) {
+            let text = format!("{}: {}", shorten(&one.path.to_string_lossy(), home), one.reason);
+            lines.push(DocLine::new(Tone::Warning, &text));
+        }
+        more(&mut lines, unreadable.len());
     }
     lines
 }

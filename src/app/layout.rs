@@ -71,18 +71,18 @@ impl Layout {
         let bar = |x: u16| Some(column(x, 1));
         let mut layout = Self { header, footer, ..Self::default() };
         if columns >= WIDE {
-            let (sessions, tree) = (columns * 30 / 100, columns * 38 / 100);
+            let (sessions, tree) = (percent(columns, 30), percent(columns, 38));
             layout.sessions = Some(PaneArea::new(column(0, sessions)));
             layout.tree = Some(PaneArea::new(column(sessions + 1, tree)));
             layout.preview = Some(PaneArea::new(column(sessions + tree + 2, columns - sessions - tree - 2)));
             layout.bars = [bar(sessions), bar(sessions + tree + 1)];
         } else if columns >= MEDIUM {
-            let sessions = columns * 40 / 100;
+            let sessions = percent(columns, 40);
             layout.sessions = Some(PaneArea::new(column(0, sessions)));
             layout.bars = [bar(sessions), None];
             let right = column(sessions + 1, columns - sessions - 1);
             if rows >= TALL {
-                let tree = right.height * 55 / 100;
+                let tree = percent(right.height, 55);
                 layout.tree = Some(PaneArea::new(Rect { height: tree, ..right }));
                 layout.preview = Some(PaneArea::new(Rect { y: right.y + tree, height: right.height - tree, ..right }));
             } else if focus == Place::Preview {
@@ -117,6 +117,10 @@ impl Layout {
             .filter_map(|&place| self.pane(place).map(|area| (place, area)))
             .find(|(_, area)| area.contains(column, row))
     }
+}
+
+fn percent(of: u16, percent: u32) -> u16 {
+    u16::try_from(u32::from(of) * percent / 100).unwrap_or(of)
 }
 
 #[cfg(test)]

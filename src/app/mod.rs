@@ -10,6 +10,7 @@ pub mod model;
 pub mod preview;
 pub mod rows;
 pub mod sessions;
+pub mod sheet;
 pub mod tree;
 pub mod tree_text;
 pub mod update;

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::help::Help;
 use super::layout::{Layout, PaneArea};
+use super::sheet::{Sheet, largest};
 use super::{preview, sessions, tree};
 use crate::config::{Config, ThemeName};
+use crate::doc::plain;
 use crate::keymap::{Keymap, Place};
 use crate::store::locate::Located;
 use crate::text::{ASCII, Glyphs, Tone, UNICODE};
@@ -61,8 +63,27 @@ pub struct Notice {
 pub struct Message {
     /// The first line.
     pub title: String,
-    /// What it says; may have several lines.
+    /// What it says; may have several lines. The second one is a command to be copied if the first ends with a colon.
     pub text: String,
+    /// The first row that is seen.
+    pub top: usize,
+}
+
+impl Message {
+    /// A message that is seen from its start.
+    pub fn new(title: &str, text: impl Into<String>) -> Self {
+        Self { title: title.into(), text: text.into(), top: 0 }
+    }
+
+    /// What the box shows on a terminal of some columns and rows.
+    pub fn sheet(&self, terminal: (u16, u16)) -> Sheet {
+        let mut lines = plain(Tone::Text, &self.text);
+        let has_command = self.text.lines().next().is_some_and(|first| first.ends_with(':'));
+        for (at, line) in lines.iter_mut().enumerate() {
+            line.verbatim = has_command && at == 1;
+        }
+        Sheet::new(lines, largest(terminal, 88), 0)
+    }
 }
 
 /// The numbers of the last requests: replies to earlier ones are dropped.

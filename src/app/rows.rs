@@ -3,6 +3,7 @@
 //! a hidden one attach to the nearest visible ancestor, the branch with the leaf comes first.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use crate::config::Filter;
 use crate::session::node::Kind;
@@ -50,6 +51,8 @@ pub struct Rows {
     pub list: Vec<Row>,
     /// How many of them show entries.
     pub entries: usize,
+    /// The row of the leaf, or of the nearest visible entry above it.
+    pub leaf: Option<RowIndex>,
     /// How many forks each folded entry hides.
     pub hidden_forks: HashMap<Index, usize>,
     /// The row of each entry; `u32::MAX` for hidden ones.
@@ -127,10 +130,13 @@ impl Rows {
         if !forks.is_empty() {
             let mut anchors = Vec::with_capacity(forks.len());
             for &(at, fork) in forks {
-                let Some(row) = list.get(nearest[at as usize] as usize) else { continue };
+                let Some((row, at)) = nearest.get(at as usize).and_then(|&at| Some((list.get(at as usize)?, at)))
+                else {
+                    continue;
+                };
                 match row.item {
                     Item::Entry(entry) if row.folded => *hidden_forks.entry(entry).or_default() += 1,
-                    _ => anchors.push((nearest[at as usize] as RowIndex, fork)),
+                    _ => anchors.push((at as RowIndex, fork)),
                 }
             }
             list = with_forks(&list, &anchors);
@@ -141,7 +147,9 @@ impl Rows {
             }
         }
         place(&mut list);
-        Self { list, entries, hidden_forks, row_of }
+        let mut rows = Self { list, entries, leaf: None, hidden_forks, row_of };
+        rows.leaf = tree.leaf.filter(|_| entries > 0).map(|leaf| rows.nearest(tree, leaf));
+        rows
     }
 
     /// The row of an entry, if it is visible.
@@ -193,13 +201,20 @@ impl Rows {
         if forward { (row + 1..self.list.len()).find(is_branch_point) } else { (0..row).rev().find(is_branch_point) }
     }
 
-    /// The lines and the connector in front of a row: columns by threes. A line stands where an ancestor's sibling
-    /// is still to come.
-    pub fn prefix(&self, row: RowIndex, glyphs: &crate::text::Glyphs) -> String {
+    /// The columns that the lines in front of a row take: three a level.
+    pub fn prefix_width(&self, row: RowIndex) -> usize {
+        self.list[row].indent as usize * 3
+    }
+
+    /// The lines and the connector in front of a row, as far as they lie in `window`. A line stands where an ancestor's
+    /// sibling is still to come.
+    pub fn prefix(&self, row: RowIndex, window: Range<usize>, glyphs: &crate::text::Glyphs) -> String {
         let one = &self.list[row];
-        let mut levels = vec![' '; one.indent as usize * 3];
+        let end = window.end.min(self.prefix_width(row));
+        let mut levels = vec![' '; end.saturating_sub(window.start)];
         let mut put = |level: u32, at: usize, sign: &str| {
-            if let (Some(cell), Some(sign)) = (levels.get_mut(level as usize * 3 + at), sign.chars().next()) {
+            let cell = (level as usize * 3 + at).checked_sub(window.start).and_then(|at| levels.get_mut(at));
+            if let (Some(cell), Some(sign)) = (cell, sign.chars().next()) {
                 *cell = sign;
             }
         };
@@ -245,14 +260,15 @@ impl Row {
 
 /// Puts each fork behind the last descendant of the row that it hangs at.
 fn with_forks(list: &[Row], anchors: &[(RowIndex, usize)]) -> Vec<Row> {
-    let mut places: Vec<(RowIndex, RowIndex, usize)> = anchors
-        .iter()
-        .map(|&(anchor, fork)| {
-            // Descendants follow their ancestor in one run, each with a parent at or behind it.
-            let below = list[anchor + 1..].iter().take_while(|row| row.parent.is_some_and(|parent| parent >= anchor));
-            (anchor + 1 + below.count(), anchor, fork)
-        })
-        .collect();
+    // Descendants follow their ancestor in one run: where it ends, for each row.
+    let mut ends: Vec<RowIndex> = (1..=list.len()).collect();
+    for (at, row) in list.iter().enumerate().rev() {
+        if let Some(parent) = row.parent {
+            ends[parent] = ends[parent].max(ends[at]);
+        }
+    }
+    let mut places: Vec<(RowIndex, RowIndex, usize)> =
+        anchors.iter().map(|&(anchor, fork)| (ends[anchor], anchor, fork)).collect();
     places.sort_by_key(|&(end, anchor, fork)| (end, std::cmp::Reverse(anchor), fork));
     let mut merged: Vec<Row> = Vec::with_capacity(list.len() + places.len());
     let mut moved = Vec::with_capacity(list.len());

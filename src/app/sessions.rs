@@ -10,6 +10,9 @@ use crate::session::summary::Shared;
 use crate::store::scan::Unreadable;
 use crate::text::Glyphs;
 
+/// Columns of lines in front of a fork of a fork of a fork…
+const DEEPEST: usize = 36;
+
 /// What a row is known by, whatever its place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum RowKey {
@@ -104,6 +107,8 @@ pub struct Pane {
     /// Numbers over the sessions that are shown.
     pub totals: Totals,
     live: HashSet<usize>,
+    /// Sessions whose parent is not among all.
+    missing: HashSet<usize>,
     /// Folded rows.
     folds: HashSet<RowKey>,
     families: Families,
@@ -118,11 +123,12 @@ impl Pane {
 
     /// Takes sessions that were read. A file that is there already is replaced.
     pub fn add(&mut self, sessions: Vec<Shared>) {
-        let places: HashMap<PathBuf, usize> =
+        let mut places: HashMap<PathBuf, usize> =
             self.all.iter().enumerate().map(|(at, session)| (session.path.clone(), at)).collect();
         for session in sessions {
-            match places.get(&session.path) {
-                Some(&at) => self.all[at] = session,
+            let at = *places.entry(session.path.clone()).or_insert(self.all.len());
+            match self.all.get_mut(at) {
+                Some(known) => *known = session,
                 None => self.all.push(session),
             }
         }
@@ -139,7 +145,7 @@ impl Pane {
         let sessions: Vec<Shared> = shown.iter().map(|&at| self.all[at].clone()).collect();
         self.families = Families::new(&sessions);
         self.totals.sessions = sessions.len();
-        self.totals.cost = sessions.iter().map(|session| session.cost).sum();
+        self.totals.cost = sessions.iter().fold(0.0, |sum, session| sum + session.cost);
         self.projects = projects(&sessions, &self.families);
         self.rows.clear();
         if self.sort == Sort::Threaded {
@@ -157,6 +163,9 @@ impl Pane {
         }
         // Families speak of places among the shown sessions; from here on all speak of places among all.
         self.families = Families::new(&self.all);
+        let known: HashSet<&PathBuf> = self.all.iter().map(|session| session.real_path()).collect();
+        let is_missing = |at: &usize| self.all[*at].parent_path.as_ref().is_some_and(|path| !known.contains(path));
+        self.missing = (0..self.all.len()).filter(is_missing).collect();
         self.find_selection();
     }
 
@@ -176,12 +185,13 @@ impl Pane {
                     format!("{lines}{}{} ", if last { glyphs.corner } else { glyphs.tee }, glyphs.dash)
                 }
             };
-            let below = self.count_below(at);
-            self.rows.push(Row::Session { at: shown[at], prefix, below });
+            self.rows.push(Row::Session { at: shown[at], prefix, below: self.families.below[at] });
             if self.folds.contains(&RowKey::Session(self.all[shown[at]].path.clone())) {
                 continue;
             }
             let lines = match last {
+                // Of longer chains of forks only so much is drawn: the titles must be seen as well.
+                Some(_) if lines.chars().count() >= DEEPEST => lines,
                 None => lines,
                 Some(true) => lines + "   ",
                 Some(false) => format!("{lines}{}  ", glyphs.bar),
@@ -191,16 +201,6 @@ impl Pane {
                 stack.push((fork, lines.clone(), Some(place + 1 == forks.len())));
             }
         }
-    }
-
-    fn count_below(&self, at: usize) -> usize {
-        let mut count = 0;
-        let mut stack = vec![at];
-        while let Some(at) = stack.pop() {
-            count += self.families.forks[at].len();
-            stack.extend(&self.families.forks[at]);
-        }
-        count
     }
 
     fn flat(&mut self, shown: &[usize]) {
@@ -382,6 +382,11 @@ impl Pane {
         self.all.get((*self.families.parents.get(at)?)?)
     }
 
+    /// Whether a file is among the sessions.
+    pub fn has(&self, path: Option<&Path>) -> bool {
+        self.all.iter().any(|session| Some(session.real_path().as_path()) == path)
+    }
+
     /// How many forks a session has.
     pub fn fork_count(&self, at: usize) -> usize {
         self.families
@@ -392,9 +397,7 @@ impl Pane {
 
     /// Whether the file that a session was forked from is not there.
     pub fn is_parent_missing(&self, at: usize) -> bool {
-        self.progress.finished
-            && self.all[at].header.parent_session.is_some()
-            && self.families.parents.get(at).is_none_or(Option::is_none)
+        self.progress.finished && self.missing.contains(&at)
     }
 
     /// Whether a pi is likely at work in a session.

@@ -16,6 +16,8 @@ use crate::session::tree::{Index, Tree};
 enum EntryKey {
     Id(Box<str>),
     Place(Index),
+    /// A fork, by its file.
+    Fork(PathBuf),
 }
 
 /// Where one was in a session, and what was folded.
@@ -50,6 +52,8 @@ pub struct Pane {
     pub fresh: bool,
     folds: HashSet<Index>,
     selected: Option<Item>,
+    /// The fork that was selected when the session was left: its row comes later than the others.
+    awaited: Option<PathBuf>,
     memories: HashMap<PathBuf, Memory>,
 }
 
@@ -69,6 +73,7 @@ impl Pane {
         self.rows = Rows::default();
         self.folds.clear();
         self.selected = None;
+        self.awaited = None;
         self.cursor = Cursor::default();
     }
 
@@ -81,12 +86,27 @@ impl Pane {
         let find = |key: &EntryKey| match key {
             EntryKey::Id(id) => tree.find(id),
             EntryKey::Place(at) => Some(*at).filter(|&at| (at as usize) < tree.nodes.len()),
+            EntryKey::Fork(_) => None, // its row is there when the forks are
         };
         self.folds = memory.folds.iter().filter_map(find).collect();
+        // They speak of places in the tree that was.
+        self.forks.clear();
+        self.error = None;
         self.selected = memory.selected.as_ref().and_then(find).or(tree.leaf).map(Item::Entry);
+        self.awaited = match memory.selected {
+            Some(EntryKey::Fork(path)) => Some(path),
+            _ => None,
+        };
         self.tree = Some(tree);
         self.rebuild();
         self.fresh = true;
+    }
+
+    /// Shows that the file can't be opened, or not any more.
+    pub fn fail(&mut self, error: String) {
+        let path = self.path.clone();
+        self.turn_to(path);
+        self.error = Some(error);
     }
 
     fn remember(&mut self) {
@@ -97,7 +117,8 @@ impl Pane {
         };
         let selected = match self.selected {
             Some(Item::Entry(at)) => Some(key(at)),
-            _ => None,
+            Some(Item::Fork(place)) => self.forks.get(place).map(|fork| EntryKey::Fork(fork.session.path.clone())),
+            None => None,
         };
         let folds = self.folds.iter().map(|&at| key(at)).collect();
         self.memories.insert(path.clone(), Memory { selected, folds });
@@ -115,6 +136,11 @@ impl Pane {
             None => 0,
         };
         self.cursor.follow(row);
+    }
+
+    /// Somebody goes on: a fork that is awaited would take the selection away.
+    pub fn await_nothing(&mut self) {
+        self.awaited = None;
     }
 
     /// Remembers the selected row, so that it is found again when the rows change.
@@ -154,6 +180,9 @@ impl Pane {
 
     /// Shows the files that were forked off here.
     pub fn set_forks(&mut self, forks: Vec<Fork>) {
+        let chosen = self.selected_fork().map(|fork| fork.session.path.clone()).or_else(|| self.awaited.take());
+        let place = forks.iter().position(|fork| Some(&fork.session.path) == chosen.as_ref());
+        self.selected = place.map(Item::Fork).or(self.selected);
         self.forks = forks;
         self.rebuild();
     }

@@ -28,7 +28,10 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
 /// Takes a message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
-    model.sessions.touched |= matches!(msg, Msg::Key(_) | Msg::Click { .. } | Msg::Wheel { .. });
+    if matches!(msg, Msg::Key(_) | Msg::Click { .. } | Msg::Wheel { .. }) {
+        model.sessions.touched = true;
+        model.tree.await_nothing();
+    }
     match msg {
         Msg::Key(key) => press(model, key, &mut effects),
         Msg::Click { column, row, double } => click(model, (column, row), double, &mut effects),
@@ -36,7 +39,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Resized(columns, rows) => model.size = (columns, rows),
         Msg::Now(now) => model.now = now,
         Msg::NotResumed(text) => {
-            model.message = Some(Message { title: "pi was not started".into(), text });
+            model.message = Some(Message::new("pi was not started", text));
         }
         reply => take_reply(model, reply),
     }
@@ -47,6 +50,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 fn scan(model: &mut Model) -> Effect {
     model.requests.scan += 1;
     model.scanned.clear();
+    model.sessions.gone.clear();
     model.sessions.progress = Progress::default();
     Effect::Scan { scan: model.requests.scan }
 }
@@ -82,10 +86,11 @@ fn take_reply(model: &mut Model, reply: Msg) {
             Ok(tree) => {
                 model.tree.show(tree);
                 model.asked_forks.clear();
+                model.requests.split += 1; // what is found of the tree that was is of no use
                 // What the card or the preview says of the session is known only now.
                 model.preview.subject = Subject::Nothing;
             }
-            Err(error) => model.tree.error = Some(error),
+            Err(error) => model.tree.fail(error),
         },
         Msg::Split { split, forks } if split == requests.split => model.tree.set_forks(forks),
         Msg::Read { read, doc } if read == requests.read => {
@@ -103,8 +108,21 @@ fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     if model.help.is_some() {
         return press_in_help(model, key, action, effects);
     }
-    if model.message.take().is_some() && action != Some(Action::Quit) {
-        return;
+    if let Some(message) = &mut model.message {
+        let sheet = message.sheet(model.size);
+        let by = match action {
+            Some(Action::Up) => -1,
+            Some(Action::Down) => 1,
+            _ => 0,
+        };
+        if by != 0 && sheet.scrolls() {
+            message.top = sheet.scrolled(message.top, by);
+            return;
+        }
+        model.message = None;
+        if action != Some(Action::Quit) {
+            return;
+        }
     }
     if let Some(action) = action {
         act(model, action, effects);
@@ -126,10 +144,12 @@ fn press_in_help(model: &mut Model, key: Key, action: Option<Action>, effects: &
             help.query.pop();
             help.top = 0;
         }
-        (_, Some(Action::Up)) => help.scroll(-1, keymap),
-        (_, Some(Action::Down)) => help.scroll(1, keymap),
-        (_, Some(Action::PageUp)) => help.scroll(-page, keymap),
-        (_, Some(Action::PageDown)) => help.scroll(page, keymap),
+        (_, Some(Action::Up)) => help.scroll(-1, keymap, model.size),
+        (_, Some(Action::Down)) => help.scroll(1, keymap, model.size),
+        (_, Some(Action::PageUp)) => help.scroll(-page, keymap, model.size),
+        (_, Some(Action::PageDown)) => help.scroll(page, keymap, model.size),
+        (_, Some(Action::First)) => help.top = 0,
+        (_, Some(Action::Last)) => help.scroll(isize::MAX, keymap, model.size),
         (_, Some(Action::Quit)) => effects.push(Effect::Quit),
         (_, Some(Action::Suspend)) => effects.push(Effect::Suspend),
         (_, Some(Action::Back)) if !help.query.is_empty() => help.query.clear(),
@@ -309,7 +329,7 @@ fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
 fn resume(model: &mut Model, path: PathBuf, cwd: String, effects: &mut Vec<Effect>) {
     if model.setting.demo {
         let text = "These are pitree's sample sessions: there is no file that pi could open.\nRun `pitree` without --demo to browse and resume your own.";
-        model.message = Some(Message { title: "Nothing to resume".into(), text: text.into() });
+        model.message = Some(Message::new("Nothing to resume", text));
         return;
     }
     effects.push(Effect::Resume { path, cwd });
@@ -338,7 +358,7 @@ fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &m
 
 fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     if let Some(help) = &mut model.help {
-        return help.scroll(by, &model.setting.keymap);
+        return help.scroll(by, &model.setting.keymap, model.size);
     }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
     let height = usize::from(area.body.height);

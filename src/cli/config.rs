@@ -28,7 +28,7 @@ impl ConfigCommand {
                 bail!("there is no home directory to look for config.toml in; name a file with --config FILE")
             };
             super::read_config(file)?; // says what is wrong with it
-            writeln!(out, "{}", path.display())?;
+            writeln!(out, "{}", crate::text::clean(&path.to_string_lossy()))?;
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)

@@ -91,9 +91,14 @@ pub fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // A closed pipe is no error; there is nobody left to tell.
+            if error.use_stderr() {
+                // It quotes what was typed, which may hold anything.
+                output::complain(error.render().to_string().trim_end());
+                return ExitCode::from(2);
+            }
+            // Help and version; a closed pipe is no error, as there is nobody left to tell.
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            return ExitCode::SUCCESS;
         }
     };
     match dispatch(cli) {
@@ -109,6 +114,11 @@ pub fn run() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     if let Some(Command::Config(command)) = &cli.command {
         return command.run(cli.options.config.as_deref());
+    }
+    // clap sees this conflict only where both stand on the same side of a command's name.
+    if cli.options.demo && !cli.options.dir.is_empty() {
+        output::complain("--demo can't be used with --dir");
+        return Ok(ExitCode::from(2));
     }
     let context = context(&cli.options)?;
     match cli.command {

@@ -50,14 +50,13 @@ impl TreeCommand {
 fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &Chosen) -> Result<()> {
     let glyphs = if chosen.config.ascii { &ASCII } else { &UNICODE };
     let rows = Rows::new(tree, filter, &HashSet::new(), &[]);
-    let leaf = tree.leaf.map(|leaf| rows.nearest(tree, leaf));
     for row in 0..rows.list.len() {
         let crate::app::rows::Item::Entry(at) = rows.list[row].item else { continue };
-        write!(out, "{}", rows.prefix(row, glyphs))?;
+        write!(out, "{}", rows.prefix(row, 0..usize::MAX, glyphs))?;
         for span in tree_text::entry(tree, at, glyphs) {
             write!(out, "{}", span.text)?;
         }
-        let mark = if leaf == Some(row) { format!("  {} leaf", glyphs.leaf) } else { String::new() };
+        let mark = if rows.leaf == Some(row) { format!("  {} leaf", glyphs.leaf) } else { String::new() };
         writeln!(out, "{mark}")?;
     }
     for problem in &tree.problems {

@@ -70,7 +70,7 @@ pub fn run(mut setting: Setting, config: &Config, files: Files) -> Result<u8> {
     let workers = Workers::new(Desk { setting, files }, sender.clone());
     watch_input(sender);
     let end = Browser { model, workers, clicked: None }.run(&mut screen, &events);
-    screen.close();
+    drop(screen);
     match end? {
         End::Quit => Ok(0),
         End::Killed(signal) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
@@ -108,7 +108,9 @@ impl Browser {
             screen.draw(|frame| ui::draw(frame, &self.model)).context("can't draw on the terminal")?;
             // Everything that has happened by now goes into one frame.
             let first = events.recv().context("nothing left to wait for")?;
-            let _ = update(&mut self.model, Msg::Now(now()));
+            if let Some(end) = self.send(Msg::Now(now()), screen)? {
+                return Ok(end);
+            }
             for event in std::iter::once(first).chain(std::iter::from_fn(|| events.try_recv().ok())) {
                 if let Some(end) = self.take(event, screen)? {
                     return Ok(end);
@@ -121,14 +123,23 @@ impl Browser {
         let msg = match event {
             Event::Signal(os::Signal::Stop(signal)) => return Ok(Some(End::Killed(signal))),
             Event::Signal(os::Signal::Suspend) => {
-                screen.suspend(os::suspend)?;
-                return Ok(None);
+                let (stopped, (columns, rows)) = screen.pause(os::suspend)?;
+                stopped?;
+                Some(Msg::Resized(columns, rows))
+            }
+            Event::Signal(os::Signal::Continued) => {
+                let (columns, rows) = screen.take_again()?;
+                Some(Msg::Resized(columns, rows))
             }
             Event::InputEnded => return Ok(Some(End::Killed(1))), // as if the terminal hung up
             Event::Reply(msg) => Some(msg),
             Event::Input(input) => self.translate(&input),
         };
-        let Some(msg) = msg else { return Ok(None) };
+        msg.map_or(Ok(None), |msg| self.send(msg, screen))
+    }
+
+    /// Lets the state machine take a message and does what it wants. Returns why to end, if that is wanted.
+    fn send(&mut self, msg: Msg, screen: &mut Screen) -> Result<Option<End>> {
         let effects = update(&mut self.model, msg);
         self.perform(effects, screen)
     }
@@ -163,11 +174,14 @@ impl Browser {
         for effect in effects {
             match effect {
                 Effect::Quit => return Ok(Some(End::Quit)),
-                Effect::Suspend => screen.suspend(os::suspend)?,
+                Effect::Suspend => {
+                    let (stopped, (columns, rows)) = screen.pause(os::suspend_job)?;
+                    stopped?;
+                    self.send(Msg::Resized(columns, rows), screen)?;
+                }
                 Effect::Resume { path, cwd } => {
                     let reason = resume::resume(&self.model.setting.pi, &path, &cwd, screen)?;
-                    let effects = update(&mut self.model, Msg::NotResumed(reason));
-                    debug_assert!(effects.is_empty());
+                    self.send(Msg::NotResumed(reason), screen)?;
                 }
                 work => self.workers.start(work),
             }

@@ -12,17 +12,23 @@ pub(super) enum Signal {
     Stop(i32),
     /// Stop until continued.
     Suspend,
+    /// Go on after a stop that was not announced: the terminal may have changed.
+    Continued,
 }
 
 /// Sends an event for each signal that would end or stop the program.
 #[cfg(unix)]
 pub(super) fn watch_signals(sender: &Sender<Event>) -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP])?;
+    use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])?;
     let sender = sender.clone();
     std::thread::spawn(move || {
         for signal in signals.forever() {
-            let what = if signal == SIGTSTP { Signal::Suspend } else { Signal::Stop(signal) };
+            let what = match signal {
+                SIGTSTP => Signal::Suspend,
+                SIGCONT => Signal::Continued,
+                other => Signal::Stop(other),
+            };
             if sender.send(Event::Signal(what)).is_err() {
                 return;
             }
@@ -36,14 +42,26 @@ pub(super) fn watch_signals(_sender: &Sender<Event>) -> io::Result<()> {
     Ok(())
 }
 
-/// Stops this process until the shell continues it.
+/// Stops this process until the shell continues it, because it was told to.
 #[cfg(unix)]
 pub(super) fn suspend() -> io::Result<()> {
     signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGTSTP)
 }
 
+/// Stops the whole job that this process belongs to, as Ctrl+Z does where the terminal sees to it: a script around
+/// pitree must stop as well, or the shell would not get the terminal back.
+#[cfg(unix)]
+pub(super) fn suspend_job() -> io::Result<()> {
+    Ok(rustix::process::kill_current_process_group(rustix::process::Signal::STOP)?)
+}
+
 #[cfg(not(unix))]
 pub(super) fn suspend() -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(super) fn suspend_job() -> io::Result<()> {
     Ok(())
 }
 

@@ -20,23 +20,21 @@ pub(super) fn resume(pi: &[String], session: &Path, cwd: &str, screen: &mut Scre
         return Ok("The setting pi in config.toml names no command.".into());
     };
     if !cwd.is_empty() && !Path::new(cwd).is_dir() {
-        return Ok(format!(
-            "The session's directory is gone: {cwd}\n\nTo go on elsewhere, run in that directory:\n{by_hand}"
-        ));
+        return Ok(format!("To go on elsewhere, run this there:\n{by_hand}\n\nThe session's directory is gone: {cwd}"));
     }
     let Some(found) = find(program) else {
-        return Ok(format!(
-            "There is no {program} on the PATH. Install pi, or name its command in config.toml (pi = [\"…\"]).\n\nTo resume by hand:\n{}{by_hand}",
-            change_to(cwd)
-        ));
+        let why = format!(
+            "There is no {program} on the PATH. Install pi, or name its command in config.toml (pi = [\"…\"])."
+        );
+        return Ok(format!("To resume by hand:\n{}{by_hand}\n\n{why}", change_to(cwd)));
     };
     let mut command = Command::new(found);
     command.args(arguments).arg("--session").arg(&session);
     if !cwd.is_empty() {
         command.current_dir(cwd);
     }
-    let error = screen.suspend(|| Ok(os::replace_process(&mut command)))?;
-    Ok(format!("{program} could not be started: {error}\n\nTo resume by hand:\n{}{by_hand}", change_to(cwd)))
+    let (error, _) = screen.pause(|| os::replace_process(&mut command))?;
+    Ok(format!("To resume by hand:\n{}{by_hand}\n\n{program} could not be started: {error}", change_to(cwd)))
 }
 
 fn change_to(cwd: &str) -> String {

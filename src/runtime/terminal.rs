@@ -30,20 +30,27 @@ impl Screen {
         self.terminal.draw(draw).map(|_| ())
     }
 
-    /// Gives the terminal back.
-    pub(super) fn close(&mut self) {
-        give_back();
-    }
-
-    /// Gives the terminal back while `pause` lasts, then draws everything anew.
-    pub(super) fn suspend<T>(&mut self, pause: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    /// Gives the terminal back while `pause` lasts, then draws everything anew. Returns its columns and rows, which may
+    /// be others now.
+    pub(super) fn pause<T>(&mut self, pause: impl FnOnce() -> T) -> io::Result<(T, (u16, u16))> {
         give_back();
         let result = pause();
+        Ok((result, self.take_again()?))
+    }
+
+    /// Takes the terminal again after somebody else had it, and draws everything anew. Returns its columns and rows.
+    pub(super) fn take_again(&mut self) -> io::Result<(u16, u16)> {
         take(self.mouse)?;
         // Not `clear`: it asks the terminal where the cursor is, and the answer would go to the thread that reads keys.
         let size = self.terminal.size()?;
         self.terminal.resize(size.into())?;
-        result
+        Ok((size.width, size.height))
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
     }
 }
 

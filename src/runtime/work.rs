@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::app::message::{Effect, Fork, Msg};
 use crate::app::model::Setting;
 use crate::doc::{self, DocLine};
 use crate::session::family;
+use crate::session::node::Node;
+use crate::session::read;
 use crate::session::tree::{Index, Tree};
 use crate::store::files::Files;
 use crate::store::load::{self, Bodies};
@@ -57,6 +59,9 @@ impl Desk {
     fn document(&self, path: &Path, tree: &Tree, at: Index) -> Result<Vec<DocLine>> {
         let mut bodies = Bodies::open(self.files, path)?;
         let line = bodies.line(&tree.nodes[at as usize])?;
+        if !is_line_of(&line, &tree.nodes[at as usize]) {
+            bail!("{} changed since it was opened; reload to see it as it is now", path.display());
+        }
         let related = doc::entry::related(tree, at).into_iter();
         let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
         Ok(doc::entry::document(tree, at, &line, &related?, &self.setting.zone))
@@ -81,6 +86,15 @@ impl Desk {
             !is_stale() && reply(Msg::Scanned { scan, batch, gone })
         });
         reply(Msg::ScanDone { scan });
+    }
+}
+
+/// Whether a line is still that of an entry: pi rewrites old files when it opens them.
+fn is_line_of(line: &[u8], node: &Node) -> bool {
+    match (read::line(line), &node.id) {
+        (Ok(Some(entry)), Some(id)) => entry.id.is_some_and(|now| now.is(id)),
+        (Ok(Some(_)), None) => true,
+        _ => false,
     }
 }
 

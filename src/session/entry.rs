@@ -46,8 +46,6 @@ pub struct Entry<'a> {
     pub model_id: Option<Str<'a>>,
     /// `thinkingLevel` of a thinking level change.
     pub thinking_level: Option<Str<'a>>,
-    /// `note` of a `usage` entry.
-    pub note: Option<Str<'a>>,
     /// Whether `replacement` of a `context_edit` is there and not null.
     pub replaces: bool,
     /// `data` of a `custom` entry, or `details` of any other, as it stands in the file.

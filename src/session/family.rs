@@ -19,6 +19,8 @@ pub struct Families {
     pub parents: Vec<Option<usize>>,
     /// The newest time in each session and its forks, in milliseconds since 1970.
     pub latest: Vec<i64>,
+    /// How many forks hang at each session, those of its forks included.
+    pub below: Vec<usize>,
 }
 
 impl Families {
@@ -42,6 +44,7 @@ impl Families {
             roots: Vec::new(),
             forks: vec![Vec::new(); sessions.len()],
             latest: sessions.iter().map(|session| session.order_time()).collect(),
+            below: vec![0; sessions.len()],
             parents,
         };
         for (at, parent) in families.parents.iter().enumerate() {
@@ -53,6 +56,7 @@ impl Families {
         for at in families.preorder().into_iter().rev() {
             if let Some(parent) = families.parents[at] {
                 families.latest[parent] = families.latest[parent].max(families.latest[at]);
+                families.below[parent] += 1 + families.below[at];
             }
         }
         let latest = &families.latest;

@@ -70,7 +70,6 @@ fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Entry<'a>> {
             b"provider" => e.provider = r.opt_string()?,
             b"modelId" | b"model" => e.model_id = r.opt_string()?,
             b"thinkingLevel" => e.thinking_level = r.opt_string()?,
-            b"note" => e.note = r.opt_string()?,
             b"replacement" => {
                 e.replaces = r.kind()? != Json::Null;
                 r.skip()?;
@@ -247,7 +246,7 @@ fn read_cost(r: &mut Reader<'_>) -> Result<f64> {
         }
         Ok(())
     })?;
-    Ok(total.unwrap_or_else(|| Fields::new(r.since(start)).numbers().sum()))
+    Ok(total.unwrap_or_else(|| Fields::new(r.since(start)).numbers().fold(0.0, |sum, part| sum + part)))
 }
 
 #[cfg(test)]

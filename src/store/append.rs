@@ -51,9 +51,10 @@ fn append(file: &mut File, tree: &Tree, line: &str, keep_time: bool) -> io::Resu
     // A torn line stays what it is: the new one stands on its own.
     let start = if tree.ended { "" } else { "\n" };
     let bytes = format!("{start}{line}\n").into_bytes();
-    if let Err(error) = write_at_once(file, &bytes) {
-        take_back(file, before.len(), bytes.len())?;
-        return Err(error);
+    let written = write_at_once(file, &bytes)?;
+    if written < bytes.len() {
+        take_back(file, before.len(), written)?;
+        return Err(io::Error::new(io::ErrorKind::StorageFull, "only a part could be written (is the disk full?)"));
     }
     // If pi wrote as well, the time is rightly its own.
     if keep_time && file.metadata()?.len() == before.len() + bytes.len() as u64 {
@@ -64,23 +65,21 @@ fn append(file: &mut File, tree: &Tree, line: &str, keep_time: bool) -> io::Resu
 }
 
 /// One write of everything: a process that is killed leaves all of it or nothing, and nobody's line comes in between.
-fn write_at_once(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+/// Returns how many bytes went into the file.
+fn write_at_once(file: &mut File, bytes: &[u8]) -> io::Result<usize> {
     loop {
         match file.write(bytes) {
-            Ok(count) if count == bytes.len() => return Ok(()),
-            Ok(_) => {
-                return Err(io::Error::new(io::ErrorKind::StorageFull, "only a part could be written (disk full?)"));
-            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            result => return result,
         }
     }
 }
 
-/// Cuts off what a failed write left behind, unless somebody else has written since.
+/// Cuts off the part of a line that was written, unless somebody else has written behind it since: then it stays, as a
+/// torn line that pi and pitree pass over.
 fn take_back(file: &File, before: u64, written: usize) -> io::Result<()> {
-    let now = file.metadata()?.len();
-    if now > before && now < before + written as u64 { file.set_len(before) } else { Ok(()) }
+    let is_ours = written > 0 && file.metadata()?.len() == before + written as u64;
+    if is_ours { file.set_len(before) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub struct Unreadable {
 pub struct Finds {
     /// The files.
     pub files: Vec<Found>,
-    /// Directories that could not be read. A missing one is not among them if others are there.
+    /// Directories that could not be read, missing ones included.
     pub unreadable: Vec<Unreadable>,
 }
 
@@ -81,6 +81,9 @@ pub fn find(files: Files, dirs: &[PathBuf]) -> Finds {
             }
         }
     }
+    // A directory may be named beside one that holds it.
+    let mut seen = HashSet::new();
+    finds.files.retain(|found| seen.insert(found.path.clone()));
     finds.files.sort_by(|a, b| b.mtime.cmp(&a.mtime).then_with(|| b.path.file_name().cmp(&a.path.file_name())));
     finds
 }
@@ -276,21 +279,6 @@ pub fn headers(files: Files, found: &[Found]) -> Vec<(&Found, Header)> {
         builder.finish(found.mtime).ok().map(|summary| summary.header)
     };
     found.iter().filter_map(|found| header(found).map(|header| (found, header))).collect()
-}
-
-/// What a list shows of the file at a path.
-///
-/// # Errors
-/// It can't be read.
-pub fn one(files: Files, path: &Path) -> Result<Option<Summary>, Unreadable> {
-    let unreadable = |error: io::Error| Unreadable { path: path.into(), reason: error.to_string() };
-    let bytes = files.len(path).map_err(unreadable)?;
-    let mtime = match files {
-        Files::Disk => fs::metadata(path).and_then(|metadata| metadata.modified()).map_or(0, milliseconds),
-        Files::Demo => 0,
-    };
-    let real_path = fs::canonicalize(path).ok().filter(|real| real != path);
-    summary(files, &Found { path: path.into(), real_path, bytes, mtime, owner: None }, &mut Vec::new())
 }
 
 #[cfg(test)]

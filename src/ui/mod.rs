@@ -16,6 +16,7 @@ use tui_tree_widget::{Tree, TreeItem, TreeState};
 use crate::app::cursor::Cursor;
 use crate::app::layout::PaneArea;
 use crate::app::model::Model;
+use crate::keymap::Action;
 use crate::text::{Span, Tone, spans_width};
 use line::Pen;
 
@@ -57,6 +58,11 @@ fn title(frame: &mut Frame<'_>, pen: &Pen<'_>, area: PaneArea, focused: bool, (l
     };
     let spans = [Span::new(Tone::Accent, mark), left];
     pen.put_both(frame, area.title, &spans, &[Span::new(Tone::Dim, right)]);
+}
+
+/// The first key of an action, for sentences; its name if it has none.
+fn key_of(model: &Model, pen: &Pen<'_>, action: Action) -> String {
+    model.setting.keymap.keys(action).first().map_or_else(|| action.name().into(), |key| key.symbol(pen.is_ascii()))
 }
 
 /// A list in a pane.

@@ -7,29 +7,42 @@ use ratatui::widgets::{Block, BorderType, Clear};
 use super::line::Pen;
 use crate::app::layout::SMALLEST;
 use crate::app::model::Model;
+use crate::app::sheet::Sheet;
+use crate::doc::DocLine;
 use crate::doc::wrap::Wrapped;
-use crate::doc::{DocLine, plain};
+use crate::keymap::Action;
 use crate::session::call::shorten;
-use crate::text::{Span, Tone, width};
+use crate::text::{Span, Tone};
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
     if let Some(message) = &model.message {
-        let mut lines = plain(Tone::Text, &message.text);
-        lines.iter_mut().for_each(|line| line.verbatim = false);
-        let columns = usize::from(frame.area().width.saturating_sub(6)).min(88);
-        let mut wrapped = Wrapped::new(columns.saturating_sub(4));
-        wrapped.all(&lines);
-        let rows = wrapped.len() as u16;
-        let inner = boxed(frame, pen, (columns as u16, rows + 2), &message.title, "any key closes");
-        for (at, row) in inner.rows().enumerate().take(wrapped.len()) {
-            let spans: Vec<Span> =
-                wrapped.row(&lines, at).into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
-            pen.put(frame, row, &spans);
-        }
+        let sheet = message.sheet(model.size);
+        let foot = if sheet.scrolls() { "up and down scroll, any other key closes" } else { "any key closes" };
+        let inner = boxed(frame, pen, sheet.size, &message.title, foot);
+        rows(frame, pen, inner, &sheet, message.top);
     }
-    if model.help.is_some() {
-        help(frame, model, pen);
+    if let Some(help) = &model.help {
+        let sheet = help.sheet(&model.setting.keymap, model.size);
+        let inner = boxed(frame, pen, sheet.size, "Keys", "type to filter, esc closes; rebind in config.toml");
+        let query = [
+            Span::new(Tone::Dim, "filter: "),
+            Span::clean(Tone::Text, &help.query),
+            Span::new(Tone::Accent, if pen.is_ascii() { "_" } else { "▏" }),
+        ];
+        pen.put(frame, Rect { height: 1.min(inner.height), ..inner }, &query);
+        let below = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+        rows(frame, pen, below, &sheet, help.top);
     }
+}
+
+/// The rows of a text from `top` on.
+fn rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, sheet: &Sheet, top: usize) {
+    for (at, row) in area.rows().enumerate().take_while(|(at, _)| top + at < sheet.wrapped.len()) {
+        let row_spans = sheet.wrapped.row(&sheet.lines, top + at).into_iter();
+        let spans: Vec<Span> = row_spans.map(|(text, tone)| Span::new(tone, text)).collect();
+        pen.put(frame, row, &spans);
+    }
+    super::scroll_bar(frame, Rect { width: area.width + 1, ..area }, pen, top, sheet.wrapped.len());
 }
 
 /// A box in the middle; returns its inside.
@@ -61,55 +74,19 @@ fn boxed(frame: &mut Frame<'_>, pen: &Pen<'_>, (columns, rows): (u16, u16), titl
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
-fn help(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
-    let Some(help) = &model.help else { return };
-    let rows = help.rows(&model.setting.keymap);
-    let size = (frame.area().width.saturating_sub(4).min(110), frame.area().height.saturating_sub(2));
-    let inner = boxed(frame, pen, size, "Keys", "type to filter, esc closes; rebind in config.toml");
-    let query = [
-        Span::new(Tone::Dim, "filter: "),
-        Span::clean(Tone::Text, &help.query),
-        Span::new(Tone::Accent, if pen.is_ascii() { "_" } else { "▏" }),
-    ];
-    pen.put(frame, Rect { height: 1.min(inner.height), ..inner }, &query);
-    let keys = rows.iter().map(|row| width(&row.keys)).max().unwrap_or(0);
-    let mut lines: Vec<Vec<Span>> = Vec::new();
-    let mut group = None;
-    for row in rows.iter().skip(help.top) {
-        if group != Some(row.group) {
-            if group.is_some() {
-                lines.push(Vec::new());
-            }
-            lines.push(vec![Span::new(Tone::Heading, row.group.title())]);
-            group = Some(row.group);
-        }
-        let gap = " ".repeat(keys - width(&row.keys));
-        lines.push(vec![
-            Span::new(Tone::Accent, format!("  {}{gap}  ", row.keys)),
-            Span::new(Tone::Text, row.help),
-            Span::new(Tone::Dim, format!("  {}", row.name)),
-        ]);
-    }
-    if lines.is_empty() {
-        lines.push(vec![Span::new(Tone::Dim, "nothing matches")]);
-    }
-    let body = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
-    for (row, line) in body.rows().zip(&lines) {
-        pen.put(frame, row, line);
-    }
-}
-
 pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Pen<'_>) {
     let (columns, rows) = SMALLEST;
     let area = frame.area();
     let text = format!("pitree needs {columns}x{rows}, this is {}x{}", area.width, area.height);
-    let lines = [DocLine::new(Tone::Warning, &text)];
+    plain_rows(frame, pen, area, vec![DocLine::new(Tone::Warning, &text)]);
+}
+
+/// Lines without a frame.
+fn plain_rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, lines: Vec<DocLine>) {
     let mut wrapped = Wrapped::new(area.width.into());
     wrapped.all(&lines);
-    for (at, row) in area.rows().enumerate().take(wrapped.len()) {
-        let spans: Vec<Span> = wrapped.row(&lines, at).into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
-        pen.put(frame, row, &spans);
-    }
+    let sheet = Sheet { size: (area.width, area.height), height: area.height.into(), lines, wrapped };
+    rows(frame, pen, area, &sheet, 0);
 }
 
 /// Whether all was read and there is no session.
@@ -137,15 +114,10 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pe
         lines.push(DocLine::new(Tone::Text, text));
     }
     lines.push(DocLine::default());
-    lines.push(DocLine::new(
-        Tone::Dim,
-        "pi writes a session as soon as a model has answered. F5 looks again, q leaves.",
-    ));
-    let mut wrapped = Wrapped::new(area.width.saturating_sub(4).into());
-    wrapped.all(&lines);
-    let rows = area.rows().skip(1).enumerate().take(wrapped.len());
-    for (at, row) in rows {
-        let spans: Vec<Span> = wrapped.row(&lines, at).into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
-        pen.put(frame, Rect { x: row.x + 2, width: row.width.saturating_sub(2), ..row }, &spans);
-    }
+    let key = |action| super::key_of(model, pen, action);
+    let (reload, quit) = (key(Action::Reload), key(Action::Quit));
+    let last = format!("pi writes a session as soon as a model has answered. {reload} looks again, {quit} leaves.");
+    lines.push(DocLine::new(Tone::Dim, &last));
+    let inside = Rect { x: area.x + 2, y: area.y + 1, width: area.width.saturating_sub(4), height: area.height - 1 };
+    plain_rows(frame, pen, inside, lines);
 }

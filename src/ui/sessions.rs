@@ -8,7 +8,7 @@ use crate::app::layout::PaneArea;
 use crate::app::model::Model;
 use crate::app::sessions::Row;
 use crate::config::Sort;
-use crate::keymap::Place;
+use crate::keymap::{Action, Place};
 use crate::session::call::shorten;
 use crate::session::time;
 use crate::text::{Span, Tone, clean, spans_width, width};
@@ -24,7 +24,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     title(frame, pen, area, focused, (Span::new(Tone::Text, "Sessions"), right));
     if pane.rows.is_empty() && pane.progress.finished {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
-        pen.put(frame, body, &[Span::new(Tone::Dim, "  no session has a name: ctrl+n shows all")]);
+        let text = if pane.named_only {
+            format!("  no session has a name: {} shows all", super::key_of(model, pen, Action::NamedOnly))
+        } else {
+            format!("  only sub-agents' sessions: {} shows them", super::key_of(model, pen, Action::ShowSubagents))
+        };
+        pen.put(frame, body, &[Span::new(Tone::Dim, text)]);
     }
     let rows = List { area: area.body, cursor: pane.cursor, len: pane.rows.len(), focused };
     list(frame, pen, &rows, |at, columns| row(model, pen, at, columns));

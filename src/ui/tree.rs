@@ -11,7 +11,7 @@ use crate::app::tree_text;
 use crate::keymap::Place;
 use crate::session::time;
 use crate::session::tree::{Index, Tree};
-use crate::text::{Span, Tone, spans_width, width};
+use crate::text::{Span, Tone, spans_width};
 use crate::words::{count, thousands};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
@@ -37,19 +37,23 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         let text = if tree.nodes.is_empty() { " no entries yet" } else { " no entries in this filter" };
         return pen.put(frame, ratatui::layout::Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, text)]);
     }
-    let pan = pan(model, pen, tree, usize::from(area.body.width.saturating_sub(1)));
+    let pan = pan(model, tree, usize::from(area.body.width.saturating_sub(1)));
     let rows = List { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
     list(frame, pen, &rows, |at, columns| {
-        let (left, right) = row(model, pen, tree, at);
-        both(&skip(left, pan), &right, columns, pen.glyphs())
+        // Only the lines in sight are made: thousands of levels are possible.
+        let lines = pane.rows.prefix(at, pan..pan + columns, pen.glyphs());
+        let (text, right) = row(model, pen, tree, at);
+        let mut left = vec![Span::new(Tone::Dim, lines)];
+        left.extend(skip(text, pan.saturating_sub(pane.rows.prefix_width(at))));
+        both(&left, &right, columns, pen.glyphs())
     });
 }
 
 /// How far the rows are moved to the left so that the selected one's text is seen behind its lines, as in pi's `/tree`
 /// (0.87.1).
-fn pan(model: &Model, pen: &Pen<'_>, tree: &Tree, columns: usize) -> usize {
+fn pan(model: &Model, tree: &Tree, columns: usize) -> usize {
     let at = model.tree.cursor.at;
-    let lines = width(&model.tree.rows.prefix(at, pen.glyphs()));
+    let lines = model.tree.rows.prefix_width(at);
     let marks = match model.tree.rows.list[at].item {
         Item::Entry(entry) if tree.is_active(entry) => 2,
         _ => 0,
@@ -62,7 +66,7 @@ fn pan(model: &Model, pen: &Pen<'_>, tree: &Tree, columns: usize) -> usize {
 fn row(model: &Model, pen: &Pen<'_>, tree: &Tree, at: RowIndex) -> (Vec<Span>, Vec<Span>) {
     let rows = &model.tree.rows;
     let one = &rows.list[at];
-    let mut left = vec![Span::new(Tone::Dim, rows.prefix(at, pen.glyphs()))];
+    let mut left = Vec::new();
     let entry = match one.item {
         Item::Entry(entry) => entry,
         Item::Fork(place) => {
@@ -88,7 +92,7 @@ fn right(model: &Model, pen: &Pen<'_>, tree: &Tree, at: RowIndex, entry: Index) 
         right.push(Span::new(Tone::Label, format!("{} ", wall_time(model, time))));
     }
     // Where the filter hides the leaf, the nearest row above it stands for it.
-    if tree.leaf.is_some_and(|leaf| model.tree.rows.nearest(tree, leaf) == at) {
+    if model.tree.rows.leaf == Some(at) {
         right.push(Span::new(Tone::Active, format!("{} leaf ", pen.glyphs().leaf)));
     }
     right

@@ -296,3 +296,106 @@ fn late_replies_about_another_session_are_dropped() {
     late.into_iter().for_each(|msg| browser.send(msg));
     assert!(browser.model.tree.tree.is_none(), "the tree of the session before");
 }
+
+/// A session of a chain of user messages, `0` to `count - 1`, in its own file.
+fn chain(path: &std::path::Path, id: &str, count: usize, parent: Option<&std::path::Path>) {
+    let parent = parent.map_or(String::new(), |parent| format!(",\"parentSession\":{parent:?}"));
+    let mut text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"cwd\":\"/nowhere\"{parent}}}\n");
+    for at in 0..count {
+        let parent = at.checked_sub(1).map_or("null".into(), |parent| format!("\"{parent}\""));
+        text += &format!(
+            "{{\"type\":\"message\",\"id\":\"{at}\",\"parentId\":{parent},\"message\":{{\"role\":\"user\",\"content\":\"entry {at} of {id}\",\"timestamp\":{at}}}}}\n"
+        );
+    }
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn a_session_that_got_shorter_is_read_again_with_its_forks() {
+    let dir = tempfile::tempdir().unwrap();
+    let (parent, fork) = (dir.path().join("parent.jsonl"), dir.path().join("fork.jsonl"));
+    chain(&parent, "parent", 50, None);
+    chain(&fork, "fork", 50, Some(&parent));
+    let mut browser = Browser::on(&[dir.path()], 160, 40);
+    while browser.model.sessions.selected_session().is_none_or(|session| session.path != parent) {
+        browser.press("j");
+    }
+    assert_eq!(browser.model.tree.forks.len(), 1);
+    chain(&parent, "parent", 5, None);
+    browser.press("f5");
+    assert_eq!(browser.model.tree.tree.as_ref().unwrap().nodes.len(), 5);
+    assert!(browser.screen().contains("entry 4 of parent"), "{}", browser.screen());
+}
+
+#[test]
+fn a_file_that_changed_is_not_shown_as_something_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    chain(&path, "old", 9, None);
+    let mut browser = Browser::on(&[dir.path()], 160, 40);
+    browser.press("l");
+    chain(&path, "another", 9, None);
+    browser.press("k");
+    assert!(browser.screen().contains("changed since"), "{}", browser.screen());
+    browser.press("f5 k");
+    assert!(!browser.screen().contains("changed since"), "{}", browser.screen());
+    std::fs::write(&path, "no session any more\n").unwrap();
+    browser.press("f5");
+    assert!(browser.model.tree.tree.is_none(), "nothing to resume from");
+}
+
+#[test]
+fn a_project_that_is_there_again_is_not_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    chain(&dir.path().join("s.jsonl"), "s", 2, None);
+    let mut browser = Browser::on(&[dir.path()], 160, 40);
+    assert!(browser.screen().contains("(gone)"));
+    let text = std::fs::read_to_string(dir.path().join("s.jsonl")).unwrap();
+    let here = text.replace("/nowhere", dir.path().to_str().unwrap());
+    std::fs::write(dir.path().join("s.jsonl"), here).unwrap();
+    browser.press("f5");
+    assert!(!browser.screen().contains("(gone)"), "{}", browser.screen());
+}
+
+#[test]
+fn directories_that_overlap_list_a_session_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("project");
+    std::fs::create_dir(&folder).unwrap();
+    chain(&folder.join("s.jsonl"), "s", 2, None);
+    let browser = Browser::on(&[dir.path(), &folder], 160, 40);
+    assert!(browser.screen().contains("1 session · 1 project · $0.00"), "{}", browser.screen());
+}
+
+#[test]
+fn a_selected_fork_is_found_again() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("j l");
+    while browser.model.tree.selected_fork().is_none() {
+        browser.press("j");
+    }
+    let title = browser.selected();
+    browser.press("f5");
+    assert_eq!(browser.selected(), title);
+    browser.press("l").press("esc k");
+    while browser.model.sessions.selected_session().is_none_or(|session| session.title() != "Refactor auth module") {
+        browser.press("k");
+    }
+    browser.press("l");
+    assert_eq!(browser.selected(), title);
+}
+
+#[test]
+fn a_small_terminal_scrolls_the_help_and_a_message() {
+    let mut browser = Browser::demo(40, 10);
+    browser.press("? end");
+    assert!(browser.screen().contains("label-times"), "{}", browser.screen());
+    browser.press("esc");
+    browser
+        .send(Msg::NotResumed(format!("To resume by hand:\ncd /{0} && pi --session /{0}\n\nthe end", "x".repeat(200))));
+    assert!(browser.screen().contains("cd /xx"), "the command comes first\n{}", browser.screen());
+    browser.press("down down down down down down down down down down down down down");
+    assert!(browser.screen().contains("the end"), "{}", browser.screen());
+    browser.press("j").press("x");
+    assert!(browser.model.message.is_none());
+}
