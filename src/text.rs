@@ -280,6 +280,21 @@ pub const ASCII: Glyphs = Glyphs {
 };
 
 impl Glyphs {
+    /// `text`, or as much of its end as fits into `columns` with an ellipsis before: for paths.
+    pub fn cut_start<'a>(&self, text: &'a str, columns: usize) -> Cow<'a, str> {
+        if width(text) <= columns {
+            return Cow::Borrowed(text);
+        }
+        let Some(room) = columns.checked_sub(width(self.ellipsis)) else { return Cow::Borrowed("") };
+        let mut used = 0;
+        let end = text.grapheme_indices(true).rev().take_while(|(_, cluster)| {
+            used += width(cluster);
+            used <= room
+        });
+        let start = end.last().map_or(text.len(), |(at, _)| at);
+        Cow::Owned(format!("{}{}", self.ellipsis, &text[start..]))
+    }
+
     /// `text`, or as much of it as fits into `columns` with an ellipsis behind.
     pub fn cut<'a>(&self, text: &'a str, columns: usize) -> Cow<'a, str> {
         if fit(text, columns).len() == text.len() {
@@ -313,6 +328,8 @@ mod tests {
         assert_eq!(UNICODE.cut("漢字漢字", 5), "漢字…");
         assert_eq!(UNICODE.cut("👩‍👩‍👧 family", 3), "👩‍👩‍👧…");
         assert_eq!(UNICODE.cut("abc", 0), "");
+        assert_eq!(UNICODE.cut_start("/a/b/漢字.jsonl", 10), "…字.jsonl");
+        assert_eq!(UNICODE.cut_start("short", 5), "short");
     }
 
     proptest::proptest! {

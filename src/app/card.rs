@@ -44,7 +44,7 @@ fn session(model: &Model, summary: &Summary, tree: Option<&Tree>) -> Vec<DocLine
     let home = &model.setting.home;
     let header = &summary.header;
     let tone = if summary.name.is_some() { Tone::Name } else { Tone::Strong };
-    let mut lines = vec![DocLine::new(tone, summary.title().trim()), DocLine::default()];
+    let mut lines = vec![DocLine::new(tone, summary.title()), DocLine::default()];
     if let (Some(_), Some(first)) = (&summary.name, &summary.first_message) {
         lines.push(fact("first", first.trim()));
     }
@@ -92,15 +92,12 @@ fn family(lines: &mut Vec<DocLine>, model: &Model, summary: &Summary) {
     let forks = model.sessions.forks_of(&summary.path);
     if header_of_family(lines, summary, parent.is_some() || !forks.is_empty()) {
         if let Some(parent) = parent {
-            lines.push(fact(
-                if summary.owner.is_some() { "sub-agent of" } else { "forked from" },
-                parent.title().trim(),
-            ));
+            lines.push(fact(if summary.owner.is_some() { "sub-agent of" } else { "forked from" }, parent.title()));
         } else if let Some(path) = &summary.header.parent_session {
             lines.push(fact("forked from", &format!("{} (not there)", shorten(path, &model.setting.home))));
         }
         for fork in forks.iter().take(LONGEST) {
-            lines.push(fact("fork", fork.title().trim()));
+            lines.push(fact("fork", fork.title()));
         }
         more(lines, forks.len());
     }

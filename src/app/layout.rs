@@ -29,6 +29,11 @@ impl PaneArea {
         Self { title, body }
     }
 
+    /// Where a text stands in the body: a column is left free at both sides, the right one for the scroll bar.
+    pub fn text(&self) -> Rect {
+        Rect { x: self.body.x + 1, width: self.body.width.saturating_sub(2), ..self.body }
+    }
+
     /// Whether a place on the screen is in the pane.
     pub fn contains(&self, column: u16, row: u16) -> bool {
         let all = self.title.union(self.body);

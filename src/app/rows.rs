@@ -2,7 +2,7 @@
 //! pi's `/tree` conventions (0.87.1): chains of single children stay flat, only branches are indented, the entries of
 //! a hidden one attach to the nearest visible ancestor, the branch with the leaf comes first.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::config::Filter;
 use crate::session::node::Kind;
@@ -50,6 +50,8 @@ pub struct Rows {
     pub list: Vec<Row>,
     /// How many of them show entries.
     pub entries: usize,
+    /// How many forks each folded entry hides.
+    pub hidden_forks: HashMap<Index, usize>,
     /// The row of each entry; `u32::MAX` for hidden ones.
     row_of: Vec<u32>,
 }
@@ -121,13 +123,16 @@ impl Rows {
             list.push(Row::new(Item::Entry(at), parent, folds.contains(&at)));
         }
         let entries = list.len();
+        let mut hidden_forks = HashMap::new();
         if !forks.is_empty() {
-            let anchors = forks.iter().filter(|(at, _)| {
-                let row = nearest[*at as usize];
-                !buried[*at as usize] && row != NONE && !list[row as usize].folded
-            });
-            let anchors: Vec<(RowIndex, usize)> =
-                anchors.map(|&(at, fork)| (nearest[at as usize] as usize, fork)).collect();
+            let mut anchors = Vec::with_capacity(forks.len());
+            for &(at, fork) in forks {
+                let Some(row) = list.get(nearest[at as usize] as usize) else { continue };
+                match row.item {
+                    Item::Entry(entry) if row.folded => *hidden_forks.entry(entry).or_default() += 1,
+                    _ => anchors.push((nearest[at as usize] as RowIndex, fork)),
+                }
+            }
             list = with_forks(&list, &anchors);
             for (row, one) in list.iter().enumerate() {
                 if let Item::Entry(at) = one.item {
@@ -136,7 +141,7 @@ impl Rows {
             }
         }
         place(&mut list);
-        Self { list, entries, row_of }
+        Self { list, entries, hidden_forks, row_of }
     }
 
     /// The row of an entry, if it is visible.

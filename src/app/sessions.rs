@@ -207,7 +207,7 @@ impl Pane {
         let mut order = shown.to_vec();
         let session = |at: &usize| &self.all[*at];
         match self.sort {
-            Sort::Name => order.sort_by_cached_key(|at| session(at).title().trim().to_lowercase()),
+            Sort::Name => order.sort_by_cached_key(|at| session(at).title().to_lowercase()),
             Sort::Size => order.sort_by_key(|at| std::cmp::Reverse(session(at).bytes)),
             Sort::Cost => order.sort_by(|a, b| session(b).cost.total_cmp(&session(a).cost)),
             Sort::Threaded | Sort::Recent => order.sort_by_key(|at| std::cmp::Reverse(session(at).order_time())),

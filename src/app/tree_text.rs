@@ -42,11 +42,14 @@ pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     spans
 }
 
-/// What a fold hides: `37 entries · 2 branches · $1.20 · 3d`. `below` counts the folded entry as well.
-pub fn hidden(below: Below, now: i64, glyphs: &Glyphs) -> String {
+/// What a fold hides: `37 entries · 2 branches · 1 fork · $1.20 · 3d`. `below` counts the folded entry as well.
+pub fn hidden(below: Below, forks: usize, now: i64, glyphs: &Glyphs) -> String {
     let mut facts = vec![count(below.entries as usize - 1, "entry", "entries")];
     if below.leaves > 1 {
         facts.push(count(below.leaves as usize, "branch", "branches"));
+    }
+    if forks > 0 {
+        facts.push(count(forks, "fork", "forks"));
     }
     if below.cost >= 0.005 {
         facts.push(dollars(below.cost));

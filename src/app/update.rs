@@ -374,7 +374,7 @@ fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     ask_for_forks(model, effects);
     follow_selection(model, effects);
     if let Some(area) = model.area(Place::Preview) {
-        model.preview.fit(area.body.width.saturating_sub(1).into(), area.body.height.into());
+        model.preview.fit(area.text().width.into(), area.body.height.into());
     }
 }
 
@@ -383,6 +383,9 @@ fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {
     let path = wanted.as_ref().map(|session| session.path.clone());
     if path != model.tree.path {
         model.tree.turn_to(path.clone());
+        // Late replies about the session before must not be taken for this one's.
+        model.requests.open += 1;
+        model.requests.split += 1;
         effects.extend(path.map(|path| open(model, path)));
     }
     model.tree.session = wanted;
@@ -422,8 +425,8 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     let is_card = matches!(wanted, Subject::Project(_) | Subject::Session(_));
     if wanted != model.preview.subject {
         model.preview.turn_to(wanted.clone());
+        model.requests.read += 1;
         if let (Subject::Entry(path, at), Some(tree)) = (wanted, model.tree.tree.clone()) {
-            model.requests.read += 1;
             effects.push(Effect::Read { read: model.requests.read, path, tree, at });
         }
     }

@@ -136,7 +136,7 @@ fn table(out: &mut impl Write, sessions: &[Summary], home: &str) -> Result<()> {
             let age = session.modified.map_or("?".into(), |then| time::age(now, then));
             let cwd = clean(&shorten(&session.header.cwd, home)).into_owned();
             let id = clean(crate::session::call::cut(&session.header.id, ids)).into_owned();
-            let title = clean(session.title().trim()).into_owned();
+            let title = clean(session.title()).into_owned();
             [age, session.entry_count.to_string(), dollars(session.cost), id, cwd, title]
         })
         .collect();

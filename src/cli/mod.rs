@@ -3,6 +3,7 @@
 mod config;
 mod ls;
 mod output;
+mod reference;
 mod resolve;
 mod tree;
 
@@ -11,6 +12,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
+pub use reference::reference;
 
 use crate::app;
 use crate::config::{Config, Filter, ThemeName};

@@ -102,7 +102,7 @@ actions! {
     PreviewUp, "preview-up", ["K"], EVERYWHERE, Moving, "preview up", "Scroll the preview up, from any pane.";
     PreviewDown, "preview-down", ["J"], EVERYWHERE, Moving, "preview down", "Scroll the preview down, from any pane.";
 
-    Confirm, "confirm", ["enter"], EVERYWHERE, Doing, "resume", "Resume the session, in the tree at the selected entry; fold or unfold a project.";
+    Confirm, "confirm", ["enter"], EVERYWHERE, Doing, "resume", "Resume the session, in the tree at its leaf; fold or unfold a project.";
     Back, "back", ["esc"], EVERYWHERE, Doing, "back", "Go one step back: clear the query, close the box, leave the pane.";
     Reload, "reload", ["f5"], EVERYWHERE, Doing, "reload", "Read the sessions again.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show all keys.";

@@ -24,13 +24,13 @@ pub(super) fn resume(pi: &[String], session: &Path, cwd: &str, screen: &mut Scre
             "The session's directory is gone: {cwd}\n\nTo go on elsewhere, run in that directory:\n{by_hand}"
         ));
     }
-    if find(program).is_none() {
+    let Some(found) = find(program) else {
         return Ok(format!(
             "There is no {program} on the PATH. Install pi, or name its command in config.toml (pi = [\"…\"]).\n\nTo resume by hand:\n{}{by_hand}",
             change_to(cwd)
         ));
-    }
-    let mut command = Command::new(program);
+    };
+    let mut command = Command::new(found);
     command.args(arguments).arg("--session").arg(&session);
     if !cwd.is_empty() {
         command.current_dir(cwd);
@@ -59,15 +59,13 @@ fn quote(word: &str) -> String {
     }
 }
 
-/// The file that a command name means.
+/// The file that a command name means, from the root: the command runs in the session's directory.
 fn find(program: &str) -> Option<PathBuf> {
-    let path = Path::new(program);
-    if path.components().count() > 1 {
-        return path.is_file().then(|| path.to_path_buf());
-    }
-    let dirs = std::env::var_os("PATH")?;
+    let is_path = Path::new(program).components().count() > 1;
+    let dirs = if is_path { "".into() } else { std::env::var_os("PATH")? };
     let names = [program.to_string(), format!("{program}{}", std::env::consts::EXE_SUFFIX)];
-    std::env::split_paths(&dirs).flat_map(|dir| names.clone().map(|name| dir.join(name))).find(|file| file.is_file())
+    let files = std::env::split_paths(&dirs).flat_map(|dir| names.clone().map(|name| dir.join(name)));
+    files.filter_map(|file| std::path::absolute(file).ok()).find(|file| file.is_file())
 }
 
 #[cfg(test)]

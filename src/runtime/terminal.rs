@@ -40,7 +40,9 @@ impl Screen {
         give_back();
         let result = pause();
         take(self.mouse)?;
-        self.terminal.clear()?;
+        // Not `clear`: it asks the terminal where the cursor is, and the answer would go to the thread that reads keys.
+        let size = self.terminal.size()?;
+        self.terminal.resize(size.into())?;
         result
     }
 }

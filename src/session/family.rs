@@ -33,7 +33,8 @@ impl Families {
             .map(|(at, session)| {
                 let owner = session.owner.as_ref().and_then(|owner| owner.path.as_deref());
                 let named = session.parent_path.as_deref();
-                named.or(owner).and_then(|path| by_path.get(path).copied()).filter(|&parent| parent != at)
+                let mut known = [named, owner].into_iter().flatten().filter_map(|path| by_path.get(path).copied());
+                known.next().filter(|&parent| parent != at)
             })
             .collect();
         cut_cycles(&mut parents);

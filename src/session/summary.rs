@@ -93,9 +93,10 @@ pub struct Owner {
 pub type Shared = Arc<Summary>;
 
 impl Summary {
-    /// The name, or the first message, or pi's words for none.
+    /// The name, or the first message, or pi's words for none; without white space around.
     pub fn title(&self) -> &str {
-        self.name.as_deref().or(self.first_message.as_deref()).unwrap_or(NO_MESSAGES)
+        let title = self.name.as_deref().or(self.first_message.as_deref()).unwrap_or_default().trim();
+        if title.is_empty() { NO_MESSAGES } else { title }
     }
 
     /// The path that other files name this one by.

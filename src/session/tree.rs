@@ -34,8 +34,10 @@ pub struct Tree {
     pub models: Vec<(String, ModelUse)>,
     /// The files that tools read, wrote or edited.
     pub files: BTreeMap<String, FileUse>,
-    /// The length of the file when it was read, in bytes.
-    pub bytes: u64,
+    /// Where the last line ends: the length of the file as far as it was read, in bytes.
+    pub end: u64,
+    /// Whether a line break stands there.
+    pub ended: bool,
     shape: Shape,
     children: Vec<Index>,
     children_start: Vec<u32>,
@@ -104,6 +106,8 @@ pub struct Part {
     /// The entries before each header.
     headers: Vec<usize>,
     settings: Settings,
+    end: u64,
+    ended: bool,
 }
 
 impl Part {
@@ -114,6 +118,8 @@ impl Part {
 
     /// Takes the line that starts at `offset` in the file; `ended` says whether a line break follows it.
     pub fn line(&mut self, offset: u64, line: &[u8], ended: bool) {
+        self.end = offset + line.len() as u64 + u64::from(ended);
+        self.ended = ended;
         let entry = match read::line(line) {
             Ok(Some(entry)) => entry,
             Ok(None) => return,
@@ -162,6 +168,9 @@ impl Part {
             loose.node.sense.setting = settings[usize::from(loose.node.sense.setting)];
         }
         self.headers.extend(later.headers.iter().map(|before| before + self.loose.len()));
+        if later.end > self.end {
+            (self.end, self.ended) = (later.end, later.ended);
+        }
         self.loose.extend(later.loose);
         self.calls.extend(later.calls);
         for (model, uses) in later.models {
@@ -195,7 +204,7 @@ impl Tree {
             (Some(true), Some(header)) => header,
             _ => return Err(NotASession),
         };
-        let mut tree = Self { header, files: all.files, ..Self::default() };
+        let mut tree = Self { header, files: all.files, end: all.end, ended: all.ended, ..Self::default() };
         tree.models = all.models.into_iter().collect();
         tree.models.sort_by(|(a, a_use), (b, b_use)| b_use.answers.cmp(&a_use.answers).then_with(|| a.cmp(b)));
         tree.problems.extend(all.bad.problems());

@@ -35,14 +35,11 @@ pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
             let died = |_| io::Error::other("the reader stopped");
             readers.into_iter().map(|reader| reader.join().map_err(died)?).collect()
         });
-        Ok((bytes, parts?))
+        parts
     };
-    let (bytes, parts) = read().with_context(|| format!("can't read {}", path.display()))?;
+    let parts = read().with_context(|| format!("can't read {}", path.display()))?;
     match Tree::build(parts) {
-        Ok(mut tree) => {
-            tree.bytes = bytes;
-            Ok(tree)
-        }
+        Ok(tree) => Ok(tree),
         Err(_) => bail!("{} is not a pi session: its first line is not a session header", path.display()),
     }
 }

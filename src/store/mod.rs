@@ -1,8 +1,10 @@
 //! The only user of the file system: where sessions are ([`locate`]), what a list shows of them ([`scan`]), one file's
 //! tree and bodies ([`load`]), and whether a pi is at work in them ([`live`]). What lines mean is said in `session`.
 
+pub mod append;
 pub mod demo;
 pub mod files;
+pub mod journal;
 pub mod lines;
 pub mod live;
 pub mod load;

@@ -135,14 +135,16 @@ fn list_or_note(dir: &Path, finds: &mut Finds) -> Option<Listing> {
     list(dir).map_err(|error| finds.unreadable.push(Unreadable { path: dir.into(), reason: error.to_string() })).ok()
 }
 
-/// The session whose folder this is: of the same name, or the one whose id it is named by.
+/// The session whose folder this is: of the same name, or the one whose id it is named by. Symbolic links in its path
+/// are resolved, as families are tied by real paths.
 fn owner_of(folder: &Path, beside: &Listing) -> Option<PathBuf> {
     let name = folder.file_name()?.to_str()?;
     let of_name = |path: &Path| {
         let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
         stem == name || stem.strip_suffix(name).is_some_and(|start| start.ends_with('_'))
     };
-    beside.sessions.iter().map(|(path, _)| path).find(|path| of_name(path)).cloned()
+    let owner = beside.sessions.iter().map(|(path, _)| path).find(|path| of_name(path))?;
+    Some(fs::canonicalize(owner).unwrap_or_else(|_| owner.clone()))
 }
 
 fn find_deeper(folder: &Path, owner: &Owner, finds: &mut Finds) {

@@ -49,7 +49,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
         return pen.put(frame, area, &[Span::clean(notice.tone, &format!(" {}", notice.text))]);
     }
     let mut spans = vec![Span::new(Tone::Text, " ")];
-    for &action in wanted(model.focus) {
+    let is_empty = super::overlay::nothing_to_show(model);
+    for &action in if is_empty { &[Action::Help, Action::Reload, Action::Quit] } else { wanted(model.focus) } {
         let Some(key) = model.setting.keymap.keys(action).first() else { continue };
         let hint = [
             Span::new(Tone::Accent, key.symbol(pen.is_ascii())),

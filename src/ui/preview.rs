@@ -26,15 +26,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     };
     let focused = model.focus == Place::Preview;
     title(frame, pen, area, focused, (Span::clean(Tone::Text, &name(model)), right));
-    for (at, row) in area.body.rows().enumerate() {
+    for (at, row) in area.text().rows().enumerate() {
         let index = pane.top + at;
         if index >= pane.wrapped.len() {
             break;
         }
         let spans: Vec<Span> =
             pane.wrapped.row(&pane.lines, index).into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
-        let inside = Rect { x: row.x + 1, width: row.width.saturating_sub(1), ..row };
-        pen.put(frame, Rect { width: inside.width.saturating_sub(1), ..inside }, &spans);
+        pen.put(frame, row, &spans);
     }
     if pane.lines.is_empty() && pane.waiting && pane.subject != Subject::Nothing {
         pen.put(frame, Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, " reading")]);

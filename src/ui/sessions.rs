@@ -11,7 +11,7 @@ use crate::config::Sort;
 use crate::keymap::Place;
 use crate::session::call::shorten;
 use crate::session::time;
-use crate::text::{Span, Tone, width};
+use crate::text::{Span, Tone, clean, spans_width, width};
 use crate::words::{bytes, dollars, thousands};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
@@ -35,12 +35,13 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
         Row::Project(place) => project(model, pen, at, *place, columns),
         Row::Session { at: session, prefix, below } => {
             let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
-            let left = session_left(model, pen, *session, prefix, fold.map(|folded| (folded, *below)));
-            let mut left = left;
+            let mut left = session_left(model, pen, *session, prefix, fold.map(|folded| (folded, *below)));
+            let facts = facts(model, pen, *session, columns);
             if model.sessions.show_paths {
-                add_path(&mut left, model, pen, *session, columns);
+                let room = columns.saturating_sub(spans_width(&facts) + 1);
+                add_path(&mut left, model, pen, *session, room);
             }
-            both(&left, &facts(model, pen, *session, columns), columns, pen.glyphs())
+            both(&left, &facts, columns, pen.glyphs())
         }
     }
 }
@@ -85,7 +86,7 @@ fn session_left(model: &Model, pen: &Pen<'_>, at: usize, prefix: &str, fold: Opt
         left.push(Span::new(Tone::Warning, format!("{} ", glyphs.warning)));
     }
     let tone = if session.name.is_some() { Tone::Name } else { Tone::Text };
-    left.push(Span::clean(tone, crate::session::call::cut(session.title().trim(), 300)));
+    left.push(Span::clean(tone, crate::session::call::cut(session.title(), 300)));
     if let Some((true, below)) = fold {
         left.push(Span::new(Tone::Dim, format!("  {} {below}", glyphs.hidden)));
     }
@@ -99,7 +100,9 @@ fn session_left(model: &Model, pen: &Pen<'_>, at: usize, prefix: &str, fold: Opt
 fn add_path(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, at: usize, columns: usize) {
     *left = cut(left, columns / 3, pen.glyphs());
     let path = model.sessions.all[at].path.to_string_lossy();
-    left.push(Span::clean(Tone::Dim, &format!("  {}", shorten(&path, &model.setting.home))));
+    let path = clean(&shorten(&path, &model.setting.home)).into_owned();
+    let room = columns.saturating_sub(spans_width(left) + 2);
+    left.push(Span::new(Tone::Dim, format!("  {}", pen.glyphs().cut_start(&path, room))));
 }
 
 /// Counts, cost and age to the right; what matters least goes first where there is little room.
@@ -107,7 +110,8 @@ fn facts(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let session = &model.sessions.all[at];
     let mut marks = Vec::new();
-    if columns >= 36 {
+    let wide_fact = if matches!(model.sessions.sort, Sort::Size | Sort::Cost) { 9 } else { 0 };
+    if columns >= 36 + wide_fact {
         let forks = model.sessions.fork_count(at);
         if session.labels > 0 {
             marks.push(Span::new(Tone::Label, format!("{}{} ", glyphs.label, session.labels)));

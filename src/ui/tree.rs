@@ -16,7 +16,7 @@ use crate::words::{count, thousands};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.tree;
-    let name = pane.session.as_ref().map_or("Tree", |session| crate::session::call::cut(session.title().trim(), 200));
+    let name = pane.session.as_ref().map_or("Tree", |session| crate::session::call::cut(session.title(), 200));
     let right = pane.tree.as_ref().map_or(String::new(), |tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
@@ -80,7 +80,8 @@ fn row(model: &Model, pen: &Pen<'_>, tree: &Tree, at: RowIndex) -> (Vec<Span>, V
 fn right(model: &Model, pen: &Pen<'_>, tree: &Tree, at: RowIndex, entry: Index) -> Vec<Span> {
     let mut right = Vec::new();
     if model.tree.rows.list[at].folded {
-        let hidden = tree_text::hidden(tree.below(entry), model.now, pen.glyphs());
+        let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
+        let hidden = tree_text::hidden(tree.below(entry), forks, model.now, pen.glyphs());
         right.push(Span::new(Tone::Dim, format!("{hidden} ")));
     }
     if let Some(time) = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times) {
@@ -109,7 +110,7 @@ fn fork(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, place: usize) {
     let Some(fork) = model.tree.forks.get(place) else { return };
     let glyphs = pen.glyphs();
     let session = &fork.session;
-    let title = crate::session::call::cut(session.title().trim(), 60);
+    let title = crate::session::call::cut(session.title(), 60);
     left.push(Span::clean(Tone::Fork, &format!("{} \"{title}\"", glyphs.fork)));
     let age = session.modified.map_or("?".into(), |then| time::age(model.now, then));
     let own = count(fork.split.own, "entry", "entries");

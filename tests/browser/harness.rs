@@ -61,19 +61,29 @@ impl Browser {
                 self.wants.push(effect);
                 continue;
             }
-            let mut replies = Vec::new();
-            self.desk.work(
-                effect,
-                || false,
-                |msg| {
-                    replies.push(msg);
-                    true
-                },
-            );
-            for reply in replies {
+            for reply in self.replies(effect) {
                 self.send(reply);
             }
         }
+    }
+
+    /// What an effect leads to.
+    pub(crate) fn replies(&self, effect: Effect) -> Vec<Msg> {
+        let mut replies = Vec::new();
+        self.desk.work(
+            effect,
+            || false,
+            |msg| {
+                replies.push(msg);
+                true
+            },
+        );
+        replies
+    }
+
+    /// Takes a message and leaves what it leads to undone.
+    pub(crate) fn take(&mut self, msg: Msg) -> Vec<Effect> {
+        update(&mut self.model, msg)
     }
 
     /// Presses keys, by the names that the configuration knows, with spaces between.
@@ -119,7 +129,7 @@ impl Browser {
         match self.model.focus {
             Place::Sessions => match self.model.sessions.selected_row() {
                 Some(Row::Project(at)) => self.model.sessions.projects[*at].cwd.clone(),
-                Some(Row::Session { at, .. }) => self.model.sessions.all[*at].title().trim().into(),
+                Some(Row::Session { at, .. }) => self.model.sessions.all[*at].title().into(),
                 None => String::new(),
             },
             Place::Tree | Place::Preview => match (self.model.tree.selected_entry(), &self.model.tree.tree) {

@@ -267,3 +267,32 @@ fn the_preview_shows_a_call_with_its_result_and_scrolls_on_its_own() {
     let scrolled = browser.model.preview.wrapped.len() > 21;
     assert_eq!(browser.model.preview.top > top, scrolled);
 }
+
+fn key(name: &str) -> Msg {
+    Msg::Key(name.parse().unwrap())
+}
+
+#[test]
+fn late_replies_about_another_session_are_dropped() {
+    let mut browser = Browser::demo(160, 40);
+    let replies = |browser: &Browser, effects: Vec<Effect>| -> Vec<Msg> {
+        effects.into_iter().flat_map(|effect| browser.replies(effect)).collect()
+    };
+    let effects = browser.take(key("j"));
+    let mut late = replies(&browser, effects);
+    assert!(matches!(&late[..], [Msg::Opened { .. }]));
+    let effects = browser.take(late.remove(0));
+    let late = replies(&browser, effects);
+    assert!(late.iter().any(|msg| matches!(msg, Msg::Split { forks, .. } if !forks.is_empty())));
+    browser.press("end");
+    assert_eq!(browser.selected(), "Docs: string syntax");
+    late.into_iter().for_each(|msg| browser.send(msg));
+    assert!(browser.model.tree.forks.is_empty(), "the forks of the session before");
+
+    let effects = browser.take(key("up"));
+    let late = replies(&browser, effects);
+    browser.press("home");
+    assert!(browser.model.sessions.selected_project().is_some());
+    late.into_iter().for_each(|msg| browser.send(msg));
+    assert!(browser.model.tree.tree.is_none(), "the tree of the session before");
+}

@@ -1,0 +1,299 @@
+//! The command line: what it prints, where it looks, and how it ends.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use pitree::config::Config;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+
+/// pitree in an empty home directory, knowing nothing of whoever runs the tests.
+struct Pitree {
+    home: TempDir,
+    variables: Vec<(&'static str, String)>,
+}
+
+/// How a run ended, and what it said.
+struct Outcome {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Pitree {
+    fn new() -> Self {
+        Self { home: tempfile::tempdir().unwrap(), variables: Vec::new() }
+    }
+
+    fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    fn variable(mut self, name: &'static str, value: &str) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    /// Puts a session in a directory of the home.
+    fn session(&self, dir: &str, id: &str) -> PathBuf {
+        let dir = self.home().join(dir);
+        fs::create_dir_all(&dir).unwrap();
+        let path = dir.join(format!("{id}.jsonl"));
+        let text = fs::read_to_string(format!("{FIXTURES}/flat/2026-01-05T09-00-00-000Z_flat-one.jsonl")).unwrap();
+        fs::write(&path, text.replace("flat-one", id)).unwrap();
+        path
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pitree"));
+        command.args(args).env_clear().env("HOME", self.home()).env("TZ", "UTC").current_dir(self.home());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value))).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Outcome {
+        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
+        let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+        Outcome { code: status.code().unwrap(), out, err }
+    }
+
+    /// What a run prints that has nothing to complain about.
+    fn print(&self, args: &[&str]) -> String {
+        let outcome = self.run(args);
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{args:?}");
+        outcome.out
+    }
+
+    fn objects(&self, args: &[&str]) -> Vec<Value> {
+        self.print(args).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The ids of the sessions that are found without being told where.
+    fn ids(&self) -> Vec<String> {
+        self.objects(&["ls", "--json"]).iter().map(|session| session["id"].as_str().unwrap().into()).collect()
+    }
+}
+
+#[test]
+fn version_and_help() {
+    let pitree = Pitree::new();
+    assert_eq!(pitree.print(&["--version"]), format!("pitree {}\n", env!("CARGO_PKG_VERSION")));
+    let help = pitree.print(&["--help"]);
+    assert!(help.contains("Examples:") && help.contains("pitree --demo"), "{help}");
+    assert!(pitree.print(&["ls", "--help"]).contains("--json"));
+}
+
+#[test]
+fn wrong_usage_ends_with_2() {
+    let pitree = Pitree::new();
+    for args in [&["--colour"][..], &["lst"], &["tree"], &["--demo", "--dir", "x"], &["--theme", "pink"]] {
+        let outcome = pitree.run(args);
+        assert_eq!((outcome.code, outcome.out.as_str()), (2, ""), "{args:?}");
+        assert!(outcome.err.contains("error:"), "{args:?}: {}", outcome.err);
+    }
+}
+
+#[test]
+fn lists_the_demo_as_a_table() {
+    let table = Pitree::new().print(&["ls", "--demo"]);
+    // The first column is an age, which grows.
+    let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split_whitespace().skip(1).collect()).collect();
+    assert_eq!(rows.len(), 17);
+    assert_eq!(rows[0].join(" "), "86 $0.83 01a1f83a ~/code/webshop Flaky checkout test: a race in the total");
+    let columns: Vec<usize> = table.lines().take(3).map(|row| row.find("01a1").unwrap()).collect();
+    assert!(columns.windows(2).all(|pair| pair[0] == pair[1]), "{table}");
+}
+
+#[test]
+fn lists_the_demo_as_json() {
+    let sessions = Pitree::new().objects(&["ls", "--json", "--demo"]);
+    assert_eq!(sessions.len(), 17);
+    let fields = [
+        "path",
+        "id",
+        "cwd",
+        "name",
+        "firstMessage",
+        "messageCount",
+        "entryCount",
+        "created",
+        "modified",
+        "parentSession",
+        "version",
+        "branchPoints",
+        "leaves",
+        "labels",
+        "cost",
+        "tokens",
+        "bytes",
+        "problems",
+    ];
+    for session in &sessions {
+        let names: Vec<&String> = session.as_object().unwrap().keys().collect();
+        assert!(names.len() == fields.len() && fields.iter().all(|field| session.get(field).is_some()), "{names:?}");
+        assert!(session["path"].as_str().unwrap().starts_with('/'));
+    }
+    let first = &sessions[0];
+    assert_eq!(first["name"], "Flaky checkout test: a race in the total");
+    assert_eq!((&first["entryCount"], &first["leaves"], &first["version"]), (&86.into(), &3.into(), &3.into()));
+    assert_eq!(first["created"], "2026-11-20T09:12:48.316Z");
+    let modified: Vec<&str> = sessions.iter().map(|session| session["modified"].as_str().unwrap()).collect();
+    assert!(modified.is_sorted_by(|a, b| a >= b), "newest first: {modified:?}");
+}
+
+#[test]
+fn lists_directories_one_after_the_other() {
+    let pitree = Pitree::new();
+    let (flat, agents) = (format!("{FIXTURES}/flat"), format!("{FIXTURES}/subagents"));
+    let count = |args: &[&str]| pitree.objects(args).len();
+    assert_eq!(count(&["ls", "--json", "--dir", &flat]), 3);
+    assert_eq!(count(&["ls", "--json", "--dir", &flat, "--dir", &agents]), 4);
+    assert_eq!(count(&["--dir", &flat, "--dir", &flat, "ls", "--json"]), 3);
+    assert_eq!(count(&["ls", "--json", "--dir", &agents, "--subagents"]), 2);
+}
+
+#[test]
+fn a_missing_directory_fails_and_says_what_to_do() {
+    let outcome = Pitree::new().run(&["ls"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (1, ""));
+    assert!(outcome.err.contains("--dir") && outcome.err.contains("--demo"), "{}", outcome.err);
+    let pitree = Pitree::new();
+    fs::create_dir(pitree.home().join("empty")).unwrap();
+    assert_eq!(pitree.print(&["ls", "--dir", "empty"]), "");
+}
+
+#[test]
+fn draws_a_tree_through_a_filter() {
+    let pitree = Pitree::new();
+    let tree = pitree.print(&["tree", "01a0a005", "--demo"]);
+    assert!(tree.starts_with("• user: The order list takes 6 seconds"), "{tree}");
+    assert!(tree.contains("\n├⊟ • user: Could we page") && tree.contains("  ← leaf\n"), "{tree}");
+    let users = pitree.print(&["tree", "01a0a005", "--demo", "--filter", "user-only"]);
+    assert!(users.lines().count() < tree.lines().count() && !users.contains("assistant:"), "{users}");
+    let ascii = pitree.print(&["tree", "01a0a005", "--demo", "--ascii", "--filter", "user-only"]);
+    assert!(ascii.starts_with("* user: ") && ascii.contains("<- leaf") && !ascii.contains(['├', '•', '←']), "{ascii}");
+}
+
+#[test]
+fn prints_every_entry_of_a_tree_as_json() {
+    let entries = Pitree::new().objects(&["tree", "01a0a005", "--demo", "--json"]);
+    assert_eq!(entries.len(), 12);
+    assert_eq!((&entries[0]["parentId"], &entries[0]["depth"]), (&Value::Null, &0.into()));
+    assert_eq!(entries.iter().filter(|entry| entry["leaf"] == true).count(), 1);
+    assert!(entries.iter().skip(1).all(|entry| entry["parentId"].is_string()));
+}
+
+#[test]
+fn finds_a_session_by_path_id_or_start_of_it() {
+    let pitree = Pitree::new();
+    let path = pitree.session(".pi/agent/sessions/--p--", "abc-one");
+    pitree.session(".pi/agent/sessions/--p--", "abc-two");
+    pitree.session(".pi/agent/sessions/--p--", "abc");
+    let tree = pitree.print(&["tree", path.to_str().unwrap()]);
+    assert!(tree.contains("In project one"));
+    for word in ["abc-o", "abc-one", "abc", ".pi/agent/sessions/--p--/abc-one.jsonl"] {
+        assert_eq!(pitree.print(&["tree", word]), tree, "{word}");
+    }
+    let several = pitree.run(&["tree", "ab"]);
+    assert_eq!((several.code, several.out.as_str()), (1, ""));
+    for id in ["abc-one", "abc-two", "abc"] {
+        assert!(several.err.contains(&format!("{id}  ")), "{}", several.err);
+    }
+    for word in ["xyz", "", "nowhere/x.jsonl"] {
+        let none = pitree.run(&["tree", word]);
+        assert_eq!((none.code, none.out.as_str()), (1, ""), "{word}");
+        assert!(none.err.starts_with("pitree: "), "{}", none.err);
+    }
+}
+
+/// The other end is closed before anything is written, and what is written is more than a pipe holds.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let pitree = Pitree::new();
+    for at in 0..400 {
+        pitree.session("many", &format!("{at:0>200}"));
+    }
+    for args in [&["ls", "--json", "--dir", "many"][..], &["ls", "--demo"], &["--help"], &["config", "--default"]] {
+        let mut child = pitree.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn the_default_configuration_reads_as_the_defaults() {
+    let text = Pitree::new().print(&["config", "--default"]);
+    assert_eq!(Config::parse(&text, "config.toml").unwrap(), Config::default());
+    assert!(text.contains("# ") && text.contains("[keys]"));
+}
+
+#[test]
+fn says_where_the_configuration_is_and_what_is_wrong_with_it() {
+    let pitree = Pitree::new();
+    let path = PathBuf::from(pitree.print(&["config"]).trim_end());
+    assert!(path.starts_with(pitree.home()) && path.ends_with("config.toml"), "{}", path.display());
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "sort = \"recent\"\n\ntheme = \"pink\"\n[keys]\nup = [\"x\"]\ndown = [\"x\"]\n").unwrap();
+    for args in [&["config"][..], &["ls", "--demo"], &[]] {
+        let outcome = pitree.run(args);
+        assert_eq!((outcome.code, outcome.out.as_str()), (1, ""), "{args:?}");
+        let place = format!("{}:3: \"theme\"", path.display());
+        assert!(outcome.err.contains(&place) && outcome.err.contains("config.toml:6: "), "{}", outcome.err);
+    }
+    let outcome = pitree.run(&["--config", "nowhere.toml", "ls", "--demo"]);
+    assert_eq!(outcome.code, 1);
+    assert!(outcome.err.contains("nowhere.toml"), "{}", outcome.err);
+}
+
+#[test]
+fn looks_where_pi_would() {
+    let pitree = Pitree::new();
+    pitree.session(".pi/agent/sessions/--p--", "by-default");
+    pitree.session("from-settings", "by-settings");
+    assert_eq!(pitree.ids(), ["by-default"]);
+    fs::write(pitree.home().join(".pi/agent/settings.json"), r#"{"sessionDir": "~/from-settings"}"#).unwrap();
+    assert_eq!(pitree.ids(), ["by-settings"]);
+    fs::write(pitree.home().join(".pi/agent/settings.json"), "not JSON").unwrap();
+    assert_eq!(pitree.ids(), ["by-default"]);
+
+    let pitree = pitree.variable("PI_CODING_AGENT_DIR", "~/agent");
+    pitree.session("agent/sessions/--p--", "by-agent-dir");
+    assert_eq!(pitree.ids(), ["by-agent-dir"]);
+    fs::write(pitree.home().join("agent/settings.json"), r#"{"sessionDir": "~/from-settings"}"#).unwrap();
+    assert_eq!(pitree.ids(), ["by-settings"]);
+
+    let pitree = pitree.variable("PI_CODING_AGENT_SESSION_DIR", "~/by hand");
+    pitree.session("by hand", "by-variable");
+    assert_eq!(pitree.ids(), ["by-variable"]);
+    fs::write(pitree.home().join("c.toml"), "dirs = [\"~/from-settings\"]\n").unwrap();
+    let configured = pitree.objects(&["ls", "--json", "--config", "c.toml"]);
+    assert_eq!(configured.len(), 1);
+    assert_eq!(configured[0]["id"], "by-settings");
+}
+
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let pitree = Pitree::new();
+    let file = format!("{FIXTURES}/sessions/--home-dev-odd--/control-characters.jsonl");
+    let dir = pitree.home().join("s");
+    fs::create_dir(&dir).unwrap();
+    fs::copy(file, dir.join("x.jsonl")).unwrap();
+    for args in [
+        &["ls"][..],
+        &["ls", "--json"],
+        &["tree", "s/x.jsonl"],
+        &["tree", "s/x.jsonl", "--json"],
+        &["tree", "s/x.jsonl", "--filter", "all"],
+        &["tree", "nothing-\u{1b}[31m"],
+    ] {
+        let outcome = pitree.run(&[args, &["--dir", "s"]].concat());
+        let text = outcome.out + &outcome.err;
+        let odd = text.chars().find(|&c| c != '\n' && pitree::text::is_unsafe(c));
+        assert_eq!(odd, None, "{args:?}: {text:?}");
+    }
+}

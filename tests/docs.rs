@@ -1,0 +1,105 @@
+//! The pages for people: the generated ones are current, links lead somewhere, the README names the commands to begin
+//! with. `PITREE_WRITE_DOCS=1 cargo test --test docs` writes the generated pages.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may fail anywhere, not only in a function marked #[test]"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pulldown_cmark::{Event, Parser, Tag};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).replace("\r\n", "\n")
+}
+
+fn is_current(page: &str, wanted: &str) {
+    let path = root().join(page);
+    if std::env::var_os("PITREE_WRITE_DOCS").is_some_and(|value| value == "1") {
+        fs::write(&path, wanted).unwrap();
+    }
+    assert!(read(&path) == wanted, "{page} is out of date: run PITREE_WRITE_DOCS=1 cargo test --test docs");
+}
+
+#[test]
+fn the_key_reference_is_current() {
+    is_current("docs/keys.md", &pitree::keymap::Keymap::default().reference());
+}
+
+#[test]
+fn the_command_line_reference_is_current() {
+    is_current("docs/cli.md", &pitree::cli::reference());
+}
+
+/// The README and everything in `docs`.
+fn pages() -> Vec<PathBuf> {
+    let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = docs.filter(|path| path.extension().is_some_and(|kind| kind == "md")).collect();
+    pages.push(root().join("README.md"));
+    pages.sort();
+    pages
+}
+
+fn targets(text: &str) -> Vec<String> {
+    let target = |event| match event {
+        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Some(dest_url.into_string()),
+        _ => None,
+    };
+    Parser::new(text).filter_map(target).collect()
+}
+
+/// The anchors that GitHub gives to the headings of a page.
+fn anchors(text: &str) -> Vec<String> {
+    let mut anchors = Vec::new();
+    let mut heading: Option<String> = None;
+    for event in Parser::new(text) {
+        match (event, &mut heading) {
+            (Event::Start(Tag::Heading { .. }), _) => heading = Some(String::new()),
+            (Event::Text(text) | Event::Code(text), Some(heading)) => heading.push_str(&text),
+            (Event::End(pulldown_cmark::TagEnd::Heading(_)), _) => anchors.extend(heading.take().map(|it| anchor(&it))),
+            _ => {}
+        }
+    }
+    anchors
+}
+
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut broken = Vec::new();
+    let mut checked = 0;
+    for page in pages() {
+        let text = read(&page);
+        for target in targets(&text).into_iter().filter(|target| !target.contains("://")) {
+            checked += 1;
+            let (path, anchor) = target.split_once('#').unwrap_or((&target, ""));
+            let file = if path.is_empty() { page.clone() } else { page.with_file_name("").join(path) };
+            let is_there = file.exists() && (anchor.is_empty() || anchors(&read(&file)).iter().any(|it| it == anchor));
+            if !is_there {
+                broken.push(format!("{} -> {target}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+    assert!(checked > 10, "the pages have links");
+}
+
+#[test]
+fn the_readme_begins_with_the_two_commands() {
+    let text = read(&root().join("README.md"));
+    let first_screen: Vec<&str> = text.lines().take(40).collect();
+    for command in ["cargo run --release -- --demo", "cargo test"] {
+        assert!(first_screen.iter().any(|line| line.trim_start().starts_with(command)), "{command}");
+    }
+}

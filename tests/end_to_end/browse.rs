@@ -1,0 +1,243 @@
+//! Walking, folding, filtering, sorting, and the help.
+
+use std::path::Path;
+
+use crate::home::{Home, Session};
+use crate::terminal::{ENTER, ESC, HOME, RIGHT, TAB, Terminal, ctrl, is_taken, row, selected};
+
+fn demo() -> (Home, Terminal) {
+    let home = Home::new();
+    let pitree = home.open(&["--demo"]);
+    pitree.wait_until("the first session selected", |screen| selected(screen).contains("Flaky checkout"));
+    pitree.wait_without("reading");
+    (home, pitree)
+}
+
+/// Waits until the line at the bottom has the text.
+fn wait_footer(pitree: &Terminal, text: &str) {
+    pitree.wait_until(&format!("{text:?} in the footer"), |screen| row(screen, 29).contains(text));
+}
+
+/// Waits until the tree is seen through a filter.
+fn wait_filter(pitree: &Terminal, filter: &str) {
+    pitree.wait_until(&format!("the filter {filter}"), |screen| row(screen, 1).contains(&format!(" {filter} · ")));
+}
+
+#[test]
+fn opens_the_demo_and_walks_to_an_entry_and_back() {
+    let (_home, mut pitree) = demo();
+    pitree.wait_until("a header with counts", |screen| {
+        let header = row(screen, 0);
+        is_taken(screen) && header.contains("demo, read-only") && header.contains("17 sessions · 4 projects · $4.92")
+    });
+    wait_footer(&pitree, "^S sort");
+    pitree.wait_for("id          01a1f83a");
+    pitree.send("j");
+    pitree.wait_selected("Refactor");
+    pitree.wait_for("id          01a1ceea");
+    pitree.send("k");
+    pitree.wait_selected("Flaky");
+    pitree.send(RIGHT);
+    wait_footer(&pitree, "^O filter");
+    pitree.wait_selected("← leaf");
+    pitree.wait_for("The key of the query holds the term");
+    pitree.send("kk");
+    pitree.wait_selected("[edit: src/client/Search.tsx]");
+    pitree.wait_for("▌"); // of the diff or the title, both stay
+    pitree.send(TAB);
+    pitree.wait_until("the preview's footer", |screen| {
+        let footer = row(screen, 29);
+        footer.contains("esc back") && !footer.contains("filter") && selected(screen).is_empty()
+    });
+    pitree.send(ESC);
+    pitree.wait_selected("[edit: src/client/Search.tsx]");
+    pitree.send(ESC);
+    wait_footer(&pitree, "^S sort");
+    pitree.wait_selected("Flaky");
+    pitree.quit();
+}
+
+#[test]
+fn folds_projects_and_families() {
+    let (_home, mut pitree) = demo();
+    pitree.send("jh");
+    pitree.wait_selected("▸ Refactor aut");
+    pitree.wait_without("▾ ⑂ Sessions");
+    pitree.send(RIGHT);
+    pitree.wait_selected("▾ Refactor");
+    pitree.wait_for("▾ ⑂ Sessions");
+    pitree.send(&format!("{HOME}{ENTER}"));
+    pitree.wait_selected("▸ ~/code/webshop");
+    pitree.wait_without("Refactor");
+    pitree.send("l");
+    pitree.wait_selected("▾ ~/code/webshop");
+    pitree.wait_for("Refactor");
+    pitree.send("-");
+    pitree.wait_until("four folded projects", |screen| {
+        let contents = screen.contents();
+        contents.matches("▸ ~/").count() == 4 && !contents.contains('▾')
+    });
+    pitree.send("+");
+    pitree.wait_until("everything unfolded", |screen| {
+        let contents = screen.contents();
+        contents.matches("▾ ~/").count() == 4 && !contents.contains('▸') && contents.contains("Redis: slidi")
+    });
+    pitree.quit();
+}
+
+#[test]
+fn a_folded_branch_says_what_it_hides() {
+    let (_home, mut pitree) = demo();
+    pitree.send("l");
+    pitree.wait_selected("← leaf");
+    let segment_up = "\x1b[1;5D";
+    pitree.send(segment_up);
+    pitree.wait_selected("├⊟ • user: nice!! fix it");
+    pitree.send(segment_up);
+    pitree.wait_until("the branch folded", |screen| {
+        let row = selected(screen);
+        row.contains("├⊞ • user: nice!") && row.contains("⋯ ") && row.contains(" entries · ")
+    });
+    pitree.wait_without("[edit: src/client/Search.tsx]");
+    pitree.send("\x1b[1;5C");
+    pitree.wait_selected("├⊟ • user: nice!! fix it");
+    pitree.send("-");
+    pitree.wait_until("all branches folded", |screen| {
+        let contents = screen.contents();
+        contents.contains("├⊞ • user: ok, client first")
+            && contents.contains("└⊞ user: hmm, start with the")
+            && !contents.contains('⊟')
+    });
+    pitree.send("+");
+    pitree.wait_until("nothing folded", |screen| !screen.contents().contains('⊞'));
+    pitree.wait_for("├⊟ • user: ok, client first");
+    pitree.quit();
+}
+
+#[test]
+fn filters_change_what_the_tree_shows() {
+    let (_home, mut pitree) = demo();
+    pitree.send("l");
+    wait_filter(&pitree, "default");
+    pitree.wait_for("[edit: src/client/Search.tsx]");
+    for filter in ["no-tools", "user-only", "labeled-only", "all", "outline", "default", "no-tools"] {
+        pitree.send(&ctrl('o'));
+        wait_filter(&pitree, filter);
+    }
+    pitree.wait_without("[edit: src/client/Search.tsx]");
+    pitree.send("\x1bo");
+    wait_filter(&pitree, "default");
+    pitree.send("3");
+    wait_filter(&pitree, "user-only");
+    pitree.wait_until("no assistant in the tree", |screen| !screen.contents().contains("assistant:"));
+    pitree.send("4");
+    pitree.wait_for("[reproduced!]");
+    pitree.send("4");
+    wait_filter(&pitree, "default");
+    pitree.send("6");
+    wait_filter(&pitree, "outline");
+    pitree.wait_for("[compaction: 148k tokens]");
+    pitree.wait_without("[edit: src/client/Search.tsx]");
+    pitree.quit();
+}
+
+#[test]
+fn help_filters_as_one_types_and_esc_steps_back() {
+    let (_home, mut pitree) = demo();
+    pitree.send("?");
+    pitree.wait_for("page-up");
+    pitree.send("quit");
+    pitree.wait_for("filter: quit");
+    pitree.wait_for("Leave pitree.");
+    pitree.wait_without("page-up");
+    pitree.send(ESC);
+    pitree.wait_for("page-up");
+    pitree.send(ESC);
+    pitree.wait_without("filter:");
+    pitree.wait_selected("Flaky");
+    pitree.quit();
+}
+
+#[test]
+fn sorts_in_every_way() {
+    let (_home, mut pitree) = demo();
+    let first = |screen: &vt100::Screen| row(screen, 2);
+    for (sort, top) in [
+        ("recent", "Flaky checkout"),
+        ("name", "Docs: string"),
+        ("size", " KB "),
+        ("cost", "$0.83"),
+        ("threaded", "▾ ~/code/webshop"),
+    ] {
+        pitree.send(&ctrl('s'));
+        pitree.wait_until(&format!("the order {sort}"), |screen| {
+            row(screen, 1).contains(sort) && row(screen, 29).contains(&format!("sorted by {sort}"))
+        });
+        pitree.wait_until(&format!("{top:?} on top"), |screen| first(screen).contains(top));
+        pitree.wait_selected("Flaky");
+    }
+    pitree.quit();
+}
+
+#[test]
+fn shows_only_named_sessions() {
+    let (_home, mut pitree) = demo();
+    pitree.wait_for("Product names");
+    pitree.send(&ctrl('n'));
+    pitree.wait_for("named only");
+    pitree.wait_without("Product names");
+    pitree.wait_selected("Flaky");
+    pitree.send(&ctrl('n'));
+    pitree.wait_for("Product names");
+    pitree.quit();
+}
+
+#[test]
+fn shows_paths() {
+    let home = Home::new();
+    let path = home.session(&Session::new("where-is-it", Path::new("/nowhere"), "hi"));
+    let mut pitree = home.launch(&[]).size(300, 30).open();
+    pitree.wait_selected("hi");
+    pitree.send(&ctrl('p'));
+    pitree.wait_selected("  ~/.pi/agent/sessions/--project--/where-is-it.jsonl  ");
+    pitree.resize(100, 30); // the end of a path is what tells one from the other
+    pitree.wait_selected("-is-it.jsonl  ");
+    pitree.wait_selected("  …");
+    pitree.send(&ctrl('p'));
+    pitree.wait_until("no path", |screen| !selected(screen).contains(".jsonl"));
+    assert!(path.is_file());
+    pitree.quit();
+}
+
+#[test]
+fn sub_agents_stand_under_the_session_they_work_for_when_asked_for() {
+    let home = Home::new();
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/subagents");
+    let mut pitree = home.open(&["--dir", dir]);
+    pitree.wait_for("1 session ·");
+    pitree.wait_selected("Ask a helper");
+    pitree.wait_without("You are a helper");
+    pitree.send(&ctrl('g'));
+    pitree.wait_for("2 sessions ·");
+    pitree.wait_selected("▾ Ask a helper");
+    pitree.wait_for("└─ ↳ You are a helper");
+    pitree.send(&ctrl('g'));
+    pitree.wait_for("1 session ·");
+    pitree.wait_without("You are a helper");
+    pitree.quit();
+}
+
+#[test]
+fn sub_agents_find_their_session_behind_symbolic_links() {
+    let home = Home::new();
+    let project = home.path().join("project");
+    home.write("real/--p--/owner.jsonl", Session::new("owner", &project, "the owner").text());
+    home.write("real/--p--/owner/hash/run-0/session.jsonl", Session::new("agent", &project, "the agent").text());
+    std::os::unix::fs::symlink("real", home.path().join("link")).unwrap();
+    let mut pitree = home.open(&["--dir", "link"]);
+    pitree.wait_selected("the owner");
+    pitree.send(&ctrl('g'));
+    pitree.wait_selected("▾ the owner");
+    pitree.wait_for("└─ ↳ the agent");
+    pitree.quit();
+}

@@ -1,0 +1,39 @@
+//! `config.toml`.
+
+use crate::home::Home;
+use crate::terminal::{row, selected};
+
+#[test]
+fn a_bad_configuration_takes_no_screen() {
+    let home = Home::new();
+    let config = home.write("c.toml", "theme = \"dark\"\n\n[keys]\nqiut = [\"x\"]\n");
+    let mut pitree = home.open(&["--demo", "--config", config.to_str().unwrap()]);
+    assert_eq!(pitree.wait_exit(), 1);
+    let raw = String::from_utf8(pitree.raw()).unwrap();
+    assert!(raw.contains("c.toml:4: unknown action \"qiut\" in [keys]; did you mean \"quit\"?"), "{raw}");
+    assert!(!raw.contains('\x1b'), "{raw:?}");
+}
+
+#[cfg(target_os = "linux")] // elsewhere the directory has another name
+#[test]
+fn the_configuration_at_its_usual_place_is_read() {
+    let home = Home::new();
+    home.write(
+        ".config/pitree/config.toml",
+        "mouse = false\nsort = \"name\"\nfilter = \"user-only\"\n\n[keys]\ndown = [\"n\"]\nquit = [\"x\"]\n",
+    );
+    let mut pitree = home.open(&["--demo"]);
+    pitree.wait_until("the order", |screen| row(screen, 1).contains(" name│"));
+    pitree.wait_until("a selection", |screen| selected(screen).contains("Docs: string"));
+    pitree.send("q"); // means nothing any more
+    pitree.send("n");
+    pitree.wait_until("the row below", |screen| {
+        let row = selected(screen);
+        !row.is_empty() && !row.contains("Docs: string")
+    });
+    pitree.wait_for("user-only · ");
+    pitree.wait_until("no mouse", |screen| screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None);
+    pitree.send("x");
+    assert_eq!(pitree.wait_exit(), 0);
+    pitree.assert_given_back();
+}

@@ -1,0 +1,81 @@
+//! However pitree ends or pauses, the terminal is as it was before.
+
+use crate::home::Home;
+use crate::terminal::{Launch, Terminal, ctrl, is_taken};
+
+fn demo() -> (Home, Terminal) {
+    let home = Home::new();
+    let pitree = home.open(&["--demo"]);
+    pitree.wait_for("17 sessions");
+    pitree.wait_without("reading");
+    pitree.wait_selected("Flaky");
+    pitree.wait_until("the terminal taken", is_taken);
+    (home, pitree)
+}
+
+#[test]
+fn quits_by_key() {
+    for key in ["q", &ctrl('c')] {
+        let (_home, mut pitree) = demo();
+        pitree.send(key);
+        assert_eq!(pitree.wait_exit(), 0);
+        pitree.assert_given_back();
+    }
+}
+
+#[test]
+fn ends_by_signal() {
+    for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130), ("QUIT", 131)] {
+        let (_home, mut pitree) = demo();
+        pitree.signal(signal);
+        assert_eq!(pitree.wait_exit(), code, "{signal}");
+        pitree.assert_given_back();
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn wait_stopped(pitree: &Terminal) {
+    let stat = format!("/proc/{}/stat", pitree.pid());
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
+        assert!(std::time::Instant::now() < end, "not stopped");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn suspends_and_comes_back() {
+    let (_home, mut pitree) = demo();
+    pitree.send("j");
+    pitree.wait_selected("Refactor");
+    for by_key in [true, false] {
+        if by_key {
+            pitree.send(&ctrl('z'));
+        } else {
+            pitree.signal("TSTP");
+        }
+        pitree.wait_given_back();
+        wait_stopped(&pitree);
+        pitree.signal("CONT");
+        pitree.wait_until("the browser on the screen again", is_taken);
+        pitree.wait_selected("Refactor");
+        pitree.wait_for("17 sessions");
+        pitree.send("k");
+        pitree.wait_selected("Flaky");
+        pitree.send("j");
+        pitree.wait_selected("Refactor");
+    }
+    pitree.quit();
+}
+
+#[test]
+fn without_a_terminal_it_names_what_to_use() {
+    let home = Home::new();
+    let script = format!("{:?} --demo | /bin/cat; echo done", env!("CARGO_BIN_EXE_pitree"));
+    let mut shell = Launch::new("/bin/sh", home.path()).args(["-c", &script]).open();
+    assert_eq!(shell.wait_exit(), 0);
+    let contents = shell.contents();
+    assert!(contents.contains("pitree: the browser needs a terminal") && contents.contains("pitree ls"), "{contents}");
+    assert!(!shell.raw().windows(2).any(|pair| pair == b"\x1b["), "nothing was drawn");
+}

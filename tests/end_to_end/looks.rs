@@ -1,0 +1,153 @@
+//! Colours, no colours, ASCII.
+
+use vt100::Color;
+
+use crate::home::Home;
+use crate::terminal::{TAB, Terminal, is_taken, row, selected, selected_where};
+
+/// The numbers of every escape sequence that sets how text looks.
+fn looks(raw: &[u8]) -> Vec<Vec<u32>> {
+    let text = String::from_utf8_lossy(raw);
+    let sequences = text.split("\x1b[").skip(1).filter_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';' && c != ':')?;
+        rest[end..].starts_with('m').then(|| rest[..end].to_string())
+    });
+    sequences.map(|numbers| numbers.split([';', ':']).map(|number| number.parse().unwrap_or(0)).collect()).collect()
+}
+
+/// Whether a colour is set, rather than set back.
+fn is_color(number: u32) -> bool {
+    matches!(number, 30..=38 | 40..=48 | 90..=97 | 100..=107)
+}
+
+/// Walks through the panes and their overlays.
+fn tour(pitree: &mut Terminal) {
+    pitree.wait_selected("Flaky");
+    pitree.wait_without("reading");
+    pitree.send("l");
+    pitree.wait_selected("leaf");
+    pitree.send("kkkk");
+    pitree.wait_selected("[grep: /suggest/ in src/client]");
+    pitree.send("?");
+    pitree.wait_for("filter:");
+    pitree.send("\x1b");
+    pitree.wait_without("filter:");
+    pitree.send(TAB);
+    pitree.wait_until("the keyboard in the preview", |screen| selected(screen).is_empty());
+    pitree.send(TAB);
+    pitree.wait_selected("Flaky");
+}
+
+fn assert_colorless(home: &Home, name: &str, value: &str) {
+    let mut pitree = home.launch(&["--demo"]).env(name, value).open();
+    pitree.wait_until("the selected row reversed", |screen| {
+        selected_where(screen, vt100::Cell::inverse).contains("Flaky")
+    });
+    tour(&mut pitree);
+    pitree.send("q");
+    assert_eq!(pitree.wait_exit(), 0);
+    let colors: Vec<_> =
+        looks(&pitree.raw()).into_iter().filter(|numbers| numbers.iter().any(|&n| is_color(n))).collect();
+    assert_eq!(colors, Vec::<Vec<u32>>::new(), "{name}={value}");
+}
+
+#[test]
+fn no_color_has_no_colors_and_a_selection() {
+    assert_colorless(&Home::new(), "NO_COLOR", "1");
+}
+
+#[test]
+fn a_dumb_terminal_has_no_colors_and_a_selection() {
+    assert_colorless(&Home::new(), "TERM", "dumb");
+}
+
+#[test]
+fn an_empty_no_color_does_not_count() {
+    let home = Home::new();
+    let pitree = home.launch(&["--demo"]).env("NO_COLOR", "").open();
+    pitree.wait_until("a coloured selection", |screen| {
+        selected_where(screen, |cell| cell.bgcolor() == Color::Idx(24)).contains("Flaky")
+    });
+    pitree.quit();
+}
+
+#[test]
+fn themes_have_colors_of_their_own() {
+    let home = Home::new();
+    let pitree = home.open(&["--demo", "--theme", "light"]);
+    pitree.wait_until("the light selection", |screen| {
+        selected_where(screen, |cell| cell.bgcolor() == Color::Idx(153)).contains("Flaky")
+    });
+    pitree.quit();
+    let pitree = home.open(&["--demo", "--theme", "terminal"]);
+    pitree
+        .wait_until("the reversed selection", |screen| selected_where(screen, vt100::Cell::inverse).contains("Flaky"));
+    pitree.quit();
+}
+
+#[test]
+fn ascii_draws_ascii_only() {
+    let home = Home::new();
+    // Sessions in ASCII: what is drawn of them is ASCII, so all of the screen is.
+    let dir = home.dir("project");
+    for (time, id) in ["one", "two", "three"].into_iter().enumerate() {
+        let session =
+            crate::home::Session::new(id, &dir, "a prompt that is longer than its row is wide, by far, for sure")
+                .answers(&[
+                    "left",
+                    "and right\n\n```\ncode\n```\n\n- a list\n\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |",
+                    "> third",
+                ])
+                .at(time as i64);
+        home.session(&session);
+    }
+    let mut pitree = home.launch(&["--ascii"]).size(160, 24).open();
+    let check = |pitree: &Terminal| {
+        let odd: String = pitree.contents().chars().filter(|c| !c.is_ascii()).collect();
+        assert_eq!(odd, "", "in:\n{}", pitree.contents());
+    };
+    pitree.wait_for("3 sessions - 1 project - $0.00");
+    pitree.wait_selected("a prompt");
+    pitree.wait_for("last said"); // on the card
+    check(&pitree);
+    pitree.send("l");
+    pitree.wait_selected("<- leaf");
+    pitree.wait_for("|- * assistant: > third");
+    check(&pitree);
+    pitree.send("jj");
+    pitree.wait_selected("and right");
+    pitree.wait_for("code");
+    check(&pitree);
+    for (key, filter) in [("2", "no-tools"), ("3", "user-only"), ("4", "labeled-only"), ("5", "all"), ("6", "outline")]
+    {
+        pitree.send(key);
+        pitree.wait_for(&format!(" {filter} - "));
+        check(&pitree);
+    }
+    pitree.send("?");
+    pitree.wait_for("filter:");
+    check(&pitree);
+    pitree.send("\x1b");
+    pitree.wait_without("filter:");
+    pitree.send("\r");
+    pitree.wait_until("anything said", |screen| {
+        row(screen, 23).contains("resumes") || screen.contents().contains("PATH")
+    });
+    check(&pitree);
+    pitree.resize(30, 8);
+    pitree.wait_for("pitree needs 40x10");
+    check(&pitree);
+}
+
+#[test]
+fn ascii_draws_the_lines_of_the_demo_in_ascii() {
+    let home = Home::new();
+    let mut pitree = home.open(&["--demo", "--ascii"]);
+    tour(&mut pitree);
+    let drawn = ['│', '├', '└', '─', '▾', '▸', '⊟', '⊞', '•', '←', '⋯', '·', '⑂', '●', '▐', '▌', '╭', '╯', '↵', '⇥'];
+    pitree.wait_until("ASCII", |screen| is_taken(screen) && !screen.contents().contains(drawn));
+    let raw = String::from_utf8_lossy(&pitree.raw()).into_owned();
+    let odd: Vec<char> = drawn.into_iter().filter(|&sign| raw.contains(sign)).collect();
+    assert_eq!(odd, Vec::<char>::new());
+    pitree.quit();
+}

@@ -1,0 +1,15 @@
+//! The real program in a pseudo-terminal, used as a person would use it.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
+
+mod browse;
+mod config;
+mod home;
+mod leave;
+mod looks;
+mod mouse;
+mod odd;
+mod read;
+mod resize;
+mod resume;
+mod terminal;

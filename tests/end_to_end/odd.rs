@@ -1,0 +1,139 @@
+//! What is no session, no directory, or meant to do harm.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::{fs, io};
+
+use crate::home::{Home, Session};
+use crate::terminal::{ENTER, ESC, Screen, TAB, selected};
+
+#[test]
+fn garbage_does_no_harm() {
+    let home = Home::new();
+    home.session(&Session::new("sound", home.path(), "a sound session"));
+    let dir = home.sessions().join("--project--");
+    let mut noise = 1u32;
+    let mut random = || -> Vec<u8> {
+        let next = || {
+            noise ^= noise << 13;
+            noise ^= noise >> 17;
+            noise ^= noise << 5;
+            noise as u8
+        };
+        std::iter::repeat_with(next).take(5000).collect()
+    };
+    fs::write(dir.join("random.jsonl"), random()).unwrap();
+    let mut header = Session::new("half", home.path(), "x").text().lines().next().unwrap().as_bytes().to_vec();
+    header.push(b'\n');
+    header.extend(random());
+    fs::write(dir.join("half.jsonl"), header).unwrap();
+    fs::write(dir.join("empty.jsonl"), "").unwrap();
+    fs::create_dir(dir.join("folder.jsonl")).unwrap();
+    assert!(Command::new("mkfifo").arg(dir.join("pipe.jsonl")).status().unwrap().success());
+    std::os::unix::fs::symlink("nowhere", dir.join("dangling.jsonl")).unwrap();
+    std::os::unix::fs::symlink(".", dir.join("round")).unwrap();
+    let mut pitree = home.open(&[]);
+    pitree.wait_for("2 sessions · 1 project");
+    pitree.wait_without("reading");
+    for _ in 0..4 {
+        pitree.send("j");
+    }
+    pitree.send("gj");
+    pitree.wait_until("a session selected", |screen| !selected(screen).is_empty());
+    pitree.send("l5GK");
+    pitree.wait_without("reading");
+    pitree.send(TAB);
+    pitree.quit();
+}
+
+#[test]
+fn an_unreadable_file_is_counted_and_the_others_are_read() {
+    let home = Home::new();
+    home.session(&Session::new("sound", home.path(), "a sound session"));
+    let secret = home.session(&Session::new("secret", home.path(), "a secret"));
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read(&secret).map_err(|error| error.kind()) != Err(io::ErrorKind::PermissionDenied) {
+        return; // root reads everything
+    }
+    let pitree = home.open(&[]);
+    pitree.wait_for("⚠ 1 unreadable");
+    pitree.wait_for("1 session ·");
+    pitree.quit();
+}
+
+/// Sequences that nobody but a file could want: none may get through, in whatever part.
+#[test]
+fn no_escape_sequence_of_a_file_reaches_the_terminal() {
+    let evil =
+        "\u{1b}]0;owned\u{7}\u{1b}[31;5mred\u{1b}[0m\u{9b}31m\u{202e}drawkcab\u{202c}\u{2066}iso\u{85}\u{8}\u{7f}end";
+    let home = Home::new();
+    let mut session = Session::new("evil", home.path(), &format!("prompt {evil}")).answers(&[&format!(
+        "answer {evil}\n\n```{evil}\n{evil}\n```\n\n| {evil} |\n|---|\n| {evil} |\n\n[{evil}](http://{evil})"
+    )]);
+    session.cwd += evil;
+    session.id += evil;
+    let session = session.named(&format!("name {evil}"));
+    let text = session.text()
+        + &serde_json::json!({"type": "label", "id": "l", "parentId": "a2", "targetId": "a2", "label": format!("label {evil}")}).to_string()
+        + "\n"
+        + &serde_json::json!({"type": evil, "id": "odd", "parentId": "l"}).to_string()
+        + "\n";
+    let folder = home.sessions().join("--project--\u{1b}]2;folder\u{7}");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("file\u{1b}]2;name\u{7}.jsonl"), text).unwrap();
+    let mut pitree = home.launch(&[]).size(160, 40).open();
+    pitree.wait_selected("name ");
+    pitree.wait_for("last said");
+    pitree.send("\u{10}l"); // paths; the tree
+    pitree.wait_selected("leaf");
+    pitree.send("5g"); // all entries
+    pitree.wait_for("[label: label ");
+    pitree.wait_selected("user: prompt ");
+    for _ in 0..5 {
+        pitree.send("j");
+        pitree.send(TAB);
+        pitree.send("\x1b[Z");
+    }
+    pitree.wait_selected("[title: name");
+    pitree.send("h\r");
+    pitree.wait_until("a box", |screen: &Screen| {
+        screen.contents().contains("pi was not started") || screen.contents().contains("resumes at")
+    });
+    pitree.send(ESC);
+    pitree.wait_for("^S sort");
+    pitree.send(ENTER);
+    pitree.wait_for("directory is gone: ");
+    pitree.send("q");
+    assert_eq!(pitree.wait_exit(), 0);
+    let raw = String::from_utf8(pitree.raw()).unwrap();
+    for part in
+        ["\u{1b}]", "\u{7}", "\u{9b}", "\u{202e}", "\u{202c}", "\u{2066}", "\u{85}", "\u{8}", "\u{7f}", "\u{1b}[31;5m"]
+    {
+        assert!(
+            !raw.contains(part),
+            "{part:?} got through: {:?}",
+            raw.split(part).next().map(|before| before.chars().rev().take(80).collect::<Vec<_>>())
+        );
+    }
+}
+
+#[test]
+fn an_empty_directory_is_friendly() {
+    let home = Home::new();
+    home.dir(".pi/agent/sessions");
+    let pitree = home.open(&[]);
+    for text in ["No sessions here.", "~/.pi/agent/sessions: no session files", "pi's default", "--dir DIR", "--demo"] {
+        pitree.wait_for(text);
+    }
+    pitree.quit();
+}
+
+#[test]
+fn a_missing_directory_is_friendly() {
+    let home = Home::new();
+    let pitree = home.open(&["--dir", "/nowhere/at all"]);
+    for text in ["No sessions here.", "(from --dir)", "/nowhere/at all: No such file", "--demo"] {
+        pitree.wait_for(text);
+    }
+    pitree.quit();
+}

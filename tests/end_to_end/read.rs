@@ -1,0 +1,71 @@
+//! Sessions that appear while they are read, and F5.
+
+use std::fs;
+
+use crate::home::{Home, Session};
+use crate::terminal::{F5, Screen, row};
+
+/// The title of the tree: the first word after the line between the panes.
+fn title(screen: &Screen) -> String {
+    let titles = row(screen, 1);
+    let (_, right) = titles.split_once('│').unwrap_or_default();
+    right.split('.').next().unwrap_or_default().to_string()
+}
+
+#[test]
+fn sessions_that_appear_do_not_move_the_selection() {
+    const MANY: i64 = 3000;
+    let home = Home::new();
+    let dir = home.dir("project");
+    // Enough to read that it takes a while.
+    let more: String = (0..100)
+        .map(|at| {
+            format!(
+                "{{\"type\":\"custom\",\"customType\":\"more\",\"id\":\"c{at}\",\"parentId\":\"u1\",\"data\":{at}}}\n"
+            )
+        })
+        .collect();
+    for at in 0..MANY {
+        // The files that are read first, as they were written last, are the oldest: all others come above them.
+        let session = Session::new(&format!("{at:04}"), &dir, &format!("session {at:04}.")).at(-at);
+        home.write(&format!(".pi/agent/sessions/--project--/{at:04}.jsonl"), session.text() + &more);
+    }
+    // On a busy machine all may be read before anything could be selected: that shows nothing.
+    let told = (0..5).any(|_| {
+        let mut pitree = home.open(&[]);
+        pitree.wait_selected("session");
+        pitree.send("jjjl"); // with the keyboard in the tree, its title says what is selected
+        pitree.wait_until("the tree of a session", |screen| title(screen).starts_with("▌session"));
+        let (before, header) = pitree.look(|screen| (title(screen), row(screen, 0)));
+        pitree.wait_for("3,000 sessions");
+        pitree.wait_without("reading");
+        assert_eq!(pitree.look(title), before);
+        pitree.quit();
+        header.contains("reading")
+    });
+    assert!(told, "everything was read too fast");
+}
+
+#[test]
+fn f5_finds_new_sessions_and_drops_removed_ones() {
+    let home = Home::new();
+    let dir = home.dir("project");
+    let old = home.session(&Session::new("old", &dir, "an old one").at(1));
+    home.session(&Session::new("stays", &dir, "one that stays").at(2));
+    let mut pitree = home.open(&[]);
+    pitree.wait_for("2 sessions");
+    pitree.wait_selected("one that stays");
+    fs::remove_file(old).unwrap();
+    home.session(&Session::new("new", &dir, "a new one").at(3));
+    pitree.send(F5);
+    pitree.wait_for("a new one");
+    pitree.wait_without("an old one");
+    pitree.wait_for("2 sessions");
+    pitree.wait_selected("one that stays");
+    let grown = Session::new("stays", &dir, "one that stays").answers(&["first", "second"]).at(2);
+    home.session(&grown);
+    pitree.send(F5);
+    pitree.wait_for("assistant: second");
+    pitree.wait_selected("one that stays");
+    pitree.quit();
+}

@@ -1,0 +1,55 @@
+//! Terminals of every size, and changes of it.
+
+use crate::home::Home;
+use crate::terminal::{is_taken, selected};
+
+#[test]
+fn every_size_works_and_too_small_says_so() {
+    let home = Home::new();
+    let mut pitree = home.open(&["--demo"]);
+    pitree.wait_for("17 sessions");
+    pitree.wait_without("reading");
+    pitree.send("jj");
+    pitree.wait_selected("Sessions i");
+    for (columns, rows) in
+        [(200, 60), (100, 30), (80, 24), (40, 10), (20, 5), (1, 1), (39, 60), (40, 10), (300, 9), (100, 30)]
+    {
+        pitree.resize(columns, rows);
+        if columns < 40 || rows < 10 {
+            pitree.wait_until(&format!("the reason at {columns}x{rows}"), |screen| {
+                let words: Vec<String> = screen.contents().split_whitespace().map(str::to_string).collect();
+                words.concat().starts_with(&"pitreeneeds40x10"[..usize::from(columns).min(6)])
+            });
+        } else {
+            pitree.wait_selected("Sessions i");
+            pitree.wait_for("? help");
+            pitree.wait_for("pitree");
+        }
+    }
+    pitree.quit();
+}
+
+#[test]
+fn keys_work_while_it_is_too_small() {
+    let home = Home::new();
+    let pitree = home.launch(&["--demo"]).size(20, 5).open();
+    pitree.wait_for("pitree needs");
+    pitree.quit();
+}
+
+#[test]
+fn many_sizes_in_a_row_end_at_the_last_one() {
+    let home = Home::new();
+    let mut pitree = home.open(&["--demo"]);
+    pitree.wait_selected("Flaky");
+    pitree.send("l");
+    pitree.wait_selected("← leaf");
+    for step in 0..60 {
+        pitree.resize(10 + step * 3, 70 - step);
+    }
+    pitree.resize(120, 40);
+    pitree.wait_until("all of it at the last size", |screen| {
+        is_taken(screen) && selected(screen).contains("← leaf") && screen.contents().contains("Flaky checkout")
+    });
+    pitree.quit();
+}

@@ -1,0 +1,165 @@
+//! Enter gives the place to pi, or says why it can't. A shell script stands in for pi.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::home::{Home, Session};
+use crate::terminal::{ENTER, Terminal, is_taken};
+
+/// Notes how it was started, then listens to a line as the terminal edits it.
+const PI: &str = r#"{ echo "pid $$"; pwd -P; for word; do echo "$word"; done; } > "$HOME/started"
+echo "pi is here"
+read -r line
+echo "pi heard $line"
+exit 7
+"#;
+
+/// A home with one session of a project that is there.
+struct World {
+    home: Home,
+    project: PathBuf,
+    session: PathBuf,
+}
+
+impl World {
+    fn new() -> Self {
+        let home = Home::new();
+        let project = home.dir("my project");
+        let session = home.session(&Session::new("one", &project, "hello").answers(&["left", "right"]));
+        Self { home, project, session }
+    }
+
+    fn open(&self) -> Terminal {
+        let pitree = self.home.open(&[]);
+        pitree.wait_selected("hello");
+        pitree
+    }
+
+    fn started(&self) -> Option<String> {
+        fs::read_to_string(self.home.path().join("started")).ok()
+    }
+
+    /// pi is there instead of pitree, started with these words and in the project, and has the terminal to itself.
+    fn assert_handed_over(&self, mut terminal: Terminal, words: &[&str]) {
+        terminal.wait_for("pi is here");
+        terminal.wait_given_back();
+        let session = self.session.to_str().unwrap();
+        let (pid, project) = (format!("pid {}", terminal.pid()), self.project.to_str().unwrap());
+        let expected = [&[&pid, project], words, &["--session", session]].concat();
+        assert_eq!(self.started().unwrap().lines().collect::<Vec<_>>(), expected);
+        terminal.send("what\x7f\x7f\x7f\x7fwho are you?\r");
+        terminal.wait_for("pi heard who are you?");
+        assert_eq!(terminal.wait_exit(), 7);
+    }
+}
+
+#[test]
+fn enter_on_a_session_becomes_pi() {
+    let world = World::new();
+    world.home.script("bin/pi", PI);
+    let mut pitree = world.open();
+    pitree.send(ENTER);
+    world.assert_handed_over(pitree, &[]);
+}
+
+#[test]
+fn enter_on_the_leaf_becomes_pi_and_elsewhere_says_what_to_do() {
+    let world = World::new();
+    world.home.script("bin/pi", PI);
+    let mut pitree = world.open();
+    pitree.send("l");
+    pitree.wait_selected("right");
+    pitree.send("g");
+    pitree.wait_selected("user: hello");
+    pitree.send(ENTER);
+    pitree.wait_for("pitree resumes at the leaf only so far: . goes there");
+    pitree.send(".");
+    pitree.wait_selected("← leaf");
+    assert_eq!(world.started(), None);
+    pitree.send(ENTER);
+    world.assert_handed_over(pitree, &[]);
+}
+
+#[test]
+fn the_configured_command_becomes_pi() {
+    let world = World::new();
+    let program = world.home.script("tools/my-pi", PI);
+    let config = world.home.write("c.toml", format!("pi = [{program:?}, \"--model\", \"a b\"]\n"));
+    let mut pitree = world.home.open(&["--config", config.to_str().unwrap()]);
+    pitree.wait_selected("hello");
+    pitree.send(ENTER);
+    world.assert_handed_over(pitree, &["--model", "a b"]);
+}
+
+#[test]
+fn without_pi_there_is_the_command_to_run_by_hand() {
+    let world = World::new();
+    let mut pitree = world.open();
+    pitree.send(ENTER);
+    pitree.wait_for("pi was not started");
+    pitree.wait_for("There is no pi on the PATH.");
+    pitree.wait_for("/my project' && pi --session");
+    pitree.send("j"); // any key closes the box, and does nothing else
+    pitree.wait_without("pi was not started");
+    pitree.wait_selected("hello");
+    pitree.quit();
+}
+
+#[test]
+fn a_directory_that_is_gone_is_said() {
+    let world = World::new();
+    world.home.script("bin/pi", PI);
+    fs::remove_dir(&world.project).unwrap();
+    let mut pitree = world.open();
+    pitree.wait_for("my project (gone)");
+    pitree.send(ENTER);
+    pitree.wait_for("The session's directory is gone:");
+    pitree.wait_for("pi --session");
+    assert_eq!(world.started(), None);
+    pitree.send(ENTER);
+    pitree.wait_without("is gone:");
+    pitree.quit();
+}
+
+#[test]
+fn a_pi_that_does_not_start_leaves_pitree_open() {
+    let world = World::new();
+    let pi = world.home.script("bin/pi", "");
+    fs::write(&pi, "#!/nowhere/interpreter\n").unwrap();
+    let mut pitree = world.open();
+    pitree.send(ENTER);
+    pitree.wait_for("pi could not be started");
+    pitree.wait_until("the browser on the screen again", is_taken);
+    pitree.send(ENTER);
+    pitree.wait_without("pi could not be started");
+    pitree.wait_selected("hello");
+    pitree.quit();
+}
+
+#[test]
+fn samples_are_not_resumed() {
+    let home = Home::new();
+    home.script("bin/pi", PI);
+    let mut pitree = home.open(&["--demo"]);
+    pitree.wait_selected("Flaky");
+    pitree.send(ENTER);
+    pitree.wait_for("Nothing to resume");
+    pitree.send(ENTER);
+    pitree.wait_without("Nothing to resume");
+    pitree.quit();
+}
+
+/// pi is seen by its process, in its directory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_with_pi_at_work_is_marked() {
+    let world = World::new();
+    world.home.script("bin/pi", PI);
+    let mut pi = world.open();
+    pi.send(ENTER);
+    pi.wait_for("pi is here");
+    let pitree = world.open();
+    pitree.wait_for("● 1 live");
+    pitree.wait_selected("●");
+    pitree.quit();
+}

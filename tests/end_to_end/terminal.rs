@@ -1,0 +1,344 @@
+//! pitree in a pseudo-terminal, and an emulator that sees what a user would see. Waits for what is to appear; never
+//! sleeps instead.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+pub(crate) use vt100::Screen;
+use vt100::{Color, MouseProtocolMode, Parser};
+
+/// Far more than anything takes, so that a busy machine fails no test.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) const ENTER: &str = "\r";
+pub(crate) const ESC: &str = "\x1b";
+pub(crate) const TAB: &str = "\t";
+pub(crate) const RIGHT: &str = "\x1b[C";
+pub(crate) const HOME: &str = "\x1b[H";
+pub(crate) const F5: &str = "\x1b[15~";
+
+/// Control and a letter.
+pub(crate) fn ctrl(letter: char) -> String {
+    char::from(letter as u8 & 0x1f).to_string()
+}
+
+/// What is to be run, and where.
+pub(crate) struct Launch {
+    command: CommandBuilder,
+    size: (u16, u16),
+}
+
+impl Launch {
+    /// A program that knows nothing of whoever runs the tests.
+    pub(crate) fn new(program: &str, home: &Path) -> Self {
+        let mut command = CommandBuilder::new(program);
+        command.env_clear();
+        command.cwd(home);
+        for (name, value) in environment(home) {
+            command.env(name, value);
+        }
+        Self { command, size: (100, 30) }
+    }
+
+    pub(crate) fn args<'a>(mut self, args: impl IntoIterator<Item = &'a str>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Columns and rows.
+    pub(crate) fn size(mut self, columns: u16, rows: u16) -> Self {
+        self.size = (columns, rows);
+        self
+    }
+
+    pub(crate) fn open(self) -> Terminal {
+        let pty = native_pty_system().openpty(pty_size(self.size)).unwrap();
+        let mut reader = pty.master.try_clone_reader().unwrap();
+        let input = pty.master.take_writer().unwrap();
+        let settings = format!("{:?}", pty.master.get_termios());
+        let child = pty.slave.spawn_command(self.command).unwrap();
+        drop(pty.slave); // the output ends when the program does
+        let (columns, rows) = non_zero(self.size);
+        let seen = Seen { parser: Parser::new(rows, columns, 0), raw: Vec::new(), whole: true, ended: false };
+        let output = Arc::new(Output { seen: Mutex::new(seen), changed: Condvar::new() });
+        let to = output.clone();
+        let reading = thread::spawn(move || {
+            let mut buffer = [0; 64 * 1024];
+            loop {
+                let read = reader.read(&mut buffer).unwrap_or(0); // Linux says EIO at the end
+                let mut seen = to.seen.lock().unwrap();
+                seen.take(&buffer[..read]);
+                seen.ended = read == 0;
+                to.changed.notify_all();
+                if read == 0 {
+                    return;
+                }
+            }
+        });
+        Terminal { child, master: pty.master, input, output, reading: Some(reading), settings }
+    }
+}
+
+/// The variables that a program under test sees.
+pub(crate) fn environment(home: &Path) -> Vec<(&'static str, OsString)> {
+    vec![
+        ("HOME", home.into()),
+        ("PATH", home.join("bin").into()),
+        ("TERM", "xterm-256color".into()),
+        ("LANG", "C.UTF-8".into()),
+        ("TZ", "UTC".into()),
+    ]
+}
+
+fn pty_size((cols, rows): (u16, u16)) -> PtySize {
+    PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
+}
+
+fn non_zero((columns, rows): (u16, u16)) -> (NonZeroU16, NonZeroU16) {
+    (columns.try_into().unwrap(), rows.try_into().unwrap())
+}
+
+/// What came out of the program.
+struct Output {
+    seen: Mutex<Seen>,
+    changed: Condvar,
+}
+
+struct Seen {
+    parser: Parser,
+    raw: Vec<u8>,
+    /// Whether no frame is only half there.
+    whole: bool,
+    ended: bool,
+}
+
+impl Seen {
+    fn take(&mut self, bytes: &[u8]) {
+        self.parser.process(bytes);
+        self.raw.extend_from_slice(bytes);
+        // pitree hides the cursor at the end of each frame.
+        self.whole = self.raw.ends_with(b"\x1b[?25l") || !self.parser.screen().alternate_screen();
+    }
+}
+
+/// A program in its terminal. It is killed when this is dropped.
+pub(crate) struct Terminal {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    input: Box<dyn Write + Send>,
+    output: Arc<Output>,
+    reading: Option<JoinHandle<()>>,
+    /// How the terminal was set before.
+    settings: String,
+}
+
+impl Terminal {
+    /// Types. A lone `ESC` has to be waited for before the next key: together they would be another key.
+    pub(crate) fn send(&mut self, keys: &str) {
+        self.input.write_all(keys.as_bytes()).unwrap();
+        self.input.flush().unwrap();
+    }
+
+    /// Presses the left button of the mouse.
+    pub(crate) fn click(&mut self, (column, row): (u16, u16)) {
+        let (column, row) = (column + 1, row + 1);
+        self.send(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
+    }
+
+    /// Turns the wheel down.
+    pub(crate) fn wheel_down(&mut self, (column, row): (u16, u16)) {
+        self.send(&format!("\x1b[<65;{};{}M", column + 1, row + 1));
+    }
+
+    /// Waits until the text is on the screen.
+    pub(crate) fn wait_for(&self, text: &str) {
+        self.wait_until(&format!("{text:?} on the screen"), |screen| screen.contents().contains(text));
+    }
+
+    /// Waits until the text is not on the screen.
+    pub(crate) fn wait_without(&self, text: &str) {
+        self.wait_until(&format!("no {text:?} on the screen"), |screen| !screen.contents().contains(text));
+    }
+
+    /// Waits until the selected row has the text.
+    pub(crate) fn wait_selected(&self, text: &str) {
+        self.wait_until(&format!("{text:?} in the selected row"), |screen| selected(screen).contains(text));
+    }
+
+    /// Waits until the screen is as it should be.
+    pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn(&Screen) -> bool) {
+        self.wait_seen(what, |seen| is_so(seen.parser.screen()));
+    }
+
+    fn wait_seen(&self, what: &str, is_so: impl Fn(&Seen) -> bool) {
+        let end = Instant::now() + PATIENCE;
+        let mut seen = self.output.seen.lock().unwrap();
+        while !seen.whole || !is_so(&seen) {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || seen.ended {
+                let why = if seen.ended { "the program ended" } else { "time is up" };
+                let contents = seen.parser.screen().contents();
+                drop(seen); // so that the terminal can still be closed
+                panic!("{why} without {what}; the screen:\n{contents}");
+            }
+            seen = self.output.changed.wait_timeout(seen, left).unwrap().0;
+        }
+    }
+
+    /// Looks at the screen as it is.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Screen) -> T) -> T {
+        look(self.output.seen.lock().unwrap().parser.screen())
+    }
+
+    /// All text on the screen.
+    pub(crate) fn contents(&self) -> String {
+        self.look(Screen::contents)
+    }
+
+    /// Every byte that came out so far.
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        self.output.seen.lock().unwrap().raw.clone()
+    }
+
+    /// The place of a text: column and row.
+    pub(crate) fn place(&self, text: &str) -> (u16, u16) {
+        self.wait_for(text);
+        self.look(|screen| find(screen, text)).unwrap_or_else(|| panic!("{text:?} is gone:\n{}", self.contents()))
+    }
+
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        let (to_columns, to_rows) = non_zero((columns, rows));
+        let mut seen = self.output.seen.lock().unwrap();
+        seen.parser.set_size(to_rows, to_columns);
+        seen.whole = false; // until pitree has drawn anew
+        drop(seen);
+        self.master.resize(pty_size((columns, rows))).unwrap();
+    }
+
+    /// The number of the process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.process_id().unwrap()
+    }
+
+    /// Sends a signal, such as `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.pid().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Waits until the program has ended and all of its output is here: its exit code.
+    pub(crate) fn wait_exit(&mut self) -> u32 {
+        let end = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(Instant::now() < end, "still running; the screen:\n{}", self.contents());
+            thread::sleep(Duration::from_millis(5));
+        };
+        self.reading.take().unwrap().join().unwrap();
+        assert_eq!(status.signal(), None, "ended by a signal");
+        status.exit_code()
+    }
+
+    /// Waits until the terminal is as it was before the program: its own screen, cursor, mouse and line editing.
+    pub(crate) fn wait_given_back(&self) {
+        self.wait_seen("the terminal given back", |seen| is_given_back(seen.parser.screen()));
+        if self.master.get_termios().is_some() {
+            let end = Instant::now() + PATIENCE;
+            while format!("{:?}", self.master.get_termios()) != self.settings {
+                assert!(Instant::now() < end, "the terminal is set otherwise than before");
+                thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+
+    /// Leaves pitree, which has to give the terminal back and to be content.
+    pub(crate) fn quit(mut self) {
+        self.send("q");
+        assert_eq!(self.wait_exit(), 0);
+        self.assert_given_back();
+    }
+
+    /// As [`wait_given_back`](Self::wait_given_back), when all output is here.
+    pub(crate) fn assert_given_back(&self) {
+        assert!(self.look(is_given_back), "the terminal is not given back");
+        if let Some(settings) = self.master.get_termios() {
+            assert_eq!(format!("{:?}", Some(settings)), self.settings, "how the terminal is set");
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn is_given_back(screen: &Screen) -> bool {
+    !screen.alternate_screen() && !screen.hide_cursor() && screen.mouse_protocol_mode() == MouseProtocolMode::None
+}
+
+/// Whether pitree has the terminal.
+pub(crate) fn is_taken(screen: &Screen) -> bool {
+    screen.alternate_screen() && screen.hide_cursor() && screen.mouse_protocol_mode() != MouseProtocolMode::None
+}
+
+/// The text of the row that is drawn as selected and has the keyboard, in the dark theme or without colours.
+pub(crate) fn selected(screen: &Screen) -> String {
+    selected_where(screen, |cell| cell.inverse() || cell.bgcolor() == Color::Idx(24))
+}
+
+/// The text of the cells of the first row that has cells of some look.
+pub(crate) fn selected_where(screen: &Screen, is_selected: impl Fn(&vt100::Cell) -> bool) -> String {
+    let (rows, columns) = screen.size();
+    let text = |row| {
+        let cells = (0..columns.get()).filter_map(|column| screen.cell(row, column));
+        let cells = cells.filter(|cell| is_selected(cell) && !cell.is_wide_continuation());
+        cells.map(|cell| if cell.has_contents() { cell.contents() } else { " " }).collect::<String>()
+    };
+    let found = (0..rows.get()).map(text).find(|text| !text.is_empty());
+    found.unwrap_or_default().trim().to_string()
+}
+
+/// The text of a row of the screen.
+pub(crate) fn row(screen: &Screen, at: u16) -> String {
+    screen.rows(0, screen.size().1.get()).nth(at.into()).unwrap_or_default()
+}
+
+fn find(screen: &Screen, text: &str) -> Option<(u16, u16)> {
+    let (rows, columns) = screen.size();
+    let places = (0..rows.get()).flat_map(|row| (0..columns.get()).map(move |column| (column, row)));
+    let is_there = |&(column, row): &(u16, u16)| {
+        let mut rest = text;
+        for column in column..columns.get() {
+            let Some(cell) = screen.cell(row, column) else { return false };
+            if cell.is_wide_continuation() {
+                continue;
+            }
+            let contents = if cell.has_contents() { cell.contents() } else { " " };
+            match rest.strip_prefix(contents) {
+                Some("") => return true,
+                Some(left) => rest = left,
+                None => return false,
+            }
+        }
+        false
+    };
+    places.into_iter().find(is_there)
+}
