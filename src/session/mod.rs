@@ -1,6 +1,6 @@
 //! What a session file means: pure, no I/O. Lines are read by [`read`] into an [`entry`], on top of [`json`]; a file's
 //! lines make a [`tree`] or a [`summary`]; files make families in [`family`]. What the model would see is in
-//! [`context`]. Changes are built in [`line`] (one line to append), [`fork`] (a new file) and [`migrate`] (an old file
+//! [`context`]. Changes are built in [`mod@line`] (one line to append), [`fork`] (a new file) and [`migrate`] (an old file
 //! in today's form), on top of `raw`.
 
 pub mod call;
