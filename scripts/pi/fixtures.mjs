@@ -107,6 +107,14 @@ file("label-again.jsonl", "a label set, set again, cleared with an empty text, s
 	label("l4", "l3", 6, "a1", ""),
 	label("l5", "l4", 7, "u1", "third"),
 ]);
+file("label-chain.jsonl", "labels in the middle of the path: entries hang at them, compactions name them as the first kept entry (the last one the label right before it), labels are cleared and set again", [
+	header("label-chain"), user("u1", null, 1, "One"), assistant("a1", "u1", 2, "Two"), label("l1", "a1", 3, "u1", "one"), label("l2", "l1", 4, "a1", "two"),
+	user("u2", "l2", 5, "Three"), assistant("a2", "u2", 6, "Four"), label("l3", "a2", 7, "u1"), label("l4", "l3", 8, "a2", "four"),
+	entry("compaction", "k1", "l4", 9, { summary: "Kept from a label on", firstKeptEntryId: "l2", tokensBefore: 1000 }), user("u3", "k1", 10, "Five"),
+	label("l5", "u3", 11, "u1", "one again"), label("l6", "l5", 12, "a1", "two \"changed\""), label("l7", "l6", 13, "l1", "on a label"),
+	entry("compaction", "k2", "l7", 14, { summary: "Kept from the label before", firstKeptEntryId: "l7", tokensBefore: 2000 }), user("u4", "k2", 15, "Six"), assistant("a3", "u4", 16, "Seven"),
+	user("u5", "l3", 17, "A branch at a label"), label("l8", "u5", 18, "u5", "branch"), label("l9", "l8", 19, "a3", "other branch"),
+]);
 file("label-unknown-target.jsonl", "labels whose target is in no line, or missing", [
 	header("label-unknown-target"),
 	user("u1", null, 1, "One"),
@@ -272,6 +280,13 @@ file("compaction-unknown-kept.jsonl", "a compaction whose first kept entry is un
 	entry("compaction", "k1", "a1", 3, { summary: "Summary", firstKeptEntryId: "nowhere", tokensBefore: 1500 }),
 	user("u2", "k1", 4, "After"),
 ]);
+file("compaction-edits.jsonl", "the kept range holds an older compaction; context edits that count, that stand before the context, that are undone by later ones, that leave the summary out", [
+	header("compaction-edits"), user("u1", null, 1, "One"), entry("context_edit", "e1", "u1", 2, { targetId: "u2", replacement: null }), assistant("a1", "e1", 3, "Two"),
+	entry("compaction", "k1", "a1", 4, { summary: "Older", firstKeptEntryId: "u1", tokensBefore: 1000 }), user("u2", "k1", 5, "Three"), assistant("a2", "u2", 6, "Four"),
+	entry("context_edit", "e2", "a2", 7, { targetId: "a2", replacement: null }), user("u3", "e2", 8, "Five"), entry("compaction", "k2", "u3", 9, { summary: "Newer", firstKeptEntryId: "a1", tokensBefore: 2000 }),
+	user("u4", "k2", 10, "Six"), entry("context_edit", "e3", "u4", 11, { targetId: "a2", replacement: { content: "Back again" } }), entry("context_edit", "e4", "e3", 12, { targetId: "k2", replacement: null }),
+	entry("branch_summary", "b1", "e4", 13, { fromId: "root", summary: "" }), assistant("a3", "b1", 14, "Seven", { provider: undefined, model: undefined }),
+]);
 file("branch-summary.jsonl", "branch summaries: of a branch, and from the root", [
 	header("branch-summary"), user("u1", null, 1, "Start"), assistant("a1", "u1", 2, "Started"), user("u2", "a1", 3, "Left"), assistant("a2", "u2", 4, "Lefted"),
 	entry("branch_summary", "b1", "a1", 5, { fromId: "a2", summary: "Tried left:\nno good", details: { readFiles: [], modifiedFiles: [] } }),
@@ -398,12 +413,24 @@ file("v1-index-odd.jsonl", "version 1: compactions that keep the header, an inde
 	bare(assistant("", null, 3, "Two")), bare(entry("compaction", "", null, 4, { summary: "Index 99", firstKeptEntryIndex: 99, tokensBefore: 2000 })),
 	bare(user("", null, 5, "Three")), bare(entry("compaction", "", null, 6, { summary: "No index", tokensBefore: 3000 })), bare(assistant("", null, 7, "Four")),
 ]);
+file("v1-index-later.jsonl", "version 1: compactions that keep from later entries on, with and without an id of their own, from themselves, from a fraction, from a second header; and lines that pi drops", [
+	v1("v1-index-later"), bare(user("", null, 1, "One")), "", "not JSON", "null", bare(assistant("", null, 2, "Two")),
+	bare(entry("compaction", "", null, 3, { summary: "Itself", firstKeptEntryIndex: 3, tokensBefore: 1000 })), bare(entry("compaction", "", null, 4, { firstKeptEntryIndex: 5, summary: "Later, no id", firstKeptEntryId: "x", tokensBefore: 2000 })),
+	bare(user("", null, 5, "Three")), bare(entry("compaction", "", null, 6, { summary: "Later, an id", firstKeptEntryIndex: 7, tokensBefore: 3000 })), user("u4", "old", 7, "Four"),
+	bare(entry("compaction", "", null, 8, { summary: "A fraction", firstKeptEntryIndex: 1.5, tokensBefore: 4000 })), v1("second", { version: 1 }),
+	bare(entry("compaction", "", null, 9, { summary: "A header", firstKeptEntryIndex: 9, tokensBefore: 5000 })), bare(user("", null, 10, "Five")),
+	bare(entry("compaction", "", null, 11, { summary: "Behind the header", firstKeptEntryIndex: 11, tokensBefore: 6000 })), bare(assistant("", null, 12, "Six")), '{"type":"message","torn',
+]);
 file("v1-with-ids.jsonl", "version 1 in its header, but the entries have ids and branch: pi throws the ids away and makes a chain", [
 	v1("v1-with-ids"), user("u1", null, 1, "One"), assistant("a1", "u1", 2, "Two"), user("u2", "u1", 3, "A branch, were it version 3"), label("l1", "u2", 4, "a1", "lost"),
 ]);
 file("v2-hook-message.jsonl", "version 2: ids and branches; a hookMessage, which became the role custom", [
 	v1("v2-hook-message", { version: 2 }), user("u1", null, 1, "Hello"), message("h1", "u1", 2, { role: "hookMessage", customType: "reminder", content: [{ type: "text", text: "From a hook" }], display: true }),
 	assistant("a1", "h1", 3, "Hi"), user("u2", "u1", 4, "A branch"), assistant("a2", "u2", 5, "Branched"),
+]);
+file("v2-labels.jsonl", "version 2: a label, a name and a compaction by index, which pi no longer looks at; ids stay when it migrates", [
+	v1("v2-labels", { version: 2 }), user("u1", null, 1, "Hello"), assistant("a1", "u1", 2, "Hi"), label("l1", "a1", 3, "a1", "kept"), name("n1", "l1", 4, "Named"),
+	entry("compaction", "k1", "n1", 5, { summary: "By index", firstKeptEntryIndex: 1, tokensBefore: 1000 }), user("u2", "k1", 6, "Go on"), assistant("a2", "u2", 7, "On"),
 ]);
 file("2025-11-30T10-00-00-000Z_0195a0ff-0000-7000-8000-000000000002.jsonl", "a file with the name that pi gives", [
 	v1("0195a0ff-0000-7000-8000-000000000002", { version: 3, timestamp: "2025-11-30T10:00:00.000Z" }), { ...user("u1", null, 1, "Last year"), timestamp: "2025-11-30T10:00:05.000Z" }, assistant("a1", "u1", 2, "This year"),
@@ -548,7 +575,8 @@ let readme = `# Fixtures
 
 Session files for the tests, one behaviour each. \`scripts/pi/fixtures.mjs\` writes them and this page: change them there.
 \`${ROOT}\` in a \`parentSession\` stands for this folder. \`golden/\` says what the real pi makes of the files (\`scripts/pi/golden.mjs\`):
-\`golden/list.json\` its list, \`golden/tree.json\` its trees, \`golden/rows/\` what its \`/tree\` draws in each of its filters.
+\`golden/list.json\` its list, \`golden/tree.json\` its trees, \`golden/rows/\` what its \`/tree\` draws in each of its filters,
+\`golden/changes/\` what its changes of them give (\`scripts/pi/changes.mjs\`).
 `;
 for (const [part, title] of Object.entries(titles)) {
 	readme += `\n## ${title}: \`${part}/\`\n\n| file | what it shows |\n|---|---|\n`;

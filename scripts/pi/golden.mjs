@@ -45,7 +45,7 @@ const time = (date) => (Number.isNaN(date.getTime()) ? null : date.toISOString()
 const short = (path) => relative(copy, path);
 const write = (path, value) => writeFileSync(join(golden, path), `${JSON.stringify(value, null, "\t")}\n`);
 
-rmSync(golden, { recursive: true, force: true });
+rmSync(join(golden, "rows"), { recursive: true, force: true }); // changes/ is made by changes.mjs
 mkdirSync(join(golden, "rows"), { recursive: true });
 
 // The list, folder by folder, before anything is opened

@@ -36,6 +36,10 @@ pub struct Entry<'a> {
     pub tokens_before: Option<f64>,
     /// `firstKeptEntryId` of a compaction.
     pub first_kept_id: Option<Str<'a>>,
+    /// `firstKeptEntryIndex` of a compaction of version 1: a place among the file's values, the header being 0.
+    pub first_kept_index: Option<f64>,
+    /// Whether a compaction holds a `systemMessage`.
+    pub has_system_message: bool,
     /// `fromId` of a branch summary.
     pub from_id: Option<Str<'a>>,
     /// `customType` of a `custom` or `custom_message`.

@@ -203,6 +203,11 @@ impl<'a> Reader<'a> {
         self.at
     }
 
+    /// The place behind what was read.
+    pub fn place(&self) -> usize {
+        self.at
+    }
+
     /// What was read since `start`, a place that [`Reader::here`] gave.
     pub fn since(&self, start: usize) -> &'a [u8] {
         &self.bytes[start..self.at]

@@ -1,12 +1,19 @@
 //! What a session file means: pure, no I/O. Lines are read by [`read`] into an [`entry`], on top of [`json`]; a file's
-//! lines make a [`tree`] or a [`summary`]; files make families in [`family`].
+//! lines make a [`tree`] or a [`summary`]; files make families in [`family`]. What the model would see is in
+//! [`context`]. Changes are built in [`mod@line`] (one line to append), [`fork`] (a new file) and [`migrate`] (an old file
+//! in today's form), on top of `raw`.
 
 pub mod call;
+pub mod context;
 pub mod data;
 pub mod entry;
 pub mod family;
+pub mod fork;
 pub mod json;
+pub mod line;
+pub mod migrate;
 pub mod node;
+mod raw;
 pub mod read;
 pub mod shape;
 pub mod summary;

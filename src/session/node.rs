@@ -2,6 +2,7 @@
 //! on disk and are read when looked at.
 
 use super::call;
+use super::context::{Edit, FirstKept, Sense};
 use super::entry::{Content, Entry, Message, is_js_space, js_trim};
 use super::json::Str;
 use super::shape::{IdHash, Ids};
@@ -96,6 +97,7 @@ pub struct Node {
     pub time: Option<i64>,
     /// US dollars.
     pub cost: f64,
+    pub(super) sense: Sense,
 }
 
 /// A node, with what is needed to tie it to others.
@@ -117,6 +119,10 @@ pub(super) enum Link {
         target: IdHash,
         label: Option<Box<str>>,
     },
+    /// From where on a compaction keeps what stands before it.
+    Kept(FirstKept),
+    /// What this does to another entry for the model.
+    Edit(Edit),
 }
 
 impl Loose {
@@ -132,6 +138,7 @@ impl Loose {
             text: "".into(),
             time: entry.timestamp.and_then(super::entry::Stamp::ms),
             cost: entry.cost(),
+            sense: Sense::new(kind, entry),
         };
         let mut link = Link::None;
         if let Some(message) = &entry.message {
@@ -142,6 +149,11 @@ impl Loose {
             if kind == Kind::ToolResult {
                 link = Link::Call(IdHash::of(message.tool_call_id.unwrap_or_default()));
             }
+        }
+        match kind {
+            Kind::Compaction => link = Link::Kept(FirstKept::new(entry)),
+            Kind::ContextEdit => link = Edit::new(entry).map_or(Link::None, Link::Edit),
+            _ => {}
         }
         if kind == Kind::Label
             && let Some(target) = entry.target_id

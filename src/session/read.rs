@@ -4,6 +4,7 @@
 use super::data::Fields;
 use super::entry::{Block, Content, Entry, Message, Stamp, ToolCall, Usage, is_js_space};
 use super::json::{Kind as Json, Reader, Result, Str};
+use super::raw::is_falsy;
 
 /// Reads one line. `None`: nothing that pi takes for an entry (blank, `null`, `false`, `0`, `""`).
 ///
@@ -65,6 +66,8 @@ fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Entry<'a>> {
             b"summary" => e.summary = r.opt_string()?,
             b"tokensBefore" => e.tokens_before = r.opt_number()?,
             b"firstKeptEntryId" => e.first_kept_id = read_id(r)?,
+            b"firstKeptEntryIndex" => e.first_kept_index = r.opt_number()?,
+            b"systemMessage" => e.has_system_message = !is_falsy(Some(r.skip()?)),
             b"fromId" => e.from_id = read_id(r)?,
             b"customType" => e.custom_type = r.opt_string()?,
             b"provider" => e.provider = r.opt_string()?,

@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::call::{self, Touch};
+use super::context::Settings;
 use super::entry::Entry;
-use super::node::{Link, Loose, Node};
+use super::node::{Kind, Link, Loose, Node};
 use super::read;
 pub use super::shape::Index;
 use super::shape::{ById, IdHash, Ids, Shape};
@@ -44,6 +45,11 @@ pub struct Tree {
     active: Vec<bool>,
     flagged: HashSet<Index>,
     below: Vec<Below>,
+    pub(super) settings: Settings,
+    /// The first entry that each compaction keeps, if it is in the file.
+    pub(super) first_kept: HashMap<Index, Index>,
+    /// The target of each context edit that is in the file, and whether it is left out.
+    pub(super) edits: HashMap<Index, (Index, bool)>,
 }
 
 /// A label and when it was set, in milliseconds since 1970.
@@ -97,6 +103,9 @@ pub struct Part {
     header: Option<Header>,
     first_is_header: Option<bool>,
     bad: BadLines,
+    /// The entries before each header.
+    headers: Vec<usize>,
+    settings: Settings,
     end: u64,
     ended: bool,
 }
@@ -119,10 +128,13 @@ impl Part {
         self.first_is_header.get_or_insert(entry.starts_session());
         if entry.is_header() {
             self.header.get_or_insert_with(|| Header::new(&entry));
+            self.headers.push(self.loose.len());
             return;
         }
         self.note_use(&entry);
-        self.loose.push(Loose::new(offset, line.len() as u64, &entry));
+        let mut loose = Loose::new(offset, line.len() as u64, &entry);
+        loose.node.sense.setting = self.settings.note(loose.node.kind, &entry);
+        self.loose.push(loose);
     }
 
     fn note_use(&mut self, entry: &Entry<'_>) {
@@ -150,7 +162,12 @@ impl Part {
         }
     }
 
-    fn add(&mut self, later: Self) {
+    fn add(&mut self, mut later: Self) {
+        let settings = self.settings.add(later.settings);
+        for loose in &mut later.loose {
+            loose.node.sense.setting = settings[usize::from(loose.node.sense.setting)];
+        }
+        self.headers.extend(later.headers.iter().map(|before| before + self.loose.len()));
         if later.end > self.end {
             (self.end, self.ended) = (later.end, later.ended);
         }
@@ -191,7 +208,8 @@ impl Tree {
         tree.models = all.models.into_iter().collect();
         tree.models.sort_by(|(a, a_use), (b, b_use)| b_use.answers.cmp(&a_use.answers).then_with(|| a.cmp(b)));
         tree.problems.extend(all.bad.problems());
-        tree.take_nodes(all.loose, &all.calls);
+        tree.settings = all.settings;
+        tree.take_nodes(all.loose, &all.calls, &all.headers);
         tree.mark_active();
         tree.tie_children();
         tree.order = tree.preorder(true);
@@ -199,13 +217,13 @@ impl Tree {
         Ok(tree)
     }
 
-    fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Box<str>>) {
+    fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Box<str>>, headers: &[usize]) {
         let ids: Vec<Ids> = loose.iter().map(|one| one.ids).collect();
         self.shape = Shape::new(&ids, self.header.version);
         self.problems.extend(self.shape.problems());
         let Shape { duplicates, orphans, cycles, .. } = &self.shape;
         self.flagged = duplicates.iter().chain(orphans).chain(cycles).copied().collect();
-        for one in &mut loose {
+        for (at, one) in loose.iter_mut().enumerate() {
             if self.header.version < 2.0 {
                 one.node.id = None; // pi gives new ones
             }
@@ -222,6 +240,14 @@ impl Tree {
                         Some(text) => self.labels.insert(target, Label { text: text.clone(), time: one.node.time }),
                         None => self.labels.remove(&target),
                     };
+                }
+                Link::Kept(first) => {
+                    let first = first.resolve(&self.shape, self.header.version, headers);
+                    self.first_kept.extend(first.map(|first| (at as Index, first)));
+                }
+                Link::Edit(edit) => {
+                    let target = self.shape.find(edit.target);
+                    self.edits.extend(target.map(|target| (at as Index, (target, edit.omits))));
                 }
             }
         }
@@ -369,6 +395,11 @@ impl Tree {
         let mut path: Vec<Index> = std::iter::successors(Some(at), |&at| self.parent(at)).collect();
         path.reverse();
         path
+    }
+
+    /// The label entries, in file order: with their lines, [`super::fork`] takes the labels along.
+    pub fn label_entries(&self) -> impl Iterator<Item = Index> {
+        (0..self.nodes.len() as Index).filter(|&at| self.nodes[at as usize].kind == Kind::Label)
     }
 
     /// Entries with more than one child.

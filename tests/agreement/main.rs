@@ -3,6 +3,7 @@
 //! meant is listed with its reason, and must be there: one that is gone fails as well.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
 
+mod changes;
 mod list;
 mod odd;
 mod output;

@@ -16,6 +16,7 @@ const UNREADABLE: &[&str] = &[
     "sessions/--home-dev-odd--/not-json.jsonl",
     "sessions/--home-dev-odd--/torn-last-line.jsonl",
     "sessions/--home-dev-odd--/torn-with-newline.jsonl",
+    "sessions/--home-dev-old--/v1-index-later.jsonl",
     // Two values on a line.
     "sessions/--home-dev-odd--/glued-header.jsonl",
     "sessions/--home-dev-odd--/glued-lines.jsonl",

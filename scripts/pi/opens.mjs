@@ -1,0 +1,40 @@
+// Has the real pi open what pitree made of the fixtures (tests/agreement/changes.rs), and compares what it finds.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pi } from "./lib/pi.mjs";
+
+const { SessionManager } = await pi("dist/core/session-manager.js");
+const folder = process.env.PITREE_MADE;
+const wanted = JSON.parse(readFileSync(join(folder, "wanted.json"), "utf8"));
+let bad = 0;
+for (const { path, what, ...want } of wanted) {
+	const before = readFileSync(path);
+	const manager = SessionManager.open(path);
+	const { entries, messages, model, thinkingLevel } = manager.buildSessionProjection();
+	const labels = [...manager.labelsById]
+		.filter(([id]) => manager.getEntry(id))
+		.map(([id, label]) => [id, label, Date.parse(manager.labelTimestampsById.get(id))])
+		.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+	const found = {
+		leaf: manager.getLeafId(),
+		name: want.name === null ? null : (manager.getSessionName() ?? ""),
+		entries: manager.getEntries().length,
+		labels,
+		context: entries.filter((one) => one.messages.length > 0).map((one) => one.sourceEntry.id),
+		messages: messages.length,
+		model: model && [model.provider ?? "", model.modelId ?? ""],
+		thinkingLevel,
+	};
+	for (const [key, value] of Object.entries(found)) {
+		if (JSON.stringify(value) === JSON.stringify(want[key])) continue;
+		bad++;
+		console.error(`${what}: ${key}: pi ${JSON.stringify(value)}, pitree ${JSON.stringify(want[key])}`);
+	}
+	if (manager.getBranch()[0]?.parentId && what.includes("fork")) console.error(`${what}: the first entry has a parent`);
+	if (!readFileSync(path).equals(before)) {
+		bad++;
+		console.error(`${what}: pi changed the file when it opened it`);
+	}
+}
+console.log(`${wanted.length} files opened by pi, ${bad} differences`);
+process.exit(bad === 0 ? 0 : 1);
