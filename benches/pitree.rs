@@ -90,7 +90,14 @@ fn list_40_mb_in_10000_files(bencher: Bencher) {
 #[divan::bench(args = [64_000_000, 240_000_000], sample_count = 10, sample_size = 1)]
 fn open_100000_entries(bencher: Bencher, bytes: usize) {
     let path = entries(bytes, 50);
-    bencher.with_inputs(|| ()).bench_values(|()| load::tree(Files::Disk, &path, "/home/dev").unwrap());
+    bencher.bench(|| load::tree(Files::Disk, &path, "/home/dev").unwrap());
+}
+
+/// What is on the screen first: the end of the file.
+#[divan::bench(args = [64_000_000, 240_000_000])]
+fn open_end_of_100000_entries(bencher: Bencher, bytes: usize) {
+    let path = entries(bytes, 50);
+    bencher.bench(|| load::end(Files::Disk, &path, "/home/dev").unwrap());
 }
 
 #[divan::bench(args = [0, 50])]

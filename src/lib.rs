@@ -4,7 +4,7 @@
 //! reads bytes, [`session`] says what they mean, [`app`] is a pure state machine (message in, effects out), [`ui`] draws
 //! its model, [`runtime`] waits for events and does what the effects ask for. Everything that happens comes to
 //! [`app::update`] as a message, the results of reading and the time included, so that a test can play a whole session
-//! by hand. Nothing here writes to a session file.
+//! by hand. No command writes to a session file yet; what will is built on `store::append`.
 //!
 //! | module | what belongs there | what does not |
 //! |---|---|---|

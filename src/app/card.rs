@@ -21,7 +21,7 @@ pub fn of(model: &Model) -> Vec<DocLine> {
     match model.sessions.selected_row() {
         Some(Row::Session { at, .. }) => {
             let summary = &model.sessions.all[*at];
-            session(model, summary, model.tree.tree.as_deref())
+            session(model, summary, model.tree.tree.as_deref().filter(|tree| !tree.is_partial))
         }
         Some(Row::Project(at)) => model.sessions.projects.get(*at).map_or(Vec::new(), |one| project(model, one)),
         None => Vec::new(),

@@ -79,6 +79,8 @@ impl Pane {
 
     /// Shows the tree of the file: with the selection and folds that it had, or at its leaf.
     pub fn show(&mut self, tree: Arc<Tree>) {
+        // A tree that is read again, or to its beginning, stays where it is on the screen.
+        self.fresh = self.tree.is_none();
         if self.tree.is_some() {
             self.remember();
         }
@@ -99,7 +101,6 @@ impl Pane {
         };
         self.tree = Some(tree);
         self.rebuild();
-        self.fresh = true;
     }
 
     /// Shows that the file can't be opened, or not any more.

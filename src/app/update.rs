@@ -83,6 +83,8 @@ fn take_reply(model: &mut Model, reply: Msg) {
             model.sessions.note_live(model.now);
         }
         Msg::Opened { open, tree } if open == requests.open => match tree {
+            // Who has seen all of it does not want to see less for a moment.
+            Ok(tree) if tree.is_partial && model.tree.tree.is_some() => {}
             Ok(tree) => {
                 model.tree.show(tree);
                 model.asked_forks.clear();
@@ -413,6 +415,9 @@ fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {
 
 fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
     let (Some(path), Some(tree)) = (&model.tree.path, &model.tree.tree) else { return };
+    if tree.is_partial {
+        return; // the whole one comes soon
+    }
     let forks = model.sessions.forks_of(path);
     let paths: Vec<PathBuf> = forks.iter().map(|fork| fork.path.clone()).collect();
     if paths != model.asked_forks {

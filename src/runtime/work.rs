@@ -33,6 +33,10 @@ impl Desk {
         match effect {
             Effect::Scan { scan } => self.scan(scan, is_stale, reply),
             Effect::Open { open, path } => {
+                let end = load::end(self.files, &path, &self.setting.home);
+                if end.is_some_and(|end| !reply(Msg::Opened { open, tree: Ok(Arc::new(end)) })) || is_stale() {
+                    return;
+                }
                 let tree = load::tree(self.files, &path, &self.setting.home).map(Arc::new);
                 reply(Msg::Opened { open, tree: tree.map_err(|error| format!("{error:#}")) });
             }

@@ -38,6 +38,8 @@ pub struct Tree {
     pub end: u64,
     /// Whether a line break stands there.
     pub ended: bool,
+    /// Whether only the end of the file was read so far: see [`Tree::of_end`].
+    pub is_partial: bool,
     shape: Shape,
     children: Vec<Index>,
     children_start: Vec<u32>,
@@ -137,6 +139,11 @@ impl Part {
         self.loose.push(loose);
     }
 
+    /// Whether no value was met so far.
+    pub fn is_empty(&self) -> bool {
+        self.first_is_header.is_none()
+    }
+
     fn note_use(&mut self, entry: &Entry<'_>) {
         let Some(message) = entry.message.as_ref().filter(|message| message.role.is("assistant")) else { return };
         for tool in message.content.tool_calls() {
@@ -214,6 +221,19 @@ impl Tree {
         tree.tie_children();
         tree.order = tree.preorder(true);
         tree.sum_below();
+        Ok(tree)
+    }
+
+    /// The tree of the end of a large file, to be seen while the rest is read: the header and the last lines. Entries
+    /// whose parent is further up in the file are roots, and nothing is said of problems.
+    ///
+    /// # Errors
+    /// As [`Tree::build`].
+    pub fn of_end(parts: impl IntoIterator<Item = Part>) -> Result<Self, NotASession> {
+        let mut tree = Self::build(parts)?;
+        tree.is_partial = true;
+        tree.problems.clear();
+        tree.flagged.clear();
         Ok(tree)
     }
 

@@ -14,6 +14,13 @@ use crate::session::tree::{Part, Tree};
 /// Below this size, in bytes, a second thread costs more than it saves.
 const WORTH_SPLITTING: u64 = 4 * 1024 * 1024;
 
+/// From this size on, in bytes, the end of a file is shown before the rest is read: that takes longer than a person
+/// takes for at once.
+const LARGE: u64 = 8 * 1024 * 1024;
+
+/// As much of the end, in bytes.
+const END: u64 = 1024 * 1024;
+
 /// Reads a session file and builds its tree; large files by all processors. In tool calls, paths below `home` start
 /// with `~`.
 ///
@@ -42,6 +49,21 @@ pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
         Ok(tree) => Ok(tree),
         Err(_) => bail!("{} is not a pi session: its first line is not a session header", path.display()),
     }
+}
+
+/// The tree of the last lines of a large file, which is there at once; `None` if the file is not large, or they make no
+/// tree. In tool calls, paths below `home` start with `~`.
+pub fn end(files: Files, path: &Path, home: &str) -> Option<Tree> {
+    let bytes = files.len(path).ok().filter(|&bytes| bytes > LARGE)?;
+    let mut header = Part::new(home);
+    let mut file = files.open(path).ok()?;
+    lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |offset, line, ended| {
+        header.line(offset, line, ended);
+        header.is_empty()
+    })
+    .ok()?;
+    let end = part(files, path, bytes - END..u64::MAX, home).ok()?;
+    Tree::of_end([header, end]).ok()
 }
 
 /// The lines that start in a range of the file.
@@ -113,6 +135,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_end_of_a_large_file_is_the_end_of_its_tree() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        let filler = "x".repeat(4000);
+        for n in 0..5000 {
+            text += &format!(
+                "{{\"type\":\"message\",\"id\":\"{n}\",\"parentId\":\"{}\",\"message\":{{\"role\":\"user\",\"content\":\"{n} {filler}\"}}}}\n",
+                n - 1
+            );
+        }
+        std::fs::write(&path, &text).unwrap();
+        let (whole, end) = (tree(Files::Disk, &path, "").unwrap(), super::end(Files::Disk, &path, "").unwrap());
+        let id = |tree: &Tree| tree.leaf.and_then(|leaf| tree.nodes[leaf as usize].id.clone());
+        assert_eq!(id(&end), id(&whole));
+        assert!(end.is_partial && end.problems.is_empty() && end.roots.len() == 1);
+        assert!((100..300).contains(&end.nodes.len()), "{}", end.nodes.len());
+        std::fs::write(&path, "small").unwrap();
+        assert!(super::end(Files::Disk, &path, "").is_none());
+    }
+
+    #[test]
     fn parts_give_the_same_tree_as_the_whole() {
         let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
         for n in 0..50 {
@@ -127,7 +171,8 @@ mod tests {
         std::fs::write(&path, &text).unwrap();
         let whole = Tree::build([part(Files::Disk, &path, 0..u64::MAX, "").unwrap()]).unwrap();
         let len = text.len() as u64;
-        for cut in 0..=len {
+        // Lines differ in length, so that every place in a line is met.
+        for cut in (0..=len).step_by(5) {
             let parts = [0..cut, cut..u64::MAX].map(|range| part(Files::Disk, &path, range, "").unwrap());
             let tree = Tree::build(parts).unwrap();
             assert_eq!(tree.nodes.len(), 50, "cut at {cut}");

@@ -21,6 +21,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
         let of = if shown == tree.nodes.len() { String::new() } else { format!("{} of ", thousands(shown)) };
+        if tree.is_partial {
+            return format!("reading {} the last {} ", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"));
+        }
         format!("{filter} {} {of}{} ", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
     });
     let focused = model.focus == Place::Tree;

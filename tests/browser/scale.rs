@@ -70,3 +70,31 @@ fn ten_thousand_sessions() {
     assert!(browser.screen().contains("10,000 sessions · 20 projects"), "{}", browser.screen());
     browser.press("G ctrl+s ctrl+s ctrl+n ctrl+n - + g");
 }
+
+#[test]
+fn a_large_session_shows_its_end_first_and_keeps_the_place() {
+    use pitree::app::tree::Pane;
+    use pitree::store::files::Files;
+    use pitree::store::load;
+    use std::sync::Arc;
+    let mut text = HEADER.to_string();
+    for id in 0..100_000usize {
+        line(&mut text, id, id.checked_sub(1));
+    }
+    let (dir, browser) = browser(&text);
+    assert!(browser.screen().contains("100,000 entries"), "both came, the whole last\n{}", browser.screen());
+    let path = dir.path().join("s.jsonl");
+    let mut pane = Pane::default();
+    pane.turn_to(Some(path.clone()));
+    pane.show(Arc::new(load::end(Files::Disk, &path, "").unwrap()));
+    assert!(pane.fresh && pane.rows.list.len() < 10_000);
+    pane.cursor.go(-3, pane.rows.list.len());
+    pane.cursor.fit(pane.rows.list.len(), 20);
+    pane.note_selection();
+    let selected =
+        |pane: &Pane| pane.tree.as_ref().unwrap().nodes[pane.selected_entry().unwrap() as usize].text.clone();
+    let (before, row) = (selected(&pane), pane.cursor.at - pane.cursor.top);
+    pane.show(Arc::new(load::tree(Files::Disk, &path, "").unwrap()));
+    assert_eq!((selected(&pane), pane.cursor.at - pane.cursor.top), (before, row), "the same row of the screen");
+    assert!(!pane.fresh && pane.rows.list.len() == 100_000);
+}
