@@ -19,7 +19,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     let mut facts = vec![pane.sort.name().to_string()];
     facts.extend(pane.named_only.then(|| "named only".into()));
     facts.extend(pane.show_subagents.then(|| "sub-agents".into()));
-    let right = facts.join(&format!(" {} ", pen.glyphs().dot));
+    let right = facts.join(&format!(" {} ", pen.glyphs().dot)) + " ";
     let focused = model.focus == Place::Sessions;
     title(frame, pen, area, focused, (Span::new(Tone::Text, "Sessions"), right));
     if pane.rows.is_empty() && pane.progress.finished {
