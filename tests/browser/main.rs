@@ -399,3 +399,39 @@ fn a_small_terminal_scrolls_the_help_and_a_message() {
     browser.press("j").press("x");
     assert!(browser.model.message.is_none());
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+
+    /// Whatever is pressed, at whatever size: nothing panics, a row is selected, and it is in sight.
+    #[test]
+    fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..60, 0u16..180, 0u16..50), 1..60)) {
+        const KEYS: [&str; 44] = [
+            "j", "k", "h", "l", "down", "up", "left", "right", "g", "G", "pageup", "pagedown", "-", "+", "tab",
+            "shift+tab", "J", "K", "enter", "esc", "f5", "?", "x", "backspace", "ctrl+s", "ctrl+n", "ctrl+p", "ctrl+g",
+            "ctrl+o", "alt+o", "1", "2", "3", "4", "5", "6", "ctrl+left", "ctrl+right", "{", "}", ".", "T", "=", "end",
+        ];
+        let mut browser = Browser::demo(100, 30);
+        for (what, column, row) in steps {
+            match what {
+                key if key < KEYS.len() => drop(browser.press(KEYS[key])),
+                44..50 => browser.send(Msg::Resized(column + 1, row + 1)),
+                50..54 => browser.send(Msg::Click { column, row, double: column % 2 == 0 }),
+                _ => browser.send(Msg::Wheel { column, row, by: if row % 2 == 0 { 3 } else { -3 } }),
+            }
+            let screen = browser.screen();
+            proptest::prop_assert!(!screen.contains(|c: char| c != '\n' && pitree::text::is_unsafe(c)), "{}", screen);
+            let model = &browser.model;
+            for (place, cursor, len) in [
+                (Place::Sessions, model.sessions.cursor, model.sessions.rows.len()),
+                (Place::Tree, model.tree.cursor, model.tree.rows.list.len()),
+            ] {
+                proptest::prop_assert!(cursor.at < len.max(1));
+                if let Some(area) = model.area(place) {
+                    let height = usize::from(area.body.height);
+                    proptest::prop_assert!(cursor.top <= cursor.at && cursor.at < cursor.top + height.max(1));
+                }
+            }
+        }
+    }
+}
