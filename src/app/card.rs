@@ -90,27 +90,21 @@ fn session(model: &Model, summary: &Summary, tree: Option<&Tree>) -> Vec<DocLine
 fn family(lines: &mut Vec<DocLine>, model: &Model, summary: &Summary) {
     let parent = model.sessions.parent_of(&summary.path);
     let forks = model.sessions.forks_of(&summary.path);
-    if header_of_family(lines, summary, parent.is_some() || !forks.is_empty()) {
-        if let Some(parent) = parent {
-            lines.push(fact(if summary.owner.is_some() { "sub-agent of" } else { "forked from" }, parent.title()));
-        } else if let Some(path) = &summary.header.parent_session {
-            let known = model.sessions.has(summary.parent_path.as_deref());
-            let what = if known { "a ring of forks" } else { "not there" };
-            lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &model.setting.home))));
-        }
-        for fork in forks.iter().take(LONGEST) {
-            lines.push(fact("fork", fork.title()));
-        }
-        more(lines, forks.len());
+    if parent.is_none() && forks.is_empty() && summary.header.parent_session.is_none() {
+        return;
     }
-}
-
-fn header_of_family(lines: &mut Vec<DocLine>, summary: &Summary, has_relatives: bool) -> bool {
-    let has_family = has_relatives || summary.header.parent_session.is_some();
-    if has_family {
-        heading(lines, "Family");
+    heading(lines, "Family");
+    if let Some(parent) = parent {
+        lines.push(fact(if summary.owner.is_some() { "sub-agent of" } else { "forked from" }, parent.title()));
+    } else if let Some(path) = &summary.header.parent_session {
+        let known = model.sessions.has(summary.parent_path.as_deref());
+        let what = if known { "a ring of forks" } else { "not there" };
+        lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &model.setting.home))));
     }
-    has_family
+    for fork in forks.iter().take(LONGEST) {
+        lines.push(fact("fork", fork.title()));
+    }
+    more(lines, forks.len());
 }
 
 fn more(lines: &mut Vec<DocLine>, all: usize) {

@@ -162,7 +162,9 @@ impl Pane {
             project.sessions.iter_mut().for_each(|at| *at = shown[*at]);
         }
         // Families speak of places among the shown sessions; from here on all speak of places among all.
-        self.families = Families::new(&self.all);
+        if sessions.len() < self.all.len() {
+            self.families = Families::new(&self.all);
+        }
         let known: HashSet<&PathBuf> = self.all.iter().map(|session| session.real_path()).collect();
         let is_missing = |at: &usize| self.all[*at].parent_path.as_ref().is_some_and(|path| !known.contains(path));
         self.missing = (0..self.all.len()).filter(is_missing).collect();

@@ -37,7 +37,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Click { column, row, double } => click(model, (column, row), double, &mut effects),
         Msg::Wheel { column, row, by } => wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = (columns, rows),
-        Msg::Now(now) => model.now = now,
+        Msg::Now(now) => {
+            // It comes before each of the others, which bring the rest in line.
+            model.now = now;
+            return effects;
+        }
         Msg::NotResumed(text) => {
             model.message = Some(Message::new("pi was not started", text));
         }

@@ -11,7 +11,7 @@ use crate::config::Sort;
 use crate::keymap::{Action, Place};
 use crate::session::call::shorten;
 use crate::session::time;
-use crate::text::{Span, Tone, clean, spans_width, width};
+use crate::text::{Span, Tone, clean, spans_width};
 use crate::words::{bytes, dollars, thousands};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
@@ -144,6 +144,5 @@ fn facts(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
     let is_live = model.sessions.is_live(at);
     let live = if is_live { glyphs.live } else { " " };
     marks.push(Span::new(Tone::Warning, live));
-    debug_assert!(width(live) == 1);
     marks
 }
