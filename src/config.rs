@@ -122,6 +122,8 @@ pub struct Config {
     pub filter: Filter,
     /// The command that resumes a session: a program and its arguments.
     pub pi: Vec<String>,
+    /// The command that moves a file to the trash: a program and its arguments; none for the system's trash.
+    pub trash: Vec<String>,
     /// Session directories to read instead of pi's; `~` is not expanded yet.
     pub dirs: Vec<String>,
     /// The keys: the defaults with the user's changes.
@@ -137,6 +139,7 @@ impl Default for Config {
             sort: Sort::default(),
             filter: Filter::default(),
             pi: vec!["pi".to_owned()],
+            trash: Vec::new(),
             dirs: Vec::new(),
             keymap: Keymap::default(),
         }
@@ -157,6 +160,13 @@ const SETTINGS: &[(&str, Read)] = &[
         config.pi = strings(value)?;
         let named = config.pi.first().is_some_and(|program| !program.is_empty());
         named.then_some(()).ok_or_else(|| "names no program; use [\"pi\"]".to_owned())
+    }),
+    ("trash", |config, value| {
+        config.trash = strings(value)?;
+        let named = config.trash.first().is_none_or(|program| !program.is_empty());
+        named
+            .then_some(())
+            .ok_or_else(|| "names no program; use [\"trash-put\"], or [] for the system's trash".to_owned())
     }),
     ("dirs", |config, value| {
         config.dirs = strings(value)?;

@@ -15,6 +15,7 @@ pub mod migrate;
 pub mod node;
 mod raw;
 pub mod read;
+pub mod resume;
 pub mod shape;
 pub mod summary;
 pub mod time;

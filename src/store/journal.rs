@@ -55,15 +55,61 @@ pub enum Change {
         /// Its length when it was made, in bytes: a longer one was used since.
         bytes: u64,
     },
+    /// A file was moved to the trash.
+    Trash {
+        /// Where it was.
+        path: PathBuf,
+        /// Its length in bytes; of a symbolic link, its own.
+        bytes: u64,
+        /// Whether it is a symbolic link: then what it points at stays.
+        link: bool,
+    },
+    /// A file of an old version was brought into the form of version 3.
+    Migrate {
+        /// The session file.
+        path: PathBuf,
+        /// Under which path the file that does not count lies in the trash: the old one, or after undo the new one.
+        kept: PathBuf,
+        /// The length of the new form when it was made, in bytes.
+        bytes: u64,
+        /// The version before.
+        version: u32,
+    },
 }
 
 impl Change {
     /// The file that was changed or made.
     pub fn path(&self) -> &Path {
         match self {
-            Self::Name { path, .. } | Self::Label { path, .. } | Self::Leaf { path, .. } | Self::Fork { path, .. } => {
-                path
-            }
+            Self::Name { path, .. }
+            | Self::Label { path, .. }
+            | Self::Leaf { path, .. }
+            | Self::Fork { path, .. }
+            | Self::Trash { path, .. }
+            | Self::Migrate { path, .. } => path,
+        }
+    }
+
+    /// What it does, in a few words on one line, without the path of the session; may hold text from files.
+    pub fn describe(&self) -> String {
+        let was =
+            |before: &Option<String>| before.as_ref().map_or(String::new(), |before| format!(" (was {before:?})"));
+        match self {
+            Self::Name { before, after, .. } => match after {
+                Some(name) => format!("name {name:?}{}", was(before)),
+                None => format!("no name{}", was(before)),
+            },
+            Self::Label { target, before, after, .. } => match after {
+                Some(label) => format!("label {label:?} on {target}{}", was(before)),
+                None => format!("no label on {target}{}", was(before)),
+            },
+            Self::Leaf { after, .. } => match after {
+                Some(entry) => format!("leaf moved to {entry}"),
+                None => "leaf moved to before the first entry".into(),
+            },
+            Self::Fork { .. } => "new session".into(),
+            Self::Trash { link, .. } => if *link { "link to the trash" } else { "to the trash" }.into(),
+            Self::Migrate { version, .. } => format!("from version {version} to version 3; the original to the trash"),
         }
     }
 
@@ -71,7 +117,7 @@ impl Change {
     pub fn entry(&self) -> Option<&str> {
         match self {
             Self::Name { entry, .. } | Self::Label { entry, .. } | Self::Leaf { entry, .. } => Some(entry),
-            Self::Fork { .. } => None,
+            Self::Fork { .. } | Self::Trash { .. } | Self::Migrate { .. } => None,
         }
     }
 }

@@ -42,6 +42,12 @@ pub fn config_file() -> Option<PathBuf> {
     directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.config_dir().join("config.toml"))
 }
 
+/// Where the journal is, if there is a home directory: `~/.local/state/pitree` on Linux.
+pub fn state_dir() -> Option<PathBuf> {
+    let dirs = directories::ProjectDirs::from("", "", "pitree")?;
+    Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_path_buf())
+}
+
 /// The text of a file that a person writes.
 ///
 /// # Errors

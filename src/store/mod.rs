@@ -2,6 +2,7 @@
 //! tree and bodies ([`load`]), and whether a pi is at work in them ([`live`]). What lines mean is said in `session`.
 
 pub mod append;
+pub mod change;
 pub mod demo;
 pub mod files;
 pub mod journal;
@@ -10,3 +11,4 @@ pub mod live;
 pub mod load;
 pub mod locate;
 pub mod scan;
+pub mod trash;

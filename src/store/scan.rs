@@ -265,6 +265,21 @@ pub fn summary(files: Files, found: &Found, buffer: &mut Vec<u8>) -> Result<Opti
     Ok(Some(summary))
 }
 
+/// What a list shows of one file, as it is now; `owner` as it is known. `None` if it is no session, or gone.
+///
+/// # Errors
+/// It can't be read.
+pub fn again(path: &Path, owner: Option<Owner>) -> Result<Option<Summary>, Unreadable> {
+    let Ok(metadata) = fs::metadata(path) else { return Ok(None) };
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    let real_path = fs::canonicalize(path).ok().filter(|real| real != path);
+    let mtime = metadata.modified().map_or(0, milliseconds);
+    let found = Found { path: path.to_path_buf(), real_path, bytes: metadata.len(), mtime, owner };
+    summary(Files::Disk, &found, &mut Vec::new())
+}
+
 /// The headers of the files that are sessions.
 pub fn headers(files: Files, found: &[Found]) -> Vec<(&Found, Header)> {
     let mut buffer = Vec::new();
