@@ -225,6 +225,8 @@ pub struct Glyphs {
     pub elsewhere: &'static str,
     /// Between panes.
     pub rule: &'static str,
+    /// A marked session.
+    pub mark: &'static str,
     /// The thumb of a scroll bar.
     pub thumb: &'static str,
 }
@@ -251,6 +253,7 @@ pub const UNICODE: Glyphs = Glyphs {
     subagent: "↳",
     elsewhere: "↗",
     rule: "─",
+    mark: "✓",
     thumb: "▐",
 };
 
@@ -276,6 +279,7 @@ pub const ASCII: Glyphs = Glyphs {
     subagent: ">",
     elsewhere: "^",
     rule: "-",
+    mark: "x",
     thumb: "#",
 };
 

@@ -5,11 +5,15 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::copy::Copy;
+use super::picker::Answer;
+use super::resume::GoOn;
 use crate::doc::DocLine;
 use crate::keymap::Key;
 use crate::session::family::Split;
-use crate::session::summary::Shared;
+use crate::session::summary::{Shared, Summary};
 use crate::session::tree::{Index, Tree};
+use crate::store::change::{Done, Refusal, Request};
 use crate::store::scan::{Batch, Unreadable};
 
 /// Something that happened.
@@ -17,6 +21,8 @@ use crate::store::scan::{Batch, Unreadable};
 pub enum Msg {
     /// A key was pressed.
     Key(Key),
+    /// Text was pasted.
+    Paste(String),
     /// The mouse was pressed.
     Click {
         /// Columns from the left.
@@ -87,6 +93,68 @@ pub enum Msg {
     },
     /// pi could not be started.
     NotResumed(String),
+    /// A change was made, or not.
+    Changed(Box<Changed>),
+    /// The whole text of an entry was read.
+    Text {
+        /// It, or why there is none.
+        text: Result<String, String>,
+        /// What it was read for.
+        then: TextFor,
+    },
+    /// Something was to be put on the clipboard.
+    Copied {
+        /// What.
+        text: String,
+        /// Whether that was possible.
+        done: bool,
+        /// What goes on now.
+        then: Option<GoOn>,
+    },
+}
+
+/// How a change went. Replies come in the order of the requests, and none is too late.
+#[derive(Debug)]
+pub struct Changed {
+    /// What was wanted.
+    pub request: Request,
+    /// What was done, or why not.
+    pub result: Result<Done, Failure>,
+    /// The files that were touched, as they are now.
+    pub read: Vec<Summary>,
+    /// Those that are not there any more, or are no sessions.
+    pub gone: Vec<PathBuf>,
+    /// What follows.
+    pub after: After,
+}
+
+/// Why a change was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Something can be asked, and the change be tried again.
+    Refused(Refusal),
+    /// In words.
+    Failed(String),
+}
+
+/// What follows when a change was made.
+#[derive(Clone, Debug)]
+pub enum After {
+    /// Nothing more.
+    Rest,
+    /// The session that is new in the list is selected.
+    Show,
+    /// pi goes on.
+    GoOn(GoOn),
+}
+
+/// What the text of an entry is read for.
+#[derive(Clone, Debug)]
+pub enum TextFor {
+    /// To be copied.
+    Copy,
+    /// For the user to send again.
+    GoOn(GoOn),
 }
 
 /// A file that was forked off the open session.
@@ -140,6 +208,35 @@ pub enum Effect {
         /// The working directory; empty if the file names none.
         cwd: String,
     },
+    /// Make a change, after those that were wanted before.
+    Change {
+        /// What is to be changed.
+        request: Request,
+        /// The time, in milliseconds since 1970.
+        now: i64,
+        /// What follows.
+        after: After,
+    },
+    /// Read the whole text of an entry.
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// Its tree.
+        tree: Arc<Tree>,
+        /// The entry.
+        at: Index,
+        /// What for.
+        then: TextFor,
+    },
+    /// Put something on the clipboard.
+    Copy {
+        /// What.
+        what: Copy,
+        /// What goes on then.
+        then: Option<GoOn>,
+    },
+    /// End, with an answer on standard output.
+    Answer(Answer),
     /// Stop until the shell brings pitree back.
     Suspend,
     /// End.

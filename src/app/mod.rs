@@ -2,14 +2,25 @@
 //! returns effects; time and everything read from disk come in as messages.
 
 pub mod card;
+pub mod change;
+pub mod copy;
 pub mod cursor;
+mod delete;
+pub mod edit;
 pub mod help;
 pub mod layout;
+mod live;
+mod mark;
 pub mod message;
 pub mod model;
+mod name;
+pub mod picker;
 pub mod preview;
+pub mod question;
+pub mod resume;
 pub mod rows;
 pub mod sessions;
+mod settle;
 pub mod sheet;
 pub mod tree;
 pub mod tree_text;

@@ -2,13 +2,20 @@
 
 use std::sync::Arc;
 
+use super::edit::Edit;
 use super::help::Help;
 use super::layout::{Layout, PaneArea};
+use super::picker::Print;
+use super::preview::Subject;
+use super::question::Question;
 use super::sheet::{Sheet, largest};
+use super::update::say;
 use super::{preview, sessions, tree};
 use crate::config::{Config, ThemeName};
 use crate::doc::plain;
 use crate::keymap::{Keymap, Place};
+use crate::session::summary::Summary;
+use crate::session::tree::{Index, Tree};
 use crate::store::locate::Located;
 use crate::text::{ASCII, Glyphs, Tone, UNICODE};
 
@@ -29,6 +36,8 @@ pub struct Setting {
     pub keymap: Keymap,
     /// The command that resumes a session.
     pub pi: Vec<String>,
+    /// What Enter answers with, if pitree is a picker.
+    pub picker: Option<Print>,
     /// The time zone of clocks on the wall.
     pub zone: jiff::tz::TimeZone,
 }
@@ -44,6 +53,7 @@ impl Setting {
             theme: Some(config.theme),
             keymap: config.keymap.clone(),
             pi: config.pi.clone(),
+            picker: None,
             zone: jiff::tz::TimeZone::UTC,
         }
     }
@@ -56,6 +66,15 @@ pub struct Notice {
     pub tone: Tone,
     /// On one line.
     pub text: String,
+}
+
+/// What is asked for; keys are for that alone then.
+#[derive(Clone, Debug)]
+pub enum Asking {
+    /// A line to be typed, in the footer.
+    Line(Edit),
+    /// A choice, in a box.
+    Question(Question),
 }
 
 /// A text in a box, until a key closes it.
@@ -116,11 +135,15 @@ pub struct Model {
     pub help: Option<Help>,
     /// A box with a message, if it is open.
     pub message: Option<Message>,
+    /// What is asked for.
+    pub asking: Option<Asking>,
     /// What the footer says.
     pub notice: Option<Notice>,
     pub(super) requests: Requests,
     /// The files of the scan under way.
     pub(super) scanned: std::collections::HashSet<std::path::PathBuf>,
+    /// The files that were changed here since the scan began: what it read of them may be older.
+    pub(super) changed: std::collections::HashSet<std::path::PathBuf>,
     /// The forks whose split points were asked for.
     pub(super) asked_forks: Vec<std::path::PathBuf>,
 }
@@ -138,9 +161,11 @@ impl Model {
             preview: preview::Pane::default(),
             help: None,
             message: None,
+            asking: None,
             notice: None,
             requests: Requests::default(),
             scanned: std::collections::HashSet::new(),
+            changed: std::collections::HashSet::new(),
             asked_forks: Vec::new(),
         }
     }
@@ -153,6 +178,46 @@ impl Model {
     /// The area of a pane, if it is seen.
     pub fn area(&self, place: Place) -> Option<PaneArea> {
         self.layout()?.pane(place)
+    }
+
+    /// Asks something in a box.
+    pub(super) fn ask(&mut self, question: Question) {
+        self.asking = Some(Asking::Question(question));
+    }
+
+    /// Asks for a line, unless nothing can be changed anyway.
+    pub(super) fn edit(&mut self, edit: Edit) {
+        if !super::change::is_refused_in_demo(self) {
+            self.asking = Some(Asking::Line(edit));
+        }
+    }
+
+    /// The session that an action is about: the selected one, whose tree is open.
+    pub(super) fn meant_session(&self) -> Option<&Summary> {
+        self.sessions.selected_session().map(Arc::as_ref)
+    }
+
+    /// The entry that an action is about: the selected one in the tree, in the preview the one that it shows.
+    pub(super) fn meant_entry(&self) -> Option<Index> {
+        match (self.focus, &self.preview.subject) {
+            (Place::Sessions, _) => None,
+            (Place::Preview, Subject::Entry(path, at)) if self.tree.path.as_ref() == Some(path) => Some(*at),
+            (Place::Preview, _) => None,
+            (Place::Tree, _) => self.tree.selected_entry(),
+        }
+    }
+
+    /// The entry that an action is about, in a tree that is read as a whole; else says what is in the way.
+    pub(super) fn whole_entry(&mut self) -> Option<(Arc<Tree>, Index)> {
+        let tree = self.tree.tree.clone().filter(|tree| !tree.is_partial);
+        let why = match (tree, self.meant_entry()) {
+            (Some(tree), Some(at)) => return Some((tree, at)),
+            (Some(_), None) if self.tree.selected_fork().is_some() => "this row is another session: Enter goes there",
+            (Some(_), None) => "choose an entry in the tree",
+            (None, _) => "the session is still being read",
+        };
+        say(self, Tone::Warning, why.into());
+        None
     }
 
     /// The rows of a pane's body; 1 if it is not seen.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::cursor::Cursor;
 use crate::config::Sort;
 use crate::session::family::Families;
-use crate::session::summary::Shared;
+use crate::session::summary::{Owner, Shared, Summary};
 use crate::store::scan::Unreadable;
 use crate::text::Glyphs;
 
@@ -100,13 +100,17 @@ pub struct Pane {
     pub rows: Vec<Row>,
     /// The selected row.
     pub cursor: Cursor,
+    /// The files of the marked sessions.
+    pub marks: HashSet<PathBuf>,
     /// Whether somebody pressed a key: from then on the selection stays on its session, whatever is read.
     pub touched: bool,
     /// The projects, the newest first.
     pub projects: Vec<Project>,
     /// Numbers over the sessions that are shown.
     pub totals: Totals,
-    live: HashSet<usize>,
+    pub(super) live: HashSet<usize>,
+    /// Of whom the sessions were whose files are gone: undo may bring them back.
+    owners: HashMap<PathBuf, Owner>,
     /// Sessions whose parent is not among all.
     missing: HashSet<usize>,
     /// Folded rows.
@@ -134,9 +138,30 @@ impl Pane {
         }
     }
 
+    /// Takes sessions that were read again one by one: of whom they are is known from before.
+    pub fn add_again(&mut self, mut sessions: Vec<Summary>) {
+        for session in &mut sessions {
+            let known = self.all.iter().find(|known| known.path == session.path);
+            session.owner = known.map(|known| known.owner.clone()).unwrap_or_else(|| self.owners.remove(&session.path));
+        }
+        self.add(sessions.into_iter().map(Shared::new).collect());
+    }
+
     /// Forgets the sessions whose file is not among those read.
     pub fn keep_only(&mut self, read: &HashSet<PathBuf>) {
         self.all.retain(|session| read.contains(&session.path));
+        self.marks.retain(|path| read.contains(path));
+    }
+
+    /// Forgets sessions whose files are gone. If the selected one is among them, what stands in its place is selected.
+    pub fn remove(&mut self, gone: &[PathBuf]) {
+        let is_gone = |session: &Shared| gone.contains(&session.path);
+        let goes = |row: &Row| matches!(row, Row::Session { at, .. } if is_gone(&self.all[*at]));
+        self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(|row| goes(row)).count();
+        let owned = self.all.iter().filter(|session| is_gone(session));
+        self.owners.extend(owned.filter_map(|session| Some((session.path.clone(), session.owner.clone()?))));
+        self.all.retain(|session| !gone.contains(&session.path));
+        gone.iter().for_each(|path| drop(self.marks.remove(path)));
     }
 
     /// Makes the rows anew; the selection stays on the same session.
@@ -378,6 +403,22 @@ impl Pane {
         forks.iter().map(|&fork| self.all[fork].clone()).filter(|fork| fork.owner.is_none()).collect()
     }
 
+    /// The sessions right below one: forks and sub-agents, also those that are not shown.
+    pub fn children(&self, at: usize) -> &[usize] {
+        self.families.forks.get(at).map_or(&[], Vec::as_slice)
+    }
+
+    /// A session and all below it.
+    pub fn family(&self, at: usize) -> Vec<usize> {
+        let mut family = vec![at];
+        let mut next = 0;
+        while let Some(&at) = family.get(next) {
+            family.extend(self.children(at));
+            next += 1;
+        }
+        family
+    }
+
     /// The session that one was forked from.
     pub fn parent_of(&self, path: &Path) -> Option<&Shared> {
         let at = self.all.iter().position(|session| session.path == path)?;
@@ -400,34 +441,6 @@ impl Pane {
     /// Whether the file that a session was forked from is not there.
     pub fn is_parent_missing(&self, at: usize) -> bool {
         self.progress.finished && self.missing.contains(&at)
-    }
-
-    /// Whether a pi is likely at work in a session.
-    pub fn is_live(&self, at: usize) -> bool {
-        self.live.contains(&at)
-    }
-
-    /// Finds the sessions in which a pi is likely at work: one runs in the directory, and no session there is newer.
-    /// Where the system tells of no processes: the file was written in the last two minutes.
-    pub fn note_live(&mut self, now: i64) {
-        let mut newest: HashMap<&str, usize> = HashMap::new();
-        for (at, session) in self.all.iter().enumerate().filter(|(_, session)| session.owner.is_none()) {
-            let newest = newest.entry(&session.header.cwd).or_insert(at);
-            if session.mtime > self.all[*newest].mtime {
-                *newest = at;
-            }
-        }
-        self.live = match &self.live_dirs {
-            Some(dirs) => {
-                let has_pi = |cwd: &str| !cwd.is_empty() && dirs.contains(Path::new(cwd));
-                newest.into_iter().filter(|(cwd, _)| has_pi(cwd)).map(|(_, at)| at).collect()
-            }
-            None => {
-                let is_fresh = |at: &usize| (0..120_000).contains(&(now - self.all[*at].mtime));
-                (0..self.all.len()).filter(is_fresh).collect()
-            }
-        };
-        self.totals.live = self.live.len();
     }
 }
 

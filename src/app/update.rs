@@ -1,18 +1,21 @@
 //! How the browser changes: a message comes in, the model changes, effects go out.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::card;
+use super::edit;
 use super::help::Help;
-use super::message::{Effect, Msg};
-use super::model::{Message, Model, Notice};
+use super::message::{After, Effect, Msg};
+use super::model::{Asking, Message, Model, Notice};
 use super::preview::Subject;
-use super::rows::Item;
-use super::sessions::{Progress, Row};
+use super::question::{self, Then};
+use super::resume::{self, confirm};
+use super::sessions::Progress;
+use super::settle::{open, settle};
+use super::{change, copy, delete, mark, name};
 use crate::config::Filter;
 use crate::doc::DocLine;
 use crate::keymap::{Action, Key, Place};
+use crate::store::change::Request;
 use crate::text::{Span, Tone};
 
 /// Rows that a turn of the wheel scrolls.
@@ -28,12 +31,17 @@ pub fn start(model: &mut Model) -> Vec<Effect> {
 /// Takes a message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     let mut effects = Vec::new();
-    if matches!(msg, Msg::Key(_) | Msg::Click { .. } | Msg::Wheel { .. }) {
+    if matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Click { .. } | Msg::Wheel { .. }) {
         model.sessions.touched = true;
         model.tree.await_nothing();
     }
     match msg {
         Msg::Key(key) => press(model, key, &mut effects),
+        Msg::Paste(text) => {
+            if let Some(Asking::Line(edit)) = &mut model.asking {
+                edit.paste(&text);
+            }
+        }
         Msg::Click { column, row, double } => click(model, (column, row), double, &mut effects),
         Msg::Wheel { column, row, by } => wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = (columns, rows),
@@ -45,6 +53,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::NotResumed(text) => {
             model.message = Some(Message::new("pi was not started", text));
         }
+        Msg::Changed(changed) => change::take(model, *changed, &mut effects),
+        Msg::Text { text, then } => copy::take_text(model, text, then, &mut effects),
+        Msg::Copied { text, done, then } => copy::take_copied(model, &text, (done, then), &mut effects),
         reply => take_reply(model, reply),
     }
     settle(model, &mut effects);
@@ -54,6 +65,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 fn scan(model: &mut Model) -> Effect {
     model.requests.scan += 1;
     model.scanned.clear();
+    model.changed.clear();
     model.sessions.gone.clear();
     model.sessions.progress = Progress::default();
     Effect::Scan { scan: model.requests.scan }
@@ -67,7 +79,8 @@ fn take_reply(model: &mut Model, reply: Msg) {
             model.sessions.unreadable = unreadable;
             model.sessions.progress.total = Some(total);
         }
-        Msg::Scanned { scan, batch, gone } if scan == requests.scan => {
+        Msg::Scanned { scan, mut batch, gone } if scan == requests.scan => {
+            batch.sessions.retain(|session| !model.changed.contains(&session.path));
             model.scanned.extend(batch.sessions.iter().map(|session| session.path.clone()));
             model.sessions.progress.done = batch.done;
             model.sessions.unreadable.extend(batch.unreadable);
@@ -130,8 +143,38 @@ fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
             return;
         }
     }
+    if let Some(asking) = model.asking.take() {
+        return press_asked(model, asking, (key, action), effects);
+    }
     if let Some(action) = action {
         act(model, action, effects);
+    }
+}
+
+/// Something is asked: all keys are for that.
+fn press_asked(model: &mut Model, mut asking: Asking, (key, action): (Key, Option<Action>), effects: &mut Vec<Effect>) {
+    match &mut asking {
+        Asking::Line(edit) => match edit.press(key) {
+            edit::Pressed::Accepted => name::accept(model, edit, effects),
+            edit::Pressed::Cancelled => {}
+            edit::Pressed::Editing => model.asking = Some(asking),
+        },
+        Asking::Question(question) => match question.press(key, action, model.size) {
+            question::Pressed::Chosen(then) => choose(model, then, effects),
+            question::Pressed::Asking => model.asking = Some(asking),
+        },
+    }
+}
+
+/// Does what a choice leads to.
+fn choose(model: &mut Model, then: Then, effects: &mut Vec<Effect>) {
+    match then {
+        Then::Cancel => {}
+        Then::Change(request, after) => change::want(model, request, after, effects),
+        Then::Ask(question) => model.ask(*question),
+        Then::Type(edit) => model.edit(*edit),
+        Then::GoOn(go_on) => resume::go_on(model, go_on, effects),
+        Then::Copy(what) => copy::copy(what, effects),
     }
 }
 
@@ -182,7 +225,7 @@ fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
         Action::PreviewDown => model.preview.scroll(1),
         Action::NextPane => turn(model, 1),
         Action::PreviousPane => turn(model, Place::ALL.len() - 1),
-        Action::Back => back(model),
+        Action::Back => back(model, effects),
         Action::Fold => fold(model),
         Action::Unfold => unfold(model),
         Action::FoldAll | Action::UnfoldAll => match model.focus {
@@ -190,6 +233,15 @@ fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
             Place::Tree | Place::Preview => model.tree.fold_all(action == Action::FoldAll),
         },
         Action::Confirm => confirm(model, effects),
+        Action::Rename => name::rename(model),
+        Action::Label => name::label(model),
+        Action::Delete => delete::ask(model),
+        Action::Mark => mark::toggle(model),
+        Action::MarkAll => mark::toggle_all(model),
+        Action::Undo => change::want(model, Request::Undo { number: None }, After::Show, effects),
+        Action::Redo => change::want(model, Request::Redo, After::Show, effects),
+        Action::Fork => name::fork(model, effects),
+        Action::Copy => copy::ask(model),
         Action::NextSort => {
             model.sessions.sort = model.sessions.sort.next();
             model.sessions.rebuild(glyphs);
@@ -236,7 +288,8 @@ fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
     }
 }
 
-fn say(model: &mut Model, tone: Tone, text: String) {
+/// Says something in the footer.
+pub(super) fn say(model: &mut Model, tone: Tone, text: String) {
     model.notice = Some(Notice { tone, text });
 }
 
@@ -262,26 +315,23 @@ fn turn(model: &mut Model, by: usize) {
     model.focus = Place::ALL[(at + by) % Place::ALL.len()];
 }
 
-/// One pane back. At the first one there is nothing to leave: quitting is another key.
-fn back(model: &mut Model) {
-    model.focus = match model.focus {
-        Place::Preview => Place::Tree,
-        Place::Sessions | Place::Tree => Place::Sessions,
-    };
+/// One step back: the marks, or a pane. At the first one there is nothing to leave: quitting is another key, but for a
+/// picker.
+fn back(model: &mut Model, effects: &mut Vec<Effect>) {
+    match model.focus {
+        Place::Preview => model.focus = Place::Tree,
+        Place::Tree => model.focus = Place::Sessions,
+        Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
+        Place::Sessions => effects.extend(model.setting.picker.map(|_| Effect::Quit)),
+    }
 }
 
 fn fold(model: &mut Model) {
-    let glyphs = model.setting.glyphs;
-    let changed = match model.focus {
-        Place::Sessions => {
-            model.sessions.fold(glyphs);
-            true // there is no pane to go back to
-        }
-        Place::Tree => model.tree.fold_or_up(),
-        Place::Preview => false,
-    };
-    if !changed {
-        back(model);
+    match model.focus {
+        Place::Sessions => drop(model.sessions.fold(model.setting.glyphs)), // there is no pane to go back to
+        Place::Tree if model.tree.fold_or_up() => {}
+        Place::Tree => model.focus = Place::Sessions,
+        Place::Preview => model.focus = Place::Tree,
     }
 }
 
@@ -298,7 +348,8 @@ fn unfold(model: &mut Model) {
     }
 }
 
-fn go_to_fork(model: &mut Model) {
+/// Goes to the session of the selected fork.
+pub(super) fn go_to_fork(model: &mut Model) {
     let Some(path) = model.tree.selected_fork().map(|fork| fork.session.path.clone()) else { return };
     model.sessions.select(&path, model.setting.glyphs);
 }
@@ -307,44 +358,15 @@ fn toggle_filter(model: &mut Model, filter: Filter) {
     model.tree.set_filter(if model.tree.filter == filter { Filter::Default } else { filter });
 }
 
-fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
-    let glyphs = model.setting.glyphs;
-    if model.focus == Place::Sessions {
-        match model.sessions.selected_session() {
-            Some(session) => {
-                let (path, cwd) = (session.path.clone(), session.header.cwd.clone());
-                resume(model, path, cwd, effects);
-            }
-            None => model.sessions.toggle(glyphs),
-        }
-        return;
-    }
-    let (Some(path), Some(tree)) = (model.tree.path.clone(), model.tree.tree.clone()) else { return };
-    match model.tree.selected_item() {
-        Some(Item::Fork(_)) => go_to_fork(model),
-        Some(Item::Entry(at)) if tree.is_tip(at) => resume(model, path, tree.header.cwd.clone(), effects),
-        Some(Item::Entry(_)) => {
-            let keys = model.setting.keymap.keys(Action::GoToLeaf);
-            let key = keys.first().map_or("go-to-leaf".into(), |key| key.symbol(false));
-            say(model, Tone::Warning, format!("pitree resumes at the leaf only so far: {key} goes there"));
-        }
-        None => {}
-    }
-}
-
-fn resume(model: &mut Model, path: PathBuf, cwd: String, effects: &mut Vec<Effect>) {
-    if model.setting.demo {
-        let text = "These are pitree's sample sessions: there is no file that pi could open.\nRun `pitree` without --demo to browse and resume your own.";
-        model.message = Some(Message::new("Nothing to resume", text));
-        return;
-    }
-    effects.push(Effect::Resume { path, cwd });
-}
-
 fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &mut Vec<Effect>) {
     model.notice = None;
     if model.help.take().is_some() || model.message.take().is_some() {
         return;
+    }
+    match &model.asking {
+        Some(Asking::Line(_)) => return, // what was typed is not thrown away by accident
+        Some(Asking::Question(_)) => return model.asking = None,
+        None => {}
     }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
     model.focus = place;
@@ -366,102 +388,16 @@ fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     if let Some(help) = &mut model.help {
         return help.scroll(by, &model.setting.keymap, model.size);
     }
+    match &mut model.asking {
+        Some(Asking::Question(question)) => return question.scroll(by, model.size),
+        Some(Asking::Line(_)) => return,
+        None => {}
+    }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
     let height = usize::from(area.body.height);
     match place {
         Place::Sessions => model.sessions.cursor.scroll(by, model.sessions.rows.len(), height),
         Place::Tree => model.tree.cursor.scroll(by, model.tree.rows.list.len(), height),
         Place::Preview => model.preview.scroll(by),
-    }
-}
-
-fn open(model: &mut Model, path: PathBuf) -> Effect {
-    model.requests.open += 1;
-    Effect::Open { open: model.requests.open, path }
-}
-
-/// Brings everything in line after a message: selections into sight, the tree to the selected session, the preview
-/// to the selected row.
-fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
-    model.sessions.note_selection();
-    if let Some(area) = model.area(Place::Sessions) {
-        model.sessions.cursor.fit(model.sessions.rows.len(), area.body.height.into());
-    }
-    follow_session(model, effects);
-    model.tree.note_selection();
-    if let Some(area) = model.area(Place::Tree) {
-        let height = usize::from(area.body.height);
-        if std::mem::take(&mut model.tree.fresh) {
-            // What led to the selected entry is seen above it.
-            model.tree.cursor.top = model.tree.cursor.at.saturating_sub(height * 2 / 3);
-        }
-        model.tree.cursor.fit(model.tree.rows.list.len(), height);
-    }
-    ask_for_forks(model, effects);
-    follow_selection(model, effects);
-    if let Some(area) = model.area(Place::Preview) {
-        model.preview.fit(area.text().width.into(), area.body.height.into());
-    }
-}
-
-fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {
-    let wanted = model.sessions.selected_session().cloned();
-    let path = wanted.as_ref().map(|session| session.path.clone());
-    if path != model.tree.path {
-        model.tree.turn_to(path.clone());
-        // Late replies about the session before must not be taken for this one's.
-        model.requests.open += 1;
-        model.requests.split += 1;
-        effects.extend(path.map(|path| open(model, path)));
-    }
-    model.tree.session = wanted;
-}
-
-fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
-    let (Some(path), Some(tree)) = (&model.tree.path, &model.tree.tree) else { return };
-    if tree.is_partial {
-        return; // the whole one comes soon
-    }
-    let forks = model.sessions.forks_of(path);
-    let paths: Vec<PathBuf> = forks.iter().map(|fork| fork.path.clone()).collect();
-    if paths != model.asked_forks {
-        model.asked_forks = paths;
-        model.requests.split += 1;
-        effects.push(Effect::Split { split: model.requests.split, tree: tree.clone(), forks });
-    }
-}
-
-fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
-    let entry = || {
-        let path = model.tree.path.clone()?;
-        match model.tree.selected_item()? {
-            Item::Entry(at) => Some(Subject::Entry(path, at)),
-            Item::Fork(place) => Some(Subject::Session(model.tree.forks.get(place)?.session.path.clone())),
-        }
-    };
-    let row = || match model.sessions.selected_row()? {
-        Row::Session { at, .. } => Some(Subject::Session(model.sessions.all[*at].path.clone())),
-        Row::Project(at) => Some(Subject::Project(model.sessions.projects.get(*at)?.cwd.clone())),
-    };
-    let wanted = match model.focus {
-        Place::Sessions => row(),
-        Place::Tree => entry(),
-        // The preview stays with what it was about, unless that is gone.
-        Place::Preview if model.preview.subject != Subject::Nothing => return,
-        Place::Preview => entry().or_else(row),
-    }
-    .unwrap_or_default();
-    let is_card = matches!(wanted, Subject::Project(_) | Subject::Session(_));
-    if wanted != model.preview.subject {
-        model.preview.turn_to(wanted.clone());
-        model.requests.read += 1;
-        if let (Subject::Entry(path, at), Some(tree)) = (wanted, model.tree.tree.clone()) {
-            effects.push(Effect::Read { read: model.requests.read, path, tree, at });
-        }
-    }
-    if is_card {
-        // A card is made of what the model knows, which grows while sessions are read.
-        let lines = card::of(model);
-        model.preview.show(lines);
     }
 }

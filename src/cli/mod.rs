@@ -15,11 +15,14 @@ use clap::{Parser, Subcommand};
 pub use reference::reference;
 
 use crate::app;
+use crate::app::picker::Print;
 use crate::config::{Config, Filter, ThemeName};
 use crate::runtime;
+use crate::store::change::Changes;
 use crate::store::demo;
 use crate::store::files::Files;
 use crate::store::locate::{self, Located, Surroundings};
+use crate::store::trash::Trash;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
 ///
@@ -31,6 +34,9 @@ pub struct Cli {
     command: Option<Command>,
     #[command(flatten)]
     options: Options,
+    /// Print what is chosen with Enter instead of resuming it
+    #[arg(long, value_name = "WHAT")]
+    print: Option<Print>,
 }
 
 /// What every command understands.
@@ -70,6 +76,7 @@ const EXAMPLES: &str = "Examples:
   pitree ls --json | jq .path     list sessions for a script
   pitree tree 0199f2c1            draw one session's tree, by the start of its id
   pitree config --default         print a configuration to start from
+  pitree --print path             choose a session and print its path
 
 In the browser, ? shows the keys.";
 
@@ -88,6 +95,8 @@ pub(crate) struct Chosen {
 
 /// Runs the program and returns how it ended: 0 done, 1 failed, 2 wrong usage.
 pub fn run() -> ExitCode {
+    // If even that fails, only a full quota ends the program without a word.
+    let _ = runtime::survive_file_size_limit();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -125,14 +134,17 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Some(Command::Ls(command)) => command.run(&context),
         Some(Command::Tree(command)) => command.run(&context),
         Some(Command::Config(_)) => Ok(ExitCode::SUCCESS),
-        None => browse(context),
+        None => browse(context, cli.print),
     }
 }
 
-fn browse(chosen: Chosen) -> Result<ExitCode> {
+fn browse(chosen: Chosen, print: Option<Print>) -> Result<ExitCode> {
     let Chosen { config, files, located, home } = chosen;
-    let setting = app::model::Setting::new(&config, located, home, files == Files::Demo);
-    runtime::run(setting, &config, files).map(ExitCode::from)
+    let mut setting = app::model::Setting::new(&config, located, home, files == Files::Demo);
+    setting.picker = print;
+    let trash = Trash { command: config.trash.clone() };
+    let changes = locate::state_dir().filter(|_| files == Files::Disk).map(|dir| Changes::new(dir, trash));
+    runtime::run(setting, &config, files, changes).map(ExitCode::from)
 }
 
 fn context(options: &Options) -> Result<Chosen> {
@@ -184,5 +196,21 @@ impl clap::ValueEnum for Filter {
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
         Some(clap::builder::PossibleValue::new(self.name()))
+    }
+}
+
+impl clap::ValueEnum for Print {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+        let help = match self {
+            Self::Path => "the path of the session's file",
+            Self::Id => "the id of the session",
+            Self::Entry => "the id of the entry; in the list, of the leaf",
+            Self::Command => "the shell command that goes on there",
+        };
+        Some(clap::builder::PossibleValue::new(self.name()).help(help))
     }
 }

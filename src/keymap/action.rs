@@ -18,6 +18,8 @@ pub enum Place {
 const EVERYWHERE: &[Place] = &[Place::Sessions, Place::Tree, Place::Preview];
 const SESSIONS: &[Place] = &[Place::Sessions];
 const TREE: &[Place] = &[Place::Tree];
+/// Where an entry is selected or shown.
+const ENTRIES: &[Place] = &[Place::Tree, Place::Preview];
 
 /// A heading that actions stand under in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +28,8 @@ pub enum Group {
     Moving,
     /// What is done with the selected row, and with pitree itself.
     Doing,
+    /// What changes sessions, and takes it back.
+    Changing,
     /// What the session list shows.
     Sessions,
     /// What the tree shows, and jumps in it.
@@ -38,6 +42,7 @@ impl Group {
         match self {
             Self::Moving => "Moving around",
             Self::Doing => "Doing things",
+            Self::Changing => "Changing sessions",
             Self::Sessions => "Session list",
             Self::Tree => "Session tree",
         }
@@ -102,12 +107,22 @@ actions! {
     PreviewUp, "preview-up", ["K"], EVERYWHERE, Moving, "preview up", "Scroll the preview up, from any pane.";
     PreviewDown, "preview-down", ["J"], EVERYWHERE, Moving, "preview down", "Scroll the preview down, from any pane.";
 
-    Confirm, "confirm", ["enter"], EVERYWHERE, Doing, "resume", "Resume the session, in the tree at its leaf; fold or unfold a project.";
-    Back, "back", ["esc"], EVERYWHERE, Doing, "back", "Go one step back: clear the query, close the box, leave the pane.";
+    Confirm, "confirm", ["enter"], EVERYWHERE, Doing, "resume", "Resume the session, in the tree from any entry on; fold or unfold a project.";
+    Back, "back", ["esc"], EVERYWHERE, Doing, "back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
+    Copy, "copy", ["y"], EVERYWHERE, Doing, "copy", "Copy the text or id of the entry, the path or id of the session, or the command that resumes it.";
     Reload, "reload", ["f5"], EVERYWHERE, Doing, "reload", "Read the sessions again.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show all keys.";
     Suspend, "suspend", ["ctrl+z"], EVERYWHERE, Doing, "suspend", "Suspend pitree and go to the shell; fg brings it back.";
     Quit, "quit", ["q", "ctrl+c"], EVERYWHERE, Doing, "quit", "Leave pitree.";
+
+    Rename, "rename", ["ctrl+r", "R"], EVERYWHERE, Changing, "rename", "Give the session a name; an empty one clears it.";
+    Label, "label", ["L"], ENTRIES, Changing, "label", "Label the entry; an empty label clears it.";
+    Fork, "fork", ["f"], ENTRIES, Changing, "fork", "Make a new session of the path to the entry.";
+    Delete, "delete", ["ctrl+d", "delete"], EVERYWHERE, Changing, "delete", "Move the session to the trash, or all marked ones, or a project's.";
+    Mark, "mark", ["space"], SESSIONS, Changing, "mark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions.";
+    MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions in the list, or none.";
+    Undo, "undo", ["u"], EVERYWHERE, Changing, "undo", "Take the last change back.";
+    Redo, "redo", ["U"], EVERYWHERE, Changing, "redo", "Make the change again that was taken back.";
 
     NextSort, "next-sort", ["ctrl+s"], SESSIONS, Sessions, "sort", "Sort the sessions in the next way.";
     NamedOnly, "named-only", ["ctrl+n"], SESSIONS, Sessions, "named", "Show only sessions that have a name, or all.";

@@ -1,12 +1,14 @@
 //! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
 
+pub mod clipboard;
 mod os;
 mod resume;
 mod terminal;
 pub mod work;
 mod worker;
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
@@ -14,14 +16,18 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result, bail};
 use crossterm::event::{Event as Input, MouseButton, MouseEventKind};
 
+use crate::app::copy::Copy;
 use crate::app::message::{Effect, Msg};
 use crate::app::model::{Model, Setting};
+use crate::app::picker::Answer;
 use crate::app::update::{self, WHEEL, update};
 use crate::config::Config;
 use crate::keymap::Key;
+use crate::store::change::Changes;
 use crate::store::files::Files;
 use crate::store::scan::milliseconds;
-use crate::ui;
+use crate::{text, ui};
+pub use os::survive_file_size_limit;
 use terminal::Screen;
 use work::Desk;
 use worker::Workers;
@@ -44,16 +50,21 @@ enum Event {
 /// Why the loop ended.
 enum End {
     Quit,
+    /// With an answer.
+    Answer(Answer),
     /// By a signal of this number.
     Killed(i32),
 }
 
-/// Opens the browser and returns when it is left: the exit code.
+/// Opens the browser and returns when it is left: the exit code. As a picker it prints what was chosen, and draws on the
+/// terminal wherever standard output leads.
 ///
 /// # Errors
 /// There is no terminal to draw on.
-pub fn run(mut setting: Setting, config: &Config, files: Files) -> Result<u8> {
-    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<Changes>) -> Result<u8> {
+    if setting.picker.is_some() {
+        terminal::output().context("there is no terminal to choose on")?;
+    } else if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         bail!("the browser needs a terminal; for scripts there are `pitree ls --json` and `pitree tree --json`");
     }
     setting.zone = jiff::tz::TimeZone::system();
@@ -67,18 +78,43 @@ pub fn run(mut setting: Setting, config: &Config, files: Files) -> Result<u8> {
     let mut screen = Screen::open(config.mouse).context("can't draw on this terminal")?;
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
     let model = Model::new(setting.clone(), config, size, now());
-    let workers = Workers::new(Desk { setting, files }, sender.clone());
+    let workers = Workers::new(Desk { setting: setting.clone(), files, changes }, sender.clone());
     watch_input(sender);
-    let end = Browser { model, workers, clicked: None }.run(&mut screen, &events);
+    let mut browser = Browser { model, workers, clicked: None };
+    let end = browser.run(&mut screen, &events);
+    browser.workers.finish();
     drop(screen);
     match end? {
-        End::Quit => Ok(0),
+        End::Answer(answer) => print(&setting, &answer).map(|()| 0),
+        End::Quit => Ok(u8::from(setting.picker.is_some())),
         End::Killed(signal) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
     }
 }
 
 fn now() -> i64 {
     milliseconds(SystemTime::now())
+}
+
+/// Prints what was chosen: for a program as it is, for a person so that it does nothing to the terminal.
+fn print(setting: &Setting, answer: &Answer) -> Result<()> {
+    let answer = match answer {
+        Answer::Path(path) => path.clone().into_os_string(),
+        Answer::Id(id) => id.into(),
+        Answer::Command { path, cwd } => command(setting, path, cwd).into(),
+    };
+    let mut out = io::stdout().lock();
+    if out.is_terminal() {
+        writeln!(out, "{}", text::clean(&answer.to_string_lossy()))?;
+    } else {
+        out.write_all(answer.as_encoded_bytes())?;
+        writeln!(out)?;
+    }
+    Ok(out.flush()?)
+}
+
+/// The command for a shell that resumes a session.
+fn command(setting: &Setting, path: &Path, cwd: &str) -> String {
+    resume::command(&setting.pi, path, cwd)
 }
 
 fn watch_input(sender: Sender<Event>) {
@@ -99,7 +135,7 @@ struct Browser {
 }
 
 impl Browser {
-    fn run(mut self, screen: &mut Screen, events: &Receiver<Event>) -> Result<End> {
+    fn run(&mut self, screen: &mut Screen, events: &Receiver<Event>) -> Result<End> {
         let effects = update::start(&mut self.model);
         if let Some(end) = self.perform(effects, screen)? {
             return Ok(end);
@@ -147,6 +183,7 @@ impl Browser {
     fn translate(&mut self, input: &Input) -> Option<Msg> {
         match input {
             Input::Key(event) => Key::from_event(*event).map(Msg::Key),
+            Input::Paste(text) => Some(Msg::Paste(text.clone())),
             Input::Resize(columns, rows) => Some(Msg::Resized(*columns, *rows)),
             Input::Mouse(mouse) => {
                 let (column, row) = (mouse.column, mouse.row);
@@ -179,7 +216,20 @@ impl Browser {
                     stopped?;
                     self.send(Msg::Resized(columns, rows), screen)?;
                 }
+                Effect::Answer(answer) => return Ok(Some(End::Answer(answer))),
+                Effect::Copy { what, then } => {
+                    let text = match what {
+                        Copy::Text(text) => text,
+                        Copy::Command { path, cwd } => command(&self.model.setting, &path, &cwd),
+                        Copy::Entry { .. } => continue, // its text is asked for first
+                    };
+                    let done = clipboard::copy(&text);
+                    if let Some(end) = self.send(Msg::Copied { text, done, then }, screen)? {
+                        return Ok(Some(end));
+                    }
+                }
                 Effect::Resume { path, cwd } => {
+                    self.workers.finish();
                     let reason = resume::resume(&self.model.setting.pi, &path, &cwd, screen)?;
                     self.send(Msg::NotResumed(reason), screen)?;
                 }

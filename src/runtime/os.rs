@@ -42,6 +42,26 @@ pub(super) fn watch_signals(_sender: &Sender<Event>) -> io::Result<()> {
     Ok(())
 }
 
+/// Lets a write beyond the size that files may have fail as any other write, instead of ending the program.
+///
+/// # Errors
+/// The system does not allow it.
+#[cfg(unix)]
+pub fn survive_file_size_limit() -> io::Result<()> {
+    // A handler rather than none: pi, which may take the place of this process, shall find the signal as it was.
+    let noted = std::sync::Arc::default();
+    signal_hook::flag::register(signal_hook::consts::SIGXFSZ, noted).map(|_| ())
+}
+
+/// There is no such limit.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn survive_file_size_limit() -> io::Result<()> {
+    Ok(())
+}
+
 /// Stops this process until the shell continues it, because it was told to.
 #[cfg(unix)]
 pub(super) fn suspend() -> io::Result<()> {

@@ -37,6 +37,13 @@ pub(super) fn resume(pi: &[String], session: &Path, cwd: &str, screen: &mut Scre
     Ok(format!("To resume by hand:\n{}{by_hand}\n\n{program} could not be started: {error}", change_to(cwd)))
 }
 
+/// The command for a shell that resumes a session where it belongs, if that directory is still there.
+pub(super) fn command(pi: &[String], session: &Path, cwd: &str) -> String {
+    let session = std::path::absolute(session).unwrap_or_else(|_| session.to_path_buf());
+    let change = if Path::new(cwd).is_dir() { change_to(cwd) } else { String::new() };
+    change + &command_line(pi, &session)
+}
+
 fn change_to(cwd: &str) -> String {
     if cwd.is_empty() { String::new() } else { format!("cd {} && ", quote(cwd)) }
 }

@@ -1,10 +1,11 @@
 //! The terminal while the browser has it, and its return to the state in which it was: at the end, for a while, and
 //! on a panic.
 
-use std::io::{self, Stdout};
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::Once;
 
-use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
+use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::backend::CrosstermBackend;
@@ -12,8 +13,23 @@ use ratatui::{Frame, Terminal};
 
 /// The terminal, drawn on.
 pub(super) struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<CrosstermBackend<BufWriter<Output>>>,
     mouse: bool,
+}
+
+/// What leads to the terminal.
+type Output = Box<dyn Write>;
+
+/// Standard output, or the terminal itself where that is not one: a picker is often part of a pipe. Keys and size come
+/// from the terminal as well then (crossterm 0.29).
+///
+/// # Errors
+/// There is no terminal.
+pub(super) fn output() -> io::Result<Output> {
+    if io::stdout().is_terminal() || !cfg!(unix) {
+        return Ok(Box::new(io::stdout()));
+    }
+    Ok(Box::new(OpenOptions::new().write(true).open("/dev/tty")?))
 }
 
 impl Screen {
@@ -21,7 +37,7 @@ impl Screen {
     pub(super) fn open(mouse: bool) -> io::Result<Self> {
         restore_on_panic();
         take(mouse)?;
-        let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
+        let terminal = output().and_then(|out| Terminal::new(CrosstermBackend::new(BufWriter::new(out))));
         let terminal = terminal.inspect_err(|_| give_back())?;
         Ok(Self { terminal, mouse })
     }
@@ -56,15 +72,18 @@ impl Drop for Screen {
 
 fn take(mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
-    let mut out = io::stdout();
-    let entered = execute!(out, EnterAlternateScreen)
-        .and_then(|()| if mouse { execute!(out, EnableMouseCapture) } else { Ok(()) });
+    let entered = output().and_then(|mut out| {
+        execute!(out, EnterAlternateScreen, EnableBracketedPaste)?;
+        if mouse { execute!(out, EnableMouseCapture) } else { Ok(()) }
+    });
     entered.inspect_err(|_| give_back())
 }
 
 /// What can't be undone any more is left: there is nobody to tell, and the next step may still work.
 fn give_back() {
-    let _ = execute!(io::stdout(), DisableMouseCapture, LeaveAlternateScreen, crossterm::cursor::Show);
+    let _ = output().and_then(|mut out| {
+        execute!(out, DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, crossterm::cursor::Show)
+    });
     let _ = disable_raw_mode();
 }
 

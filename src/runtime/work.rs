@@ -1,18 +1,19 @@
-//! What the effects that read do, whoever runs them: the threads of the browser, or a test without any.
+//! What the effects that read or change files do, whoever runs them: the threads of the browser, or a test without any.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
-use crate::app::message::{Effect, Fork, Msg};
+use crate::app::message::{After, Changed, Effect, Failure, Fork, Msg};
 use crate::app::model::Setting;
 use crate::doc::{self, DocLine};
 use crate::session::family;
 use crate::session::node::Node;
 use crate::session::read;
 use crate::session::tree::{Index, Tree};
+use crate::store::change::{Changes, Done, Refusal, Request};
 use crate::store::files::Files;
 use crate::store::load::{self, Bodies};
 use crate::store::{live, scan};
@@ -24,11 +25,13 @@ pub struct Desk {
     pub setting: Arc<Setting>,
     /// Where bytes come from.
     pub files: Files,
+    /// Who makes changes; `None` where nothing can be changed.
+    pub changes: Option<Changes>,
 }
 
 impl Desk {
     /// Does what `effect` wants and passes on what comes of it, until that is all or `reply` returns false. Gives up
-    /// when `is_stale` says that nobody waits for it any more. Effects that read nothing are the loop's own.
+    /// when `is_stale` says that nobody waits for it any more. Effects that touch no file are the loop's own.
     pub fn work(&self, effect: Effect, is_stale: impl Fn() -> bool, mut reply: impl FnMut(Msg) -> bool) {
         match effect {
             Effect::Scan { scan } => self.scan(scan, is_stale, reply),
@@ -56,16 +59,80 @@ impl Desk {
                 let doc = self.document(&path, &tree, at).map_err(|error| format!("{error:#}"));
                 reply(Msg::Read { read, doc });
             }
-            Effect::Resume { .. } | Effect::Suspend | Effect::Quit => {}
+            Effect::Change { request, now, after } => {
+                drop(reply(Msg::Changed(Box::new(self.change(request, now, after)))))
+            }
+            Effect::Text { path, tree, at, then } => {
+                let text = self.line(&path, &tree, at).map(|line| {
+                    let entry = read::line(&line).ok().flatten();
+                    entry.map_or(String::new(), |entry| entry.text())
+                });
+                reply(Msg::Text { text: text.map_err(|error| format!("{error:#}")), then });
+            }
+            Effect::Resume { .. } | Effect::Copy { .. } | Effect::Answer(_) | Effect::Suspend | Effect::Quit => {}
         }
     }
 
-    fn document(&self, path: &Path, tree: &Tree, at: Index) -> Result<Vec<DocLine>> {
-        let mut bodies = Bodies::open(self.files, path)?;
-        let line = bodies.line(&tree.nodes[at as usize])?;
+    fn change(&self, request: Request, now: i64, after: After) -> Changed {
+        let result = match &self.changes {
+            Some(changes) => changes.make(&request, now),
+            None => Err(anyhow!("there is no home directory to keep the journal of changes in")),
+        };
+        let mut touched: Vec<PathBuf> = match &request {
+            Request::Rename { path, .. }
+            | Request::Label { path, .. }
+            | Request::MoveLeaf { path, .. }
+            | Request::Fork { path, .. } => vec![path.clone()],
+            Request::Trash { files } | Request::Delete { files } => {
+                files.iter().map(|file| file.path.clone()).collect()
+            }
+            Request::Undo { .. } | Request::Redo => Vec::new(),
+        };
+        if let Ok(Done { changes, made, .. }) = &result {
+            let changed = changes.iter().map(|change| change.path()).chain(made.as_deref());
+            touched.extend(changed.filter_map(|path| self.listed(path)));
+        }
+        touched.sort();
+        touched.dedup();
+        let (mut read, mut gone) = (Vec::new(), Vec::new());
+        for path in touched {
+            match scan::again(&path, None) {
+                Ok(Some(mut summary)) => {
+                    summary.first_message.as_mut().map(shorten);
+                    read.push(summary);
+                }
+                Ok(None) => gone.push(path),
+                Err(_) => {} // the list keeps what it knows
+            }
+        }
+        let result = result.map_err(|error| match error.downcast_ref::<Refusal>() {
+            Some(refusal) => Failure::Refused(refusal.clone()),
+            None => Failure::Failed(format!("{error:#}")),
+        });
+        Changed { request, result, read, gone, after }
+    }
+
+    /// The path under which the list has a file; `None` if it is in none of the directories.
+    fn listed(&self, path: &Path) -> Option<PathBuf> {
+        self.setting.located.dirs.iter().find_map(|dir| {
+            let rest =
+                path.strip_prefix(dir).ok().or_else(|| path.strip_prefix(std::path::absolute(dir).ok()?).ok())?;
+            Some(dir.join(rest))
+        })
+    }
+
+    /// The line of an entry, as long as it is still that.
+    fn line(&self, path: &Path, tree: &Tree, at: Index) -> Result<Vec<u8>> {
+        let line = Bodies::open(self.files, path)?.line(&tree.nodes[at as usize])?;
         if !is_line_of(&line, &tree.nodes[at as usize]) {
             bail!("{} changed since it was opened; reload to see it as it is now", path.display());
         }
+        Ok(line)
+    }
+
+    fn document(&self, path: &Path, tree: &Tree, at: Index) -> Result<Vec<DocLine>> {
+        let line = self.line(path, tree, at)?;
+        let mut bodies = Bodies::open(self.files, path)?;
         let related = doc::entry::related(tree, at).into_iter();
         let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
         Ok(doc::entry::document(tree, at, &line, &related?, &self.setting.zone))

@@ -1,8 +1,8 @@
-//! Threads that read while the browser goes on. Of requests of one kind only the latest counts: one that is not begun
-//! when the next one comes is dropped.
+//! Threads that read and write while the browser goes on. Of requests to read only the latest of a kind counts: one that
+//! is not begun when the next one comes is dropped. Changes are all made, one after the other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -51,6 +51,35 @@ pub(super) struct Workers {
     open: Arc<Slot>,
     split: Arc<Slot>,
     read: Arc<Slot>,
+    changes: Sender<Effect>,
+    /// How many of the changes are still to be made.
+    waiting: Arc<Waiting>,
+}
+
+/// How many changes are still to be made.
+#[derive(Default)]
+struct Waiting {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, by: isize) {
+        let mut count = self.lock();
+        *count = count.saturating_add_signed(by);
+        self.changed.notify_all();
+    }
+
+    fn until_none(&self) {
+        let mut count = self.lock();
+        while *count > 0 {
+            count = self.changed.wait(count).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
 }
 
 impl Workers {
@@ -71,7 +100,18 @@ impl Workers {
             slot
         };
         let (open, split, read) = (slot(), slot(), slot());
-        Self { desk, sender, scan: Arc::default(), open, split, read }
+        let (changes, queue) = mpsc::channel();
+        let waiting = Arc::<Waiting>::default();
+        {
+            let (desk, sender, waiting) = (desk.clone(), sender.clone(), waiting.clone());
+            thread::spawn(move || {
+                for effect in queue {
+                    desk.work(effect, || false, |msg| sender.send(Event::Reply(msg)).is_ok());
+                    waiting.add(-1);
+                }
+            });
+        }
+        Self { desk, sender, scan: Arc::default(), open, split, read, changes, waiting }
     }
 
     /// Begins what an effect wants, soon.
@@ -88,8 +128,19 @@ impl Workers {
                     desk.work(effect, is_stale, |msg| sender.send(Event::Reply(msg)).is_ok());
                 });
             }
+            Effect::Change { .. } | Effect::Text { .. } => {
+                self.waiting.add(1);
+                if self.changes.send(effect).is_err() {
+                    self.waiting.add(-1); // a panic in that thread ends the program anyway
+                }
+            }
             // The loop itself does these.
-            Effect::Resume { .. } | Effect::Suspend | Effect::Quit => {}
+            Effect::Resume { .. } | Effect::Copy { .. } | Effect::Answer(_) | Effect::Suspend | Effect::Quit => {}
         }
+    }
+
+    /// Waits until every change is made: nothing that was begun is cut off by leaving.
+    pub(super) fn finish(&self) {
+        self.waiting.until_none();
     }
 }

@@ -47,6 +47,8 @@ pub struct Summary {
     pub path: PathBuf,
     /// The file with symbolic links resolved, if that differs.
     pub real_path: Option<PathBuf>,
+    /// Whether the file itself is a symbolic link.
+    pub is_link: bool,
     /// The file that this one was forked from, symbolic links resolved if it exists.
     pub parent_path: Option<PathBuf>,
     /// The session whose sub-agent wrote this file, if the file lies deeper than pi's list looks.

@@ -29,6 +29,8 @@ pub struct Found {
     pub path: PathBuf,
     /// With symbolic links resolved, if that differs.
     pub real_path: Option<PathBuf>,
+    /// Whether the file itself is a symbolic link.
+    pub is_link: bool,
     /// Its length in bytes.
     pub bytes: u64,
     /// When it was last written, in milliseconds since 1970.
@@ -90,7 +92,7 @@ pub fn find(files: Files, dirs: &[PathBuf]) -> Finds {
 
 fn demo_found(path: PathBuf) -> Found {
     let bytes = demo::file(&path).map_or(0, |bytes| bytes.len() as u64);
-    Found { path, real_path: None, bytes, mtime: 0, owner: None }
+    Found { path, real_path: None, is_link: false, bytes, mtime: 0, owner: None }
 }
 
 /// A directory's session files and folders.
@@ -178,6 +180,7 @@ fn take_sessions(listing: &Listing, owner: Option<&Owner>, finds: &mut Finds) {
         finds.files.push(Found {
             path: path.clone(),
             real_path: real_path.filter(|real| real != path),
+            is_link: *is_link,
             bytes: metadata.len(),
             mtime: metadata.modified().map_or(0, milliseconds),
             owner: owner.cloned(),
@@ -256,6 +259,7 @@ pub fn summary(files: Files, found: &Found, buffer: &mut Vec<u8>) -> Result<Opti
     let Ok(mut summary) = builder.finish(found.mtime) else { return Ok(None) };
     summary.path.clone_from(&found.path);
     summary.real_path.clone_from(&found.real_path);
+    summary.is_link = found.is_link;
     summary.owner.clone_from(&found.owner);
     summary.bytes = found.bytes;
     summary.parent_path = summary.header.parent_session.as_ref().map(|parent| match files {
@@ -276,7 +280,8 @@ pub fn again(path: &Path, owner: Option<Owner>) -> Result<Option<Summary>, Unrea
     }
     let real_path = fs::canonicalize(path).ok().filter(|real| real != path);
     let mtime = metadata.modified().map_or(0, milliseconds);
-    let found = Found { path: path.to_path_buf(), real_path, bytes: metadata.len(), mtime, owner };
+    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    let found = Found { path: path.to_path_buf(), real_path, is_link, bytes: metadata.len(), mtime, owner };
     summary(Files::Disk, &found, &mut Vec::new())
 }
 

@@ -1,12 +1,13 @@
-//! The line at the bottom: the outcome of the last action, or the keys that work here.
+//! The line at the bottom: what is being typed, the outcome of the last action, or the keys that work here.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::line::Pen;
-use crate::app::model::Model;
+use crate::app::edit::{Edit, Seeing};
+use crate::app::model::{Asking, Model};
 use crate::keymap::{Action, Place};
-use crate::text::{Span, Tone, spans_width};
+use crate::text::{Span, Tone, spans_width, width};
 
 /// The keys worth a place in the footer, the most wanted first.
 fn wanted(place: Place) -> &'static [Action] {
@@ -18,6 +19,11 @@ fn wanted(place: Place) -> &'static [Action] {
             A::Unfold,
             A::NextPane,
             A::NextSort,
+            A::Rename,
+            A::Delete,
+            A::Mark,
+            A::Copy,
+            A::Undo,
             A::NamedOnly,
             A::ShowPaths,
             A::ShowSubagents,
@@ -32,6 +38,10 @@ fn wanted(place: Place) -> &'static [Action] {
             A::Fold,
             A::Unfold,
             A::NextFilter,
+            A::Label,
+            A::Fork,
+            A::Copy,
+            A::Undo,
             A::NextBranchPoint,
             A::SegmentDown,
             A::GoToLeaf,
@@ -40,21 +50,77 @@ fn wanted(place: Place) -> &'static [Action] {
             A::Back,
             A::Quit,
         ],
-        Place::Preview => &[A::Help, A::Down, A::Up, A::PageDown, A::Last, A::Confirm, A::NextPane, A::Back, A::Quit],
+        Place::Preview => &[
+            A::Help,
+            A::Down,
+            A::Up,
+            A::PageDown,
+            A::Last,
+            A::Confirm,
+            A::NextPane,
+            A::Label,
+            A::Copy,
+            A::Back,
+            A::Quit,
+        ],
+    }
+}
+
+/// What can be done with marked sessions.
+const MARKED: &[Action] =
+    &[Action::Help, Action::Delete, Action::Mark, Action::MarkAll, Action::Back, Action::Undo, Action::Quit];
+/// What can be done without sessions.
+const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action::Quit];
+
+/// The words for Enter and Esc while a line is typed, if there is room for them beside it.
+const LINE_KEYS: &str = "  enter accepts, esc cancels ";
+/// The columns that a line has at least: in front of it, and to have room for other things behind it.
+const LEAST: (usize, usize) = (12, 30);
+
+/// A line that is being typed: its end with the cursor is what must be seen.
+fn line(frame: &mut Frame<'_>, area: Rect, edit: &Edit, pen: &Pen<'_>) {
+    let columns = usize::from(area.width);
+    let prompt = format!(" {}", edit.prompt);
+    let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST.0));
+    let room = columns - width(&prompt);
+    let keys = if room >= LEAST.1 + LINE_KEYS.len() { LINE_KEYS } else { "" };
+    let Seeing { before, under, after } = edit.seeing(room - keys.len() - 1);
+    let left = [
+        Span::new(Tone::Accent, prompt),
+        Span::new(Tone::Text, before),
+        Span::new(Tone::Match, under),
+        Span::new(Tone::Text, after),
+    ];
+    pen.put_both(frame, area, &left, &[Span::new(Tone::Dim, keys)]);
+}
+
+/// The word for an action here and now.
+fn word(model: &Model, action: Action) -> &'static str {
+    match action {
+        Action::Confirm if model.setting.picker.is_some() => "choose",
+        Action::Back if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "no marks",
+        action => action.word(),
     }
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
+    if let Some(Asking::Line(edit)) = &model.asking {
+        return line(frame, area, edit, pen);
+    }
     if let Some(notice) = &model.notice {
         return pen.put(frame, area, &[Span::clean(notice.tone, &format!(" {}", notice.text))]);
     }
     let mut spans = vec![Span::new(Tone::Text, " ")];
-    let is_empty = super::overlay::nothing_to_show(model);
-    for &action in if is_empty { &[Action::Help, Action::Reload, Action::Quit] } else { wanted(model.focus) } {
+    let actions = match model.focus {
+        _ if super::overlay::nothing_to_show(model) => NOTHING,
+        Place::Sessions if !model.sessions.marks.is_empty() => MARKED,
+        place => wanted(place),
+    };
+    for &action in actions {
         let Some(key) = model.setting.keymap.keys(action).first() else { continue };
         let hint = [
             Span::new(Tone::Accent, key.symbol(pen.is_ascii())),
-            Span::new(Tone::Dim, format!(" {}  ", action.word())),
+            Span::new(Tone::Dim, format!(" {}  ", word(model, action))),
         ];
         if spans_width(&spans) + spans_width(&hint) > usize::from(area.width) + 2 {
             break;

@@ -1,4 +1,4 @@
-//! What lies over the panes, or stands in their place: help, messages, and the screens for nothing and too little.
+//! What lies over the panes, or stands in their place: help, messages, questions, and the screens for nothing and too little.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -6,7 +6,7 @@ use ratatui::widgets::{Block, BorderType, Clear};
 
 use super::line::Pen;
 use crate::app::layout::SMALLEST;
-use crate::app::model::Model;
+use crate::app::model::{Asking, Model};
 use crate::app::sheet::Sheet;
 use crate::doc::DocLine;
 use crate::doc::wrap::Wrapped;
@@ -15,6 +15,18 @@ use crate::session::call::shorten;
 use crate::text::{Span, Tone};
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
+    if let Some(Asking::Question(question)) = &model.asking {
+        let sheet = question.sheet(model.size);
+        let enter = if pen.is_ascii() { "enter" } else { "↵" };
+        let foot = format!("{enter} {}, esc cancels", question.word());
+        let inner = boxed(frame, pen, sheet.size, question.title, &foot);
+        rows(frame, pen, inner, &sheet, question.top);
+        for (at, row) in inner.rows().enumerate() {
+            if question.is_selected(&sheet, question.top + at) {
+                frame.buffer_mut().set_style(row, pen.selection(true));
+            }
+        }
+    }
     if let Some(message) = &model.message {
         let sheet = message.sheet(model.size);
         let foot = if sheet.scrolls() { "up and down scroll, any other key closes" } else { "any key closes" };

@@ -16,7 +16,9 @@ use crate::words::{bytes, dollars, thousands};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.sessions;
-    let mut facts = vec![pane.sort.name().to_string()];
+    let mut facts = Vec::new();
+    facts.extend((!pane.marks.is_empty()).then(|| format!("{} marked", thousands(pane.marks.len()))));
+    facts.push(pane.sort.name().to_string());
     facts.extend(pane.named_only.then(|| "named only".into()));
     facts.extend(pane.show_subagents.then(|| "sub-agents".into()));
     let right = facts.join(&format!(" {} ", pen.glyphs().dot)) + " ";
@@ -41,6 +43,7 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
         Row::Session { at: session, prefix, below } => {
             let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
             let mut left = session_left(model, pen, *session, prefix, fold.map(|folded| (folded, *below)));
+            left.insert(0, mark(model, pen, at));
             let facts = facts(model, pen, *session, columns);
             if model.sessions.show_paths {
                 let room = columns.saturating_sub(spans_width(&facts) + 1);
@@ -57,7 +60,10 @@ fn project(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: usiz
     let mark = if model.sessions.is_folded(row) { glyphs.closed } else { glyphs.open };
     let name =
         if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, &model.setting.home) };
-    let left = [Span::new(Tone::Dim, format!("{mark} ")), Span::clean(Tone::Strong, &name)];
+    let mut left = vec![Span::new(Tone::Dim, format!("{mark} ")), Span::clean(Tone::Strong, &name)];
+    if model.sessions.is_marked(&model.sessions.rows[row]) {
+        left.push(Span::new(Tone::Accent, format!(" {}", glyphs.mark)));
+    }
     let age = if project.latest > i64::MIN { time::age(model.now, project.latest) } else { "?".into() };
     let mut right = String::new();
     if columns >= 44 && project.cost >= 0.005 {
@@ -71,11 +77,19 @@ fn project(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: usiz
     both(&left, &right, columns, glyphs)
 }
 
+/// The sign of a marked session, or as much room where sessions stand under their project.
+fn mark(model: &Model, pen: &Pen<'_>, row: usize) -> Span {
+    let pane = &model.sessions;
+    match pane.is_marked(&pane.rows[row]) {
+        true => Span::new(Tone::Accent, format!("{} ", pen.glyphs().mark)),
+        false => Span::new(Tone::Dim, if pane.sort == Sort::Threaded { "  " } else { "" }),
+    }
+}
+
 fn session_left(model: &Model, pen: &Pen<'_>, at: usize, prefix: &str, fold: Option<(bool, usize)>) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let session = &model.sessions.all[at];
-    let indent = if model.sessions.sort == Sort::Threaded { "  " } else { "" };
-    let mut left = vec![Span::new(Tone::Dim, format!("{indent}{prefix}"))];
+    let mut left = vec![Span::new(Tone::Dim, prefix)];
     match fold {
         Some((true, _)) => left.push(Span::new(Tone::Dim, format!("{} ", glyphs.closed))),
         Some((false, _)) => left.push(Span::new(Tone::Dim, format!("{} ", glyphs.open))),

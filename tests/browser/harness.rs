@@ -42,7 +42,7 @@ impl Browser {
         let setting = Setting::new(config, located, demo::HOME.into(), files == Files::Demo);
         let setting = Arc::new(setting);
         let model = Model::new(setting.clone(), config, size, NOW);
-        let mut browser = Self { model, wants: Vec::new(), desk: Desk { setting, files } };
+        let mut browser = Self { model, wants: Vec::new(), desk: Desk { setting, files, changes: None } };
         let effects = start(&mut browser.model);
         browser.perform(effects);
         browser

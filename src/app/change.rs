@@ -1,0 +1,131 @@
+//! Changes: handing them on, and taking how they went.
+
+use std::path::PathBuf;
+
+use super::message::{After, Changed, Effect, Failure};
+use super::model::Model;
+use super::question::{Choice, Question, Then};
+use super::resume::{self, GoOn};
+use super::settle::open;
+use super::update::say;
+use super::{delete, update};
+use crate::doc::DocLine;
+use crate::session::summary::Summary;
+use crate::store::change::{Done, Refusal, Request};
+use crate::text::{Tone, width};
+
+/// Wants a change made.
+pub(super) fn want(model: &mut Model, request: Request, after: After, effects: &mut Vec<Effect>) {
+    if is_refused_in_demo(model) {
+        return;
+    }
+    say(model, Tone::Dim, "working".into());
+    effects.push(Effect::Change { request, now: model.now, after });
+}
+
+/// Whether nothing can be changed; says so.
+pub(super) fn is_refused_in_demo(model: &mut Model) -> bool {
+    if model.setting.demo {
+        say(model, Tone::Warning, "these are sample sessions: nothing can be changed".into());
+    }
+    model.setting.demo
+}
+
+/// Takes how a change went.
+pub(super) fn take(model: &mut Model, changed: Changed, effects: &mut Vec<Effect>) {
+    let Changed { request, result, read, gone, after } = changed;
+    let new = take_files(model, read, &gone, effects);
+    match result {
+        Ok(done) => take_done(model, done, (new, after), effects),
+        Err(Failure::Refused(refusal)) => take_refusal(model, refusal, request, after),
+        Err(Failure::Failed(error)) => model.complain("Not done", error),
+    }
+}
+
+/// Brings the list up to date with the files that were touched; gives the first session that is new in it. The open
+/// tree is read again if it is one of them.
+fn take_files(model: &mut Model, read: Vec<Summary>, gone: &[PathBuf], effects: &mut Vec<Effect>) -> Option<PathBuf> {
+    // What a scan under way read of them before does not count.
+    model.changed.extend(read.iter().map(|session| session.path.clone()).chain(gone.iter().cloned()));
+    model.scanned.extend(read.iter().map(|session| session.path.clone()));
+    gone.iter().for_each(|path| drop(model.scanned.remove(path)));
+    let known = |model: &Model, path: &PathBuf| model.sessions.all.iter().any(|session| &session.path == path);
+    let new = read.iter().map(|session| &session.path).find(|path| !known(model, path)).cloned();
+    let is_open = |session: &Summary| model.tree.path.as_ref() == Some(&session.path);
+    if let Some(path) = read.iter().find(|session| is_open(session)).map(|session| session.path.clone()) {
+        effects.push(open(model, path));
+    }
+    if !read.is_empty() || !gone.is_empty() {
+        model.sessions.remove(gone);
+        model.sessions.add_again(read);
+        model.sessions.rebuild(model.setting.glyphs);
+        model.sessions.note_live(model.now);
+    }
+    new
+}
+
+fn take_done(model: &mut Model, done: Done, (new, after): (Option<PathBuf>, After), effects: &mut Vec<Effect>) {
+    say(model, Tone::Active, done.said);
+    match after {
+        After::Rest => {}
+        After::Show => {
+            if let Some(path) = done.made.or(new) {
+                model.sessions.select(&path, model.setting.glyphs);
+            }
+        }
+        After::GoOn(go_on) => {
+            let path = done.made.unwrap_or(go_on.path);
+            resume::go_on(model, GoOn { path, ..go_on }, effects);
+        }
+    }
+}
+
+/// Asks what can be asked.
+fn take_refusal(model: &mut Model, refusal: Refusal, request: Request, after: After) {
+    model.notice = None;
+    match (refusal, request) {
+        (Refusal::Old { version, .. }, request) => {
+            let Some(request) = migrating(request) else { return };
+            let text = format!(
+                "The session is of version {version}. pi brings it into the form of version 3 when it opens it, and would lose this. pitree can do the same first: the original goes to the trash, and undo brings it back."
+            );
+            let choice = Choice::new(
+                'b',
+                "bring up to date",
+                "write the form of version 3, then go on",
+                Then::Change(request, after),
+            );
+            model.ask(Question::new("An old session", vec![DocLine::new(Tone::Text, &text)], vec![choice, cancel()]));
+        }
+        (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {
+            delete::ask_again(model, &files, &paths);
+        }
+        (Refusal::NoTrash { reason, left }, _) => delete::ask_for_good(model, &reason, left),
+        (refusal, _) => model.complain("Not done", refusal.to_string()),
+    }
+}
+
+/// The same request, with leave to migrate.
+fn migrating(request: Request) -> Option<Request> {
+    match request {
+        Request::Label { path, target, label, .. } => Some(Request::Label { path, target, label, migrate: true }),
+        Request::MoveLeaf { path, to, .. } => Some(Request::MoveLeaf { path, to, migrate: true }),
+        _ => None,
+    }
+}
+
+/// Leaves everything as it is.
+pub(super) fn cancel() -> Choice {
+    Choice::new('n', "cancel", "leave everything as it is", Then::Cancel)
+}
+
+impl Model {
+    /// Says what went wrong: in the footer if it fits, else in a box.
+    pub(super) fn complain(&mut self, title: &str, error: String) {
+        if width(&error) + 2 <= usize::from(self.size.0) && !error.contains('\n') {
+            update::say(self, Tone::Error, error);
+        } else {
+            self.message = Some(super::model::Message::new(title, error));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The clipboard: the terminal's own way (OSC 52), which reaches the machine in front of which one sits, and beside it
+//! the program that the desktop has for it.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::execute;
+
+use super::terminal;
+
+/// The longest text that terminals take this way, in bytes: 100,000 when encoded.
+const LONGEST: usize = 74_994;
+/// How long a program may take. Those that serve the clipboard go on in the background.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// Puts text on the clipboard, without control characters other than line breaks and tabs. Returns whether it can be
+/// there: a terminal does not answer.
+pub fn copy(text: &str) -> bool {
+    let text: String = text.chars().filter(|&c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let term = std::env::var("TERM").unwrap_or_default();
+    let to_terminal =
+        || terminal::output().and_then(|mut out| execute!(out, CopyToClipboard::to_clipboard_from(&text)));
+    let by_terminal = terminal_takes(&term, text.len()) && to_terminal().is_ok();
+    // A loop rather than `any`: each of them has a clipboard of its own.
+    let mut by_program = false;
+    for (_, command) in PROGRAMS.iter().filter(|(condition, _)| condition.is_none_or(set)) {
+        by_program |= feed(command, text.clone());
+    }
+    by_terminal || by_program
+}
+
+/// Programs that take the text on their standard input, each with the variable that must be set.
+const PROGRAMS: &[(Option<&str>, &[&str])] = &[
+    (Some("TMUX"), &["tmux", "load-buffer", "-w", "-"]),
+    (Some("WAYLAND_DISPLAY"), &["wl-copy"]),
+    (Some("DISPLAY"), &["xclip", "-selection", "clipboard"]),
+    #[cfg(target_os = "macos")]
+    (None, &["pbcopy"]),
+];
+
+fn terminal_takes(term: &str, bytes: usize) -> bool {
+    !matches!(term, "" | "dumb" | "linux") && bytes <= LONGEST
+}
+
+/// Runs a program with the text as its input; gives up on one that takes too long.
+fn feed(command: &[&str], text: String) -> bool {
+    let Some((program, arguments)) = command.split_first() else { return false };
+    let quiet =
+        Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let Ok(mut child) = quiet else { return false };
+    let (sender, result) = mpsc::channel();
+    thread::spawn(move || {
+        let fed = child.stdin.take().map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes()));
+        let done = fed.and_then(|()| child.wait()).is_ok_and(|status| status.success());
+        let _ = sender.send(done); // nobody may wait for it any more
+    });
+    result.recv_timeout(PATIENCE).unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn not_every_terminal_takes_every_text() {
+        assert!(terminal_takes("xterm-256color", LONGEST));
+        assert!(!terminal_takes("xterm-256color", LONGEST + 1));
+        for term in ["", "dumb", "linux"] {
+            assert!(!terminal_takes(term, 1), "{term}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn programs_are_fed_and_not_waited_for_too_long() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("text");
+        let to = format!("cat > '{}'", file.display());
+        assert!(feed(&["sh", "-c", &to], "a\nb".into()));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\nb");
+        assert!(!feed(&["sh", "-c", "exit 3"], "a".into()));
+        assert!(!feed(&["/nowhere/program"], "a".into()));
+        assert!(!feed(&["sleep", "5"], "a".repeat(1_000_000)));
+    }
+}
