@@ -144,7 +144,10 @@ fn take(world: &World, path: &Path, step: &Step, was: Option<&View>) {
             let wanted = entry.map_or(Vec::new(), |entry| {
                 let tree = tree(path);
                 let path = tree.path(tree.find(&entry).unwrap());
-                path.into_iter().filter(|&at| kind(at) != pitree::session::node::Kind::Label).map(|at| id(&tree, at)).collect()
+                path.into_iter()
+                    .filter(|&at| kind(at) != pitree::session::node::Kind::Label)
+                    .map(|at| id(&tree, at))
+                    .collect()
             });
             let labels = fork.label_entries().count();
             assert_eq!(fork.nodes.len(), wanted.len() + labels);
@@ -180,7 +183,10 @@ fn what_somebody_else_changed_since_is_not_undone() {
     world.make(&rename(&path, "ours")).unwrap();
     world.make(&Request::MoveLeaf { path: path.clone(), to: Some(Target::Id("e1".into())), migrate: false }).unwrap();
     let mut text = fs::read_to_string(&path).unwrap();
-    let leaf = { let tree = tree(&path); id(&tree, tree.leaf.unwrap()) };
+    let leaf = {
+        let tree = tree(&path);
+        id(&tree, tree.leaf.unwrap())
+    };
     text += &format!("{{\"type\":\"session_info\",\"id\":\"pi\",\"parentId\":\"{leaf}\",\"name\":\"pi's\"}}\n");
     text += "{\"type\":\"message\",\"id\":\"pi2\",\"parentId\":\"pi\",\"message\":{\"role\":\"user\",\"content\":\"on\"}}\n";
     fs::write(&path, &text).unwrap();

@@ -149,9 +149,16 @@ pub(crate) fn session(shape: &[(usize, u8)]) -> String {
         text += &match kind % 6 {
             0 => format!("{{\"type\":\"label\",{head},\"targetId\":\"e{}\",\"label\":\"at {at}\"}}\n", at / 2),
             1 => format!("{{\"type\":\"session_info\",{head},\"name\":\"name {at}\"}}\n"),
-            2 => format!("{{\"type\":\"compaction\",{head},\"summary\":\"so far\",\"firstKeptEntryId\":\"e{}\",\"tokensBefore\":7}}\n", at / 2),
-            3 => format!("{{\"type\":\"message\",{head},\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"answer {at}\"}}]}}}}\n"),
-            _ => format!("{{\"type\":\"message\",{head},\"message\":{{\"role\":\"user\",\"content\":\"question {at}\"}}}}\n"),
+            2 => format!(
+                "{{\"type\":\"compaction\",{head},\"summary\":\"so far\",\"firstKeptEntryId\":\"e{}\",\"tokensBefore\":7}}\n",
+                at / 2
+            ),
+            3 => format!(
+                "{{\"type\":\"message\",{head},\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"answer {at}\"}}]}}}}\n"
+            ),
+            _ => format!(
+                "{{\"type\":\"message\",{head},\"message\":{{\"role\":\"user\",\"content\":\"question {at}\"}}}}\n"
+            ),
         };
     }
     text

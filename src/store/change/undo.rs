@@ -7,8 +7,8 @@ use anyhow::{Result, bail};
 
 use super::line::{label_line, label_of, leaf_line, name_line, name_of};
 use super::{Done, Refusal, Step, Work, exists, migrate};
-use crate::store::create;
 use crate::session::tree::Tree;
+use crate::store::create;
 use crate::store::files::Files;
 use crate::store::journal::{self, Change, Record, State};
 use crate::store::load::{self, Bodies};
