@@ -32,7 +32,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("std::env", &["store", "runtime"]),
     ("SystemTime::now", &["runtime", "cli"]),
     ("Instant::now", &["store", "runtime"]),
-    ("std::process", &["cli", "runtime"]),
+    ("std::process", &["cli", "runtime", "store/trash.rs"]),
     ("Color::", &["ui/theme.rs"]),
 ];
 

@@ -128,6 +128,17 @@ impl Bodies {
         read.with_context(|| format!("can't read {}: it changed since it was opened", self.path.display()))?;
         Ok(bytes)
     }
+
+    /// The whole file.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn whole(&mut self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut bytes));
+        read.with_context(|| format!("can't read {}", self.path.display()))?;
+        Ok(bytes)
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 pub mod append;
 pub mod change;
+mod create;
 pub mod demo;
 pub mod files;
 pub mod journal;

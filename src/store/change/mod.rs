@@ -11,12 +11,13 @@ mod undo;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context, Result};
 
 use super::files::Files;
-use super::journal::{Change, Journal, Record, State};
-use super::load;
+use super::journal::{self, Change, Journal, Record, State};
 use super::trash::Trash;
+use super::{append, load};
+use crate::session::line::new_id;
 use crate::session::tree::{Index, Tree};
 
 /// Which entry is meant.
@@ -120,7 +121,7 @@ pub struct Done {
     pub said: String,
     /// The changes, in their order; none if all was so already.
     pub changes: Vec<Change>,
-    /// The session that a fork made.
+    /// The session that a fork made, or that undo brought back.
     pub made: Option<PathBuf>,
 }
 
@@ -128,6 +129,24 @@ impl Done {
     /// That nothing had to be done, and why.
     fn nothing(said: &str) -> Self {
         Self { said: said.into(), ..Self::default() }
+    }
+
+    fn of(changes: Vec<Change>) -> Self {
+        let said = changes.iter().map(Change::describe).collect::<Vec<_>>().join("; ");
+        Self { said, changes, made: None }
+    }
+
+    /// What was done first, and what is done then. A dry run can't go on from a file that is not there.
+    fn and_then(mut self, work: &mut Work<'_>, then: impl FnOnce(&mut Work<'_>) -> Result<Self>) -> Result<Self> {
+        if self.changes.is_empty() {
+            return then(work);
+        }
+        if !work.is_dry() {
+            let then = then(work)?;
+            self.said = format!("{}; {}", self.said, then.said);
+            self.changes.extend(then.changes);
+        }
+        Ok(self)
     }
 }
 
@@ -208,15 +227,209 @@ impl Changes {
     /// The change was not made, or of several files not for all: the error says why and what is so now. Where it holds a
     /// [`Refusal`], something can be asked first.
     pub fn make(&self, request: &Request, now: i64) -> Result<Done> {
-        let _ = (request, now, &self.state_dir, &self.trash, self.dry_run);
-        bail!("not made yet")
+        let mut work = Work::begin(self, now)?;
+        match request {
+            Request::Rename { path, name } => line::rename(&mut work, path, name),
+            Request::Label { path, target, label, migrate } => {
+                let migrated = migrate::if_old(&mut work, path, *migrate)?;
+                migrated.and_then(&mut work, |work| line::label(work, path, target, label))
+            }
+            Request::MoveLeaf { path, to, migrate } => {
+                let migrated = migrate::if_old(&mut work, path, *migrate)?;
+                migrated.and_then(&mut work, |work| line::move_leaf(work, path, to.as_ref()))
+            }
+            Request::Fork { path, at } => fork::fork(&mut work, path, at.as_ref()),
+            Request::Trash { files } => remove::trash(&mut work, files),
+            Request::Delete { files } => remove::delete(&work, files),
+            Request::Undo { number } => undo::undo(&mut work, *number),
+            Request::Redo => undo::redo(&mut work),
+        }
     }
 
-    /// All changes, the oldest first. Reads only.
+    /// All changes, the oldest first. Reads only: the last one may still stand as begun.
     ///
     /// # Errors
     /// The journal can't be read.
     pub fn history(&self) -> Result<Vec<Record>> {
-        Ok(Vec::new())
+        journal::read(&self.state_dir)
     }
+}
+
+/// A request being carried out, with the journal held against other pitrees.
+struct Work<'a> {
+    trash: &'a Trash,
+    /// `None` in a dry run.
+    journal: Option<Journal>,
+    /// What the journal held at the beginning of a dry run.
+    past: Vec<Record>,
+    now: i64,
+    /// The first change that was made for the request.
+    group: Option<u64>,
+}
+
+impl<'a> Work<'a> {
+    fn begin(changes: &'a Changes, now: i64) -> Result<Self> {
+        getrandom::fill(&mut [0; 16]).context("the system has no random numbers for new ids")?;
+        let mut work = Self { trash: &changes.trash, journal: None, past: Vec::new(), now, group: None };
+        if changes.dry_run {
+            work.past = changes.history()?;
+        } else {
+            let mut journal = Journal::open(&changes.state_dir)?;
+            for record in journal.records().iter().filter(|record| record.state.is_open()) {
+                undo::clear(&record.change, &changes.trash);
+            }
+            journal.mend(now, undo::happened)?;
+            work.journal = Some(journal);
+        }
+        Ok(work)
+    }
+
+    /// The changes up to now, the oldest first.
+    fn past(&self) -> &[Record] {
+        self.journal.as_ref().map_or(&self.past, Journal::records)
+    }
+
+    fn is_dry(&self) -> bool {
+        self.journal.is_none()
+    }
+
+    /// Makes a change of files as a whole: `make` does it.
+    fn make(&mut self, change: &Change, make: impl FnOnce() -> Result<()>) -> Result<()> {
+        let Some(number) = self.note(change)? else { return Ok(()) };
+        let made = make();
+        self.settle(number, if made.is_ok() { State::Done } else { State::Dropped }, made)
+    }
+
+    /// Appends the line that `build` makes of the tree and a new id, and the change that it is; returns the change,
+    /// unless there is none to make.
+    fn append(
+        &mut self,
+        path: &Path,
+        keep_time: bool,
+        build: impl Fn(&Tree, &str) -> Result<Option<(String, Change)>>,
+    ) -> Result<Option<Change>> {
+        let is_dry = self.is_dry();
+        let mut begun = None;
+        let mut step = |tree: &Tree| {
+            // The file grew between reading and writing: what was begun for it as it was is not made.
+            if let Some((number, _)) = begun.take() {
+                self.set(number, State::Dropped)?;
+            }
+            let Some((line, change)) = build(tree, &free_id(tree))? else { return Ok(None) };
+            let number = self.note(&change)?;
+            begun = Some((number.unwrap_or_default(), change));
+            Ok(number.map(|_| line))
+        };
+        if is_dry {
+            step(&load::tree(Files::Disk, path, "")?)?;
+            return Ok(begun.map(|(_, change)| change));
+        }
+        let appended = append::line(path, keep_time, step);
+        match begun {
+            Some((number, change)) => {
+                let state = if appended.is_ok() { State::Done } else { State::Dropped };
+                self.settle(number, state, appended.map(drop))?;
+                Ok(Some(change))
+            }
+            None => appended.map(|_| None),
+        }
+    }
+
+    /// Appends a line for a change that was made before: to undo it, or to make it again.
+    fn append_again(
+        &mut self,
+        record: &Record,
+        step: Step,
+        build: impl Fn(&Tree, &str) -> Result<String>,
+    ) -> Result<()> {
+        let keep_time = !matches!(record.change, Change::Leaf { .. });
+        if self.is_dry() {
+            let tree = load::tree(Files::Disk, record.change.path(), "")?;
+            return build(&tree, &free_id(&tree)).map(drop);
+        }
+        let mut begun = false;
+        let appended = append::line(record.change.path(), keep_time, |tree| {
+            let id = free_id(tree);
+            let line = build(tree, &id)?;
+            self.note_step(record.number, step.begun(), Some(&id))?;
+            begun = true;
+            Ok(Some(line))
+        });
+        if !begun {
+            return appended.map(drop);
+        }
+        self.settle(record.number, step.settled(appended.is_ok()), appended.map(drop))
+    }
+
+    /// Undoes a change of files, or makes it again: `make` does it.
+    fn make_again(&mut self, record: &Record, step: Step, make: impl FnOnce() -> Result<()>) -> Result<()> {
+        if self.is_dry() {
+            return Ok(());
+        }
+        self.note_step(record.number, step.begun(), None)?;
+        let made = make();
+        self.settle(record.number, step.settled(made.is_ok()), made)
+    }
+
+    /// Writes a change into the journal; returns its number, or nothing in a dry run.
+    fn note(&mut self, change: &Change) -> Result<Option<u64>> {
+        let Some(journal) = &mut self.journal else { return Ok(None) };
+        let number = journal.begin(self.now, self.group, change.clone())?;
+        self.group.get_or_insert(number);
+        Ok(Some(number))
+    }
+
+    fn note_step(&mut self, number: u64, state: State, entry: Option<&str>) -> Result<()> {
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.set(number, self.now, state, entry))
+    }
+
+    fn set(&mut self, number: u64, state: State) -> Result<()> {
+        self.note_step(number, state, None)
+    }
+
+    /// Writes down how a change went. That it could not be written down is of less concern than what happened, and is
+    /// mended at the next start.
+    fn settle(&mut self, number: u64, state: State, made: Result<()>) -> Result<()> {
+        let noted = self.set(number, state);
+        made.and(noted.context("the change is made, but"))
+    }
+}
+
+/// A change made before is undone, or made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Undo,
+    Redo,
+}
+
+impl Step {
+    fn begun(self) -> State {
+        match self {
+            Self::Undo => State::Undoing,
+            Self::Redo => State::Redoing,
+        }
+    }
+
+    fn settled(self, is_made: bool) -> State {
+        match (self, is_made) {
+            (Self::Undo, true) | (Self::Redo, false) => State::Undone,
+            (Self::Undo, false) | (Self::Redo, true) => State::Done,
+        }
+    }
+}
+
+/// Random bits.
+fn random() -> u128 {
+    let mut bytes = [0; 16];
+    let _ = getrandom::fill(&mut bytes); // that it can is tried before each change
+    u128::from_ne_bytes(bytes)
+}
+
+/// An id that no entry of the file has.
+fn free_id(tree: &Tree) -> String {
+    new_id(&mut random, |id| tree.find(id).is_some())
+}
+
+fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
