@@ -16,6 +16,7 @@ use crate::store::journal::{Change, Record, State};
 use crate::store::locate;
 use crate::store::scan::milliseconds;
 use crate::store::trash::Trash;
+use crate::text::clean;
 
 /// What every command that changes something understands.
 #[derive(Debug, clap::Args)]
@@ -90,31 +91,42 @@ impl<'a> Changer<'a> {
     ///
     /// # Errors
     /// It can't be written.
-    pub(super) fn say(&self, done: &Done) -> Result<()> {
+    pub(super) fn say(&self, done: &Done, step: Step) -> Result<()> {
         let mut out = output::stdout();
         if self.switches.json {
             for change in &done.changes {
-                output::json(&mut out, &Line { change, done: !self.switches.dry_run })?;
+                output::json(&mut out, &Line { step, change, done: !self.switches.dry_run })?;
             }
         } else {
-            for line in self.lines(done) {
-                writeln!(out, "{}", crate::text::clean(&line))?;
+            for line in self.lines(done, step) {
+                writeln!(out, "{}", clean(&line))?;
             }
         }
         out.flush()?;
         Ok(())
     }
 
-    /// Says it on standard error, where standard output is for something else.
+    /// Says on standard error what was done, where standard output is for something else.
     pub(super) fn say_aside(&self, done: &Done) {
-        for line in self.lines(done) {
+        for line in self.lines(done, Step::Make) {
             output::tell(&line);
         }
     }
 
-    fn lines(&self, done: &Done) -> Vec<String> {
-        let would = if self.switches.dry_run { "would: " } else { "" };
-        let line = |change: &Change| format!("{would}{}  {}", change.describe(), self.short(change.path()));
+    fn lines(&self, done: &Done, step: Step) -> Vec<String> {
+        let line = |change: &Change| {
+            let (path, what) = (self.short(change.path()), change.describe());
+            match (step, self.switches.dry_run) {
+                (Step::Make, false) => format!("{what}  {path}"),
+                (Step::Make, true) => format!("would: {what}  {path}"),
+                (Step::Undo, false) => format!("undone: {what}  {path}"),
+                (Step::Undo, true) => format!("would: undo {what}  {path}"),
+                (Step::Redo, false) => format!("done again: {what}  {path}"),
+                (Step::Redo, true) => format!("would: redo {what}  {path}"),
+                (Step::Restore, false) => format!("restored  {path}"),
+                (Step::Restore, true) => format!("would: restore  {path}"),
+            }
+        };
         match &done.changes[..] {
             [] => vec![done.said.clone()],
             changes => changes.iter().map(line).collect(),
@@ -132,9 +144,24 @@ pub(super) fn now() -> i64 {
     milliseconds(SystemTime::now())
 }
 
+/// What is done with a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Step {
+    /// It is made.
+    Make,
+    /// It is taken back.
+    Undo,
+    /// It is made again.
+    Redo,
+    /// A file comes back from the trash.
+    Restore,
+}
+
 /// A change as a script sees it.
 #[derive(Serialize)]
 struct Line<'a> {
+    step: Step,
     #[serde(flatten)]
     change: &'a Change,
     done: bool,

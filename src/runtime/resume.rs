@@ -54,7 +54,9 @@ fn command(pi: &[String], session: &Path, cwd: &str) -> Result<Command, String> 
     };
     if !cwd.is_empty() && !is_there(cwd) {
         let by_hand = command_line(pi, session, cwd);
-        return Err(format!("To go on elsewhere, run this there:\n{by_hand}\n\nThe session's directory is gone: {cwd}"));
+        return Err(format!(
+            "To go on elsewhere, run this there:\n{by_hand}\n\nThe session's directory is gone: {cwd}"
+        ));
     }
     let Some(found) = find(program) else {
         let by_hand = command_line(pi, session, cwd);
