@@ -48,7 +48,7 @@ fn take_files(model: &mut Model, read: Vec<Summary>, gone: &[PathBuf], effects: 
     // What a scan under way read of them before does not count.
     model.changed.extend(read.iter().map(|session| session.path.clone()).chain(gone.iter().cloned()));
     model.scanned.extend(read.iter().map(|session| session.path.clone()));
-    gone.iter().for_each(|path| drop(model.scanned.remove(path)));
+    model.scanned.retain(|path| !gone.contains(path));
     let known = |model: &Model, path: &PathBuf| model.sessions.all.iter().any(|session| &session.path == path);
     let new = read.iter().map(|session| &session.path).find(|path| !known(model, path)).cloned();
     let is_open = |session: &Summary| model.tree.path.as_ref() == Some(&session.path);
@@ -69,7 +69,7 @@ fn take_done(model: &mut Model, done: Done, (new, after): (Option<PathBuf>, Afte
     match after {
         After::Rest => {}
         After::Show => {
-            if let Some(path) = done.made.or(new) {
+            if let Some(path) = new.or(done.made) {
                 model.sessions.select(&path, model.setting.glyphs);
             }
         }

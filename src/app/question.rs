@@ -65,15 +65,6 @@ pub struct Question {
     pub top: usize,
 }
 
-/// What a key did.
-#[derive(Debug)]
-pub enum Pressed {
-    /// A choice was taken.
-    Chosen(Then),
-    /// The question still stands.
-    Asking,
-}
-
 impl Question {
     /// A question; Enter takes the first choice.
     pub fn new(title: &'static str, text: Vec<DocLine>, choices: Vec<Choice>) -> Self {
@@ -115,19 +106,19 @@ impl Question {
         !self.choices.is_empty() && sheet.wrapped.place(row).is_some_and(|(at, _)| at == line)
     }
 
-    /// Takes a key; `action` is what it means in the panes.
-    pub fn press(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> Pressed {
+    /// Takes a key; `action` is what it means in the panes. Gives what a choice that was taken leads to.
+    pub fn press(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> Option<Then> {
         if let (KeyCode::Char(c), KeyModifiers::NONE) = (key.code(), key.modifiers())
             && let Some(choice) = self.choices.iter().find(|choice| choice.key == c)
         {
-            return Pressed::Chosen(choice.then.clone());
+            return Some(choice.then.clone());
         }
         let page = isize::try_from(self.sheet(terminal).height).unwrap_or(1);
         match (key.code(), action) {
-            (KeyCode::Esc, _) | (_, Some(Action::Back | Action::Quit)) => return Pressed::Chosen(Then::Cancel),
+            (KeyCode::Esc, _) | (_, Some(Action::Back | Action::Quit)) => return Some(Then::Cancel),
             (KeyCode::Enter, _) | (_, Some(Action::Confirm)) => {
                 let choice = self.choices.get(self.selected);
-                return Pressed::Chosen(choice.map_or(Then::Cancel, |choice| choice.then.clone()));
+                return Some(choice.map_or(Then::Cancel, |choice| choice.then.clone()));
             }
             (KeyCode::Up, _) | (_, Some(Action::Up)) => self.go(-1, terminal),
             (KeyCode::Down, _) | (_, Some(Action::Down)) => self.go(1, terminal),
@@ -135,7 +126,7 @@ impl Question {
             (_, Some(Action::PageDown)) => self.scroll(page, terminal),
             _ => {}
         }
-        Pressed::Asking
+        None
     }
 
     /// Scrolls by some rows.

@@ -71,12 +71,12 @@ pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
     } else if tree.is_partial {
         say(model, Tone::Warning, "the session is still being read".into());
     } else {
-        model.ask(question(&tree, to, leaf));
+        model.ask(question(&tree, to, &leaf));
     }
 }
 
 /// Asks where to go on.
-fn question(tree: &Arc<Tree>, to: Resume, leaf: GoOn) -> Question {
+fn question(tree: &Arc<Tree>, to: Resume, leaf: &GoOn) -> Question {
     let target = || to.at.map(|at| Target::of(tree, at));
     let text_of = to.text_of.map(|at| (tree.clone(), at));
     let path = leaf.path.clone();

@@ -161,7 +161,7 @@ impl Pane {
         let owned = self.all.iter().filter(|session| is_gone(session));
         self.owners.extend(owned.filter_map(|session| Some((session.path.clone(), session.owner.clone()?))));
         self.all.retain(|session| !gone.contains(&session.path));
-        gone.iter().for_each(|path| drop(self.marks.remove(path)));
+        self.marks.retain(|path| !gone.contains(path));
     }
 
     /// Makes the rows anew; the selection stays on the same session.

@@ -7,7 +7,7 @@ use super::help::Help;
 use super::message::{After, Effect, Msg};
 use super::model::{Asking, Message, Model, Notice};
 use super::preview::Subject;
-use super::question::{self, Then};
+use super::question::Then;
 use super::resume::{self, confirm};
 use super::sessions::Progress;
 use super::settle::{open, settle};
@@ -160,8 +160,8 @@ fn press_asked(model: &mut Model, mut asking: Asking, (key, action): (Key, Optio
             edit::Pressed::Editing => model.asking = Some(asking),
         },
         Asking::Question(question) => match question.press(key, action, model.size) {
-            question::Pressed::Chosen(then) => choose(model, then, effects),
-            question::Pressed::Asking => model.asking = Some(asking),
+            Some(then) => choose(model, then, effects),
+            None => model.asking = Some(asking),
         },
     }
 }

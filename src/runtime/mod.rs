@@ -2,13 +2,12 @@
 
 pub mod clipboard;
 mod os;
-mod resume;
+pub mod resume;
 mod terminal;
 pub mod work;
 mod worker;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant, SystemTime};
@@ -100,7 +99,7 @@ fn print(setting: &Setting, answer: &Answer) -> Result<()> {
     let answer = match answer {
         Answer::Path(path) => path.clone().into_os_string(),
         Answer::Id(id) => id.into(),
-        Answer::Command { path, cwd } => command(setting, path, cwd).into(),
+        Answer::Command { path, cwd } => resume::command_line(&setting.pi, path, cwd).into(),
     };
     let mut out = io::stdout().lock();
     if out.is_terminal() {
@@ -110,11 +109,6 @@ fn print(setting: &Setting, answer: &Answer) -> Result<()> {
         writeln!(out)?;
     }
     Ok(out.flush()?)
-}
-
-/// The command for a shell that resumes a session.
-fn command(setting: &Setting, path: &Path, cwd: &str) -> String {
-    resume::command(&setting.pi, path, cwd)
 }
 
 fn watch_input(sender: Sender<Event>) {
@@ -220,7 +214,7 @@ impl Browser {
                 Effect::Copy { what, then } => {
                     let text = match what {
                         Copy::Text(text) => text,
-                        Copy::Command { path, cwd } => command(&self.model.setting, &path, &cwd),
+                        Copy::Command { path, cwd } => resume::command_line(&self.model.setting.pi, &path, &cwd),
                         Copy::Entry { .. } => continue, // its text is asked for first
                     };
                     let done = clipboard::copy(&text);

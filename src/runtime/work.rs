@@ -60,7 +60,7 @@ impl Desk {
                 reply(Msg::Read { read, doc });
             }
             Effect::Change { request, now, after } => {
-                drop(reply(Msg::Changed(Box::new(self.change(request, now, after)))))
+                reply(Msg::Changed(Box::new(self.change(request, now, after))));
             }
             Effect::Text { path, tree, at, then } => {
                 let text = self.line(&path, &tree, at).map(|line| {
@@ -90,7 +90,9 @@ impl Desk {
         };
         if let Ok(Done { changes, made, .. }) = &result {
             let changed = changes.iter().map(|change| change.path()).chain(made.as_deref());
-            touched.extend(changed.filter_map(|path| self.listed(path)));
+            // Undo may reach files that are not browsed now.
+            let is_browsed = |path: &&Path| self.setting.located.dirs.iter().any(|dir| path.starts_with(dir));
+            touched.extend(changed.filter(is_browsed).map(Path::to_path_buf));
         }
         touched.sort();
         touched.dedup();
@@ -110,15 +112,6 @@ impl Desk {
             None => Failure::Failed(format!("{error:#}")),
         });
         Changed { request, result, read, gone, after }
-    }
-
-    /// The path under which the list has a file; `None` if it is in none of the directories.
-    fn listed(&self, path: &Path) -> Option<PathBuf> {
-        self.setting.located.dirs.iter().find_map(|dir| {
-            let rest =
-                path.strip_prefix(dir).ok().or_else(|| path.strip_prefix(std::path::absolute(dir).ok()?).ok())?;
-            Some(dir.join(rest))
-        })
     }
 
     /// The line of an entry, as long as it is still that.
