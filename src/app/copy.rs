@@ -48,7 +48,7 @@ pub(super) fn ask(model: &mut Model) {
     if let (Some(at), Some(tree)) = (model.meant_entry(), &model.tree.tree) {
         let node = &tree.nodes[at as usize];
         let what = Copy::Entry { path: session.path.clone(), tree: tree.clone(), at };
-        let start = crate::session::call::cut(&node.text, 200);
+        let start = model.short(&node.text);
         choices.push(Choice::new('t', "entry text", start, Then::Copy(what)));
         if let Some(id) = &node.id {
             choices.push(Choice::new('i', "entry id", &**id, Then::Copy(Copy::Text(id.to_string()))));

@@ -163,7 +163,7 @@ fn facts(model: &Model, sessions: &[usize], notes: &[String]) -> Vec<DocLine> {
 
 /// The titles of sessions, up to a few.
 fn named(model: &Model, sessions: &[usize]) -> impl Iterator<Item = String> {
-    let title = |&at: &usize| crate::session::call::cut(model.sessions.all[at].title(), 60).to_string();
+    let title = |&at: &usize| model.short(model.sessions.all[at].title());
     let more = sessions.len().saturating_sub(NAMED);
     let titles: Vec<String> = sessions.iter().take(NAMED).map(title).collect();
     titles.into_iter().chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))

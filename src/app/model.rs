@@ -17,7 +17,10 @@ use crate::keymap::{Keymap, Place};
 use crate::session::summary::Summary;
 use crate::session::tree::{Index, Tree};
 use crate::store::locate::Located;
-use crate::text::{ASCII, Glyphs, Tone, UNICODE};
+use crate::text::{ASCII, Glyphs, Tone, UNICODE, clean};
+
+/// The columns of a text from a file in a question.
+const SHORT: usize = 60;
 
 /// What does not change while the browser runs.
 #[derive(Debug)]
@@ -190,6 +193,11 @@ impl Model {
         if !super::change::is_refused_in_demo(self) {
             self.asking = Some(Asking::Line(edit));
         }
+    }
+
+    /// The start of a text from a file, clean, as a question shows it.
+    pub(super) fn short(&self, text: &str) -> String {
+        self.setting.glyphs.cut(&clean(crate::session::call::cut(text, 200)), SHORT).into_owned()
     }
 
     /// The session that an action is about: the selected one, whose tree is open.

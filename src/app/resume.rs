@@ -71,12 +71,13 @@ pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
     } else if tree.is_partial {
         say(model, Tone::Warning, "the session is still being read".into());
     } else {
-        model.ask(question(&tree, to, &leaf));
+        let question = question(model, &tree, to, &leaf);
+        model.ask(question);
     }
 }
 
 /// Asks where to go on.
-fn question(tree: &Arc<Tree>, to: Resume, leaf: &GoOn) -> Question {
+fn question(model: &Model, tree: &Arc<Tree>, to: Resume, leaf: &GoOn) -> Question {
     let target = || to.at.map(|at| Target::of(tree, at));
     let text_of = to.text_of.map(|at| (tree.clone(), at));
     let path = leaf.path.clone();
@@ -92,11 +93,11 @@ fn question(tree: &Arc<Tree>, to: Resume, leaf: &GoOn) -> Question {
         Choice::new('h', "here", here, there(move_leaf)),
         Choice::new('n', "new session", new, there(Some(Request::Fork { path, at: target() }))),
     ];
-    Question::new("Go on from here", facts(tree, to), choices)
+    Question::new("Go on from here", facts(model, tree, to), choices)
 }
 
 /// What is so when pi goes on there.
-fn facts(tree: &Tree, to: Resume) -> Vec<crate::doc::DocLine> {
+fn facts(model: &Model, tree: &Tree, to: Resume) -> Vec<crate::doc::DocLine> {
     use crate::doc::DocLine;
     let seen = context(tree, to.at);
     let messages = match seen.messages {
@@ -115,7 +116,7 @@ fn facts(tree: &Tree, to: Resume) -> Vec<crate::doc::DocLine> {
         let entries = count(entries, "entry", "entries");
         lines.push(DocLine::of(vec![
             Span::new(Tone::Text, format!("The branch of {entries} that is left stays in the tree. It ends with: ")),
-            Span::new(Tone::Dim, crate::session::call::cut(&tree.nodes[end as usize].text, 120)),
+            Span::new(Tone::Dim, model.short(&tree.nodes[end as usize].text)),
         ]));
     }
     lines

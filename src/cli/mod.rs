@@ -162,6 +162,10 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         output::complain("--demo can't be used with --dir");
         return Ok(ExitCode::from(2));
     }
+    if cli.print.is_some() && cli.command.is_some() {
+        output::complain("--print is for the browser: use it without a command");
+        return Ok(ExitCode::from(2));
+    }
     let context = context(&cli.options)?;
     match cli.command {
         Some(Command::Ls(command)) => command.run(&context),

@@ -58,9 +58,9 @@ fn wanted(place: Place) -> &'static [Action] {
             A::Last,
             A::Confirm,
             A::NextPane,
+            A::Back,
             A::Label,
             A::Copy,
-            A::Back,
             A::Quit,
         ],
     }

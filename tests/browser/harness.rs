@@ -2,14 +2,18 @@
 
 use std::sync::Arc;
 
+use pitree::app::copy::Copy;
 use pitree::app::message::{Effect, Msg};
 use pitree::app::model::{Model, Setting};
+use pitree::app::picker::Print;
 use pitree::app::update::{start, update};
 use pitree::config::Config;
 use pitree::runtime::work::Desk;
+use pitree::store::change::Changes;
 use pitree::store::demo;
 use pitree::store::files::Files;
 use pitree::store::locate::Located;
+use pitree::store::trash::Trash;
 use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -20,9 +24,15 @@ pub(crate) const NOW: i64 = 1_795_248_000_000;
 
 pub(crate) struct Browser {
     pub(crate) model: Model,
-    /// What is wanted from outside: resuming, quitting.
+    /// What is wanted from outside: resuming, quitting, answering.
     pub(crate) wants: Vec<Effect>,
+    /// What was copied.
+    pub(crate) copied: Vec<String>,
+    /// Whether it can be.
+    pub(crate) has_clipboard: bool,
     desk: Desk,
+    /// The journal and the trash; they go when this is dropped.
+    state: tempfile::TempDir,
 }
 
 impl Browser {
@@ -42,7 +52,13 @@ impl Browser {
         let setting = Setting::new(config, located, demo::HOME.into(), files == Files::Demo);
         let setting = Arc::new(setting);
         let model = Model::new(setting.clone(), config, size, NOW);
-        let mut browser = Self { model, wants: Vec::new(), desk: Desk { setting, files, changes: None } };
+        let state = tempfile::tempdir().unwrap();
+        let bin = state.path().join("trash");
+        std::fs::create_dir(&bin).unwrap();
+        let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()] };
+        let changes = (files == Files::Disk).then(|| Changes::new(state.path().join("journal"), trash));
+        let desk = Desk { setting, files, changes };
+        let mut browser = Self { model, wants: Vec::new(), copied: Vec::new(), has_clipboard: true, desk, state };
         let effects = start(&mut browser.model);
         browser.perform(effects);
         browser
@@ -57,8 +73,18 @@ impl Browser {
 
     fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
-            if matches!(effect, Effect::Resume { .. } | Effect::Suspend | Effect::Quit) {
+            if matches!(effect, Effect::Resume { .. } | Effect::Suspend | Effect::Quit | Effect::Answer(_)) {
                 self.wants.push(effect);
+                continue;
+            }
+            if let Effect::Copy { what, then } = effect {
+                let text = match what {
+                    Copy::Text(text) => text,
+                    Copy::Command { path, cwd } => format!("command {cwd} {}", path.display()),
+                    Copy::Entry { .. } => panic!("the text is read first"),
+                };
+                self.copied.extend(self.has_clipboard.then(|| text.clone()));
+                self.send(Msg::Copied { text, done: self.has_clipboard, then });
                 continue;
             }
             for reply in self.replies(effect) {
@@ -79,6 +105,41 @@ impl Browser {
             },
         );
         replies
+    }
+
+    /// Changes a setting.
+    pub(crate) fn set(&mut self, set: impl FnOnce(&mut Setting)) {
+        let config = Config::default();
+        let old = &self.model.setting;
+        let mut setting = Setting::new(&config, old.located.clone(), old.home.clone(), old.demo);
+        set(&mut setting);
+        self.model.setting = Arc::new(setting);
+    }
+
+    /// Makes a picker of it.
+    pub(crate) fn pick(&mut self, print: Print) {
+        self.set(|setting| setting.picker = Some(print));
+    }
+
+    /// The files in the trash.
+    pub(crate) fn trashed(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.state.path().join("trash")).unwrap();
+        let mut names: Vec<String> = files.map(|file| file.unwrap().file_name().to_string_lossy().into()).collect();
+        names.sort();
+        names
+    }
+
+    /// What the footer says.
+    pub(crate) fn footer(&self) -> String {
+        self.screen().lines().last().unwrap_or_default().trim().to_string()
+    }
+
+    /// Types text, with nothing between the letters.
+    pub(crate) fn type_text(&mut self, text: &str) -> &mut Self {
+        for letter in text.chars() {
+            self.press(if letter == ' ' { "space".into() } else { letter.to_string() }.as_str());
+        }
+        self
     }
 
     /// Takes a message and leaves what it leads to undone.

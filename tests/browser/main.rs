@@ -6,7 +6,10 @@
     reason = "a test may fail anywhere, not only in a function marked #[test]"
 )]
 
+mod changes;
 mod harness;
+mod picker;
+mod resume;
 mod scale;
 mod screens;
 
@@ -154,9 +157,9 @@ fn enter_resumes_a_session_or_its_leaf_and_folds_a_project() {
     browser.press("l enter");
     assert_eq!(browser.wants.len(), 2, "the leaf");
     browser.press("g enter");
-    assert_eq!(browser.wants.len(), 2, "not yet at another entry");
-    assert!(browser.screen().contains("resumes at the leaf only"), "{}", browser.screen());
-    browser.press("esc g enter");
+    assert_eq!(browser.wants.len(), 2, "elsewhere only after a question");
+    assert!(browser.screen().contains("Go on from here"), "{}", browser.screen());
+    browser.press("esc").press("esc g enter");
     assert_eq!(browser.wants.len(), 2);
     assert!(browser.model.sessions.is_folded(0));
 }
@@ -405,18 +408,22 @@ proptest::proptest! {
 
     /// Whatever is pressed, at whatever size: nothing panics, a row is selected, and it is in sight.
     #[test]
-    fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..60, 0u16..180, 0u16..50), 1..60)) {
-        const KEYS: [&str; 44] = [
+    fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..78, 0u16..180, 0u16..50), 1..60)) {
+        const KEYS: [&str; 58] = [
             "j", "k", "h", "l", "down", "up", "left", "right", "g", "G", "pageup", "pagedown", "-", "+", "tab",
             "shift+tab", "J", "K", "enter", "esc", "f5", "?", "x", "backspace", "ctrl+s", "ctrl+n", "ctrl+p", "ctrl+g",
             "ctrl+o", "alt+o", "1", "2", "3", "4", "5", "6", "ctrl+left", "ctrl+right", "{", "}", ".", "T", "=", "end",
+            "ctrl+r", "R", "L", "f", "ctrl+d", "delete", "space", "*", "u", "U", "y", "t", "c", "ctrl+w",
         ];
-        let mut browser = Browser::demo(100, 30);
+        // On copies: keys may do anything to them.
+        let copies = changes::copies("fixtures/sessions");
+        let mut browser = Browser::on(&[copies.path()], 100, 30);
         for (what, column, row) in steps {
             match what {
                 key if key < KEYS.len() => drop(browser.press(KEYS[key])),
-                44..50 => browser.send(Msg::Resized(column + 1, row + 1)),
-                50..54 => browser.send(Msg::Click { column, row, double: column % 2 == 0 }),
+                58..64 => browser.send(Msg::Resized(column + 1, row + 1)),
+                64..70 => browser.send(Msg::Click { column, row, double: column % 2 == 0 }),
+                70..72 => browser.send(Msg::Paste("漢 a\u{1b}[31m\n\u{202e}".repeat(usize::from(row)))),
                 _ => browser.send(Msg::Wheel { column, row, by: if row % 2 == 0 { 3 } else { -3 } }),
             }
             let screen = browser.screen();

@@ -26,3 +26,26 @@ snapshot!(folded, (120, 30), "j l -");
 snapshot!(help, (100, 30), "?");
 snapshot!(sorted_by_cost, (120, 30), "ctrl+s ctrl+s ctrl+s ctrl+s");
 snapshot!(a_project, (120, 30), "g");
+
+/// As if the samples could be changed.
+macro_rules! asking {
+    ($name:ident, ($columns:literal, $rows:literal), $keys:literal) => {
+        #[test]
+        fn $name() {
+            let mut browser = Browser::demo($columns, $rows);
+            browser.set(|setting| setting.demo = false);
+            browser.press($keys);
+            insta::assert_snapshot!(stringify!($name), browser.screen());
+        }
+    };
+}
+
+asking!(rename, (100, 20), "j R");
+asking!(rename_smallest, (40, 10), "j R");
+asking!(delete, (100, 24), "j ctrl+d");
+asking!(delete_smallest, (40, 10), "j ctrl+d");
+asking!(delete_marked, (100, 24), "* ctrl+d");
+asking!(go_on, (100, 24), "j l k k enter");
+asking!(go_on_smallest, (40, 10), "j l k k enter");
+asking!(copy, (100, 24), "j l y");
+asking!(marked, (120, 30), "space j space");

@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
 
 mod browse;
+mod change;
 mod config;
 mod home;
 mod leave;
 mod looks;
 mod mouse;
 mod odd;
+mod picker;
 mod read;
 mod resize;
 mod resume;

@@ -63,7 +63,47 @@ fn enter_on_a_session_becomes_pi() {
 }
 
 #[test]
-fn enter_on_the_leaf_becomes_pi_and_elsewhere_says_what_to_do() {
+fn enter_on_the_leaf_becomes_pi_without_a_question() {
+    let world = World::new();
+    world.home.script("bin/pi", PI);
+    let before = fs::read(&world.session).unwrap();
+    let mut pitree = world.open();
+    pitree.send("l");
+    pitree.wait_selected("right");
+    pitree.send("g");
+    pitree.wait_selected("user: hello");
+    pitree.send(".");
+    pitree.wait_selected("← leaf");
+    pitree.send(ENTER);
+    world.assert_handed_over(pitree, &[]);
+    assert_eq!(fs::read(&world.session).unwrap(), before);
+}
+
+#[test]
+fn enter_on_an_old_branch_moves_the_leaf_there_first() {
+    let world = World::new();
+    world.home.script("bin/pi", &format!("cp \"$2\" \"$HOME/seen\"\n{PI}"));
+    let before = fs::read_to_string(&world.session).unwrap();
+    let mut pitree = world.open();
+    pitree.send("l");
+    pitree.wait_selected("right");
+    pitree.send("G");
+    pitree.wait_selected("left");
+    pitree.send(ENTER);
+    pitree.wait_for("Go on from here");
+    pitree.wait_for("The model will see 2 messages.");
+    assert_eq!(world.started(), None);
+    pitree.send("h");
+    world.assert_handed_over(pitree, &[]);
+    let seen = fs::read_to_string(world.home.path().join("seen")).unwrap();
+    let added = seen.strip_prefix(&before).unwrap();
+    assert!(added.ends_with('\n') && added.lines().count() == 1, "{added}");
+    let line: serde_json::Value = serde_json::from_str(added).unwrap();
+    assert_eq!((&line["type"], &line["parentId"], &line["targetId"]), (&"label".into(), &"a2".into(), &"a2".into()));
+}
+
+#[test]
+fn a_message_is_given_back_by_the_terminal() {
     let world = World::new();
     world.home.script("bin/pi", PI);
     let mut pitree = world.open();
@@ -72,9 +112,30 @@ fn enter_on_the_leaf_becomes_pi_and_elsewhere_says_what_to_do() {
     pitree.send("g");
     pitree.wait_selected("user: hello");
     pitree.send(ENTER);
-    pitree.wait_for("pitree resumes at the leaf only so far: . goes there");
-    pitree.send(".");
-    pitree.wait_selected("← leaf");
+    pitree.wait_for("Its text goes to the clipboard");
+    pitree.send("n");
+    pitree.wait_for("pi is here");
+    let raw = pitree.raw();
+    let osc = b"\x1b]52;c;aGVsbG8=\x1b\\"; // hello
+    assert!(raw.windows(osc.len()).any(|bytes| bytes == osc));
+    let session = world.started().unwrap().lines().last().unwrap().to_string();
+    assert_ne!(session, world.session.to_str().unwrap());
+    let made = fs::read_to_string(session).unwrap();
+    assert_eq!(made.lines().count(), 1, "before the first message there is only the header: {made}");
+}
+
+#[test]
+fn a_terminal_without_a_clipboard_shows_the_message_first() {
+    let world = World::new();
+    world.home.script("bin/pi", PI);
+    let mut pitree = world.home.launch(&[]).env("TERM", "linux").open();
+    pitree.wait_selected("hello");
+    pitree.send("lg");
+    pitree.wait_selected("user: hello");
+    pitree.send(ENTER);
+    pitree.wait_for("Go on from here");
+    pitree.send("h");
+    pitree.wait_for("The clipboard is out of reach");
     assert_eq!(world.started(), None);
     pitree.send(ENTER);
     world.assert_handed_over(pitree, &[]);

@@ -95,6 +95,8 @@ impl Launch {
 pub(crate) fn environment(home: &Path) -> Vec<(&'static str, OsString)> {
     vec![
         ("HOME", home.into()),
+        ("XDG_STATE_HOME", home.join(".local/state").into()),
+        ("XDG_DATA_HOME", home.join(".local/share").into()),
         ("PATH", home.join("bin").into()),
         ("TERM", "xterm-256color".into()),
         ("LANG", "C.UTF-8".into()),
@@ -149,6 +151,12 @@ impl Terminal {
     pub(crate) fn send(&mut self, keys: &str) {
         self.input.write_all(keys.as_bytes()).unwrap();
         self.input.flush().unwrap();
+    }
+
+    /// Pastes, as a terminal does that was asked to mark it.
+    pub(crate) fn paste(&mut self, text: &str) {
+        self.wait_until("pastes to be marked", Screen::bracketed_paste);
+        self.send(&format!("\x1b[200~{text}\x1b[201~"));
     }
 
     /// Presses the left button of the mouse.
@@ -291,7 +299,10 @@ impl Drop for Terminal {
 }
 
 fn is_given_back(screen: &Screen) -> bool {
-    !screen.alternate_screen() && !screen.hide_cursor() && screen.mouse_protocol_mode() == MouseProtocolMode::None
+    !screen.alternate_screen()
+        && !screen.hide_cursor()
+        && !screen.bracketed_paste()
+        && screen.mouse_protocol_mode() == MouseProtocolMode::None
 }
 
 /// Whether pitree has the terminal.

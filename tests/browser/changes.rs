@@ -1,0 +1,552 @@
+//! Names, labels, marks, the trash, undo, forks, copying: keys in, files and screens out.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pitree::app::message::{After, Changed, Effect, Failure, Msg};
+use pitree::config::Config;
+use pitree::keymap::Place;
+use pitree::store::change::{Done, Refusal, Request, Seen};
+use pitree::store::files::Files;
+use pitree::store::locate::Located;
+use tempfile::TempDir;
+
+use super::harness::Browser;
+
+/// Copies of files, to do anything to.
+pub(crate) fn copies(of: &str) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let mut folders = vec![(Path::new(env!("CARGO_MANIFEST_DIR")).join(of), dir.path().to_path_buf())];
+    while let Some((from, to)) = folders.pop() {
+        fs::create_dir_all(&to).unwrap();
+        for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+            let to = to.join(entry.file_name());
+            if entry.path().is_dir() {
+                folders.push((entry.path(), to));
+            } else {
+                fs::copy(entry.path(), to).unwrap();
+            }
+        }
+    }
+    dir
+}
+
+/// Sessions of one project: `main` has two branches and two forks, one of which has a fork; `other` stands alone.
+pub(crate) struct World {
+    pub(crate) dir: TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let world = Self { dir };
+        world.session("main", 50, None);
+        world.session("fork", 40, Some("main"));
+        world.session("grandchild", 30, Some("fork"));
+        world.session("twin", 20, Some("main"));
+        world.session("other", 10, None);
+        world
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(format!("{name}.jsonl"))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Writes a session; the higher its `time`, the newer it is.
+    fn session(&self, name: &str, time: i64, parent: Option<&str>) {
+        let parent = parent.map_or(String::new(), |parent| format!(",\"parentSession\":{:?}", self.path(parent)));
+        let mut text =
+            format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{name}\",\"cwd\":\"/nowhere\"{parent}}}\n");
+        for (id, above, role, said) in [
+            ("u1", None, "user", format!("the {name} session")),
+            ("a1", Some("u1"), "assistant", "first answer".into()),
+            ("u2", Some("a1"), "user", "go left".into()),
+            ("a2", Some("u2"), "assistant", "left it is".into()),
+            ("u3", Some("a1"), "user", "go right".into()),
+            ("a3", Some("u3"), "assistant", "right it is".into()),
+        ] {
+            let above = above.map_or("null".into(), |above| format!("{above:?}"));
+            text += &format!(
+                "{{\"type\":\"message\",\"id\":{id:?},\"parentId\":{above},\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"message\":{{\"role\":{role:?},\"content\":{said:?},\"timestamp\":{time}}}}}\n"
+            );
+        }
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    pub(crate) fn open(&self, columns: u16, rows: u16) -> Browser {
+        let mut browser = Browser::on(&[self.dir.path()], columns, rows);
+        self.select(&mut browser, "main");
+        browser
+    }
+
+    pub(crate) fn select(&self, browser: &mut Browser, name: &str) {
+        browser.press("g");
+        while browser.model.sessions.selected_session().is_none_or(|session| session.path != self.path(name)) {
+            let before = browser.selected();
+            browser.press("j");
+            assert_ne!(browser.selected(), before, "no session {name}");
+        }
+    }
+}
+
+/// Goes to the entry with a text in the tree.
+pub(crate) fn to_entry(browser: &mut Browser, text: &str) {
+    browser.press("g");
+    while browser.selected() != text {
+        let before = browser.model.tree.cursor.at;
+        browser.press("j");
+        assert_ne!(browser.model.tree.cursor.at, before, "no entry {text}\n{}", browser.screen());
+    }
+}
+
+#[track_caller]
+fn shows(browser: &Browser, text: &str) {
+    let screen = browser.screen();
+    assert!(screen.contains(text), "no {text:?}\n{screen}");
+}
+
+#[track_caller]
+fn shows_not(browser: &Browser, text: &str) {
+    let screen = browser.screen();
+    assert!(!screen.contains(text), "{text:?}\n{screen}");
+}
+
+#[test]
+fn a_name_is_typed_and_cleared_and_undone() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let before = world.text("main");
+    browser.press("R").type_text("Quick j q?").press("left backspace ctrl+e enter");
+    assert_eq!(browser.selected(), "Quick j ?", "letters are typed and do nothing else");
+    shows(&browser, "name \"Quick j ?\"");
+    assert!(world.text("main").starts_with(&before));
+    browser.press("ctrl+r ctrl+u enter");
+    assert_eq!(browser.selected(), "the main session");
+    browser.press("u");
+    assert_eq!(browser.selected(), "Quick j ?");
+    browser.press("u").press("U");
+    assert_eq!(browser.selected(), "Quick j ?");
+    browser.press("tab tab R").type_text("!").press("enter");
+    assert!(browser.model.sessions.selected_session().unwrap().title() == "Quick j ?!", "from any pane");
+    assert_eq!(browser.model.focus, Place::Preview);
+}
+
+#[test]
+fn an_open_line_takes_every_key_and_can_be_left() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let before = world.text("main");
+    for leave in ["esc", "ctrl+c"] {
+        browser.press("R").type_text("xyz").press("ctrl+d f5 ctrl+z tab ctrl+s").press(leave);
+        assert!(browser.model.asking.is_none() && browser.wants.is_empty());
+        assert_eq!(browser.model.focus, Place::Sessions);
+    }
+    assert_eq!(world.text("main"), before);
+    browser.send(Msg::Paste("q\nq".into()));
+    assert!(browser.wants.is_empty(), "pasted text is no keys");
+    browser.press("R");
+    browser.send(Msg::Paste("two\r\nlines\u{1b}".into()));
+    browser.send(Msg::Click { column: 3, row: 5, double: true });
+    browser.press("enter");
+    assert_eq!(browser.selected(), "two lines");
+    browser.press("g R");
+    shows(&browser, "a project has no name of its own");
+}
+
+#[test]
+fn a_label_is_set_at_once_and_the_place_stays() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l");
+    to_entry(&mut browser, "go left");
+    browser.press("L").type_text("here").press("enter");
+    assert_eq!(browser.selected(), "go left");
+    shows(&browser, "[here] user: go left");
+    browser.press("L");
+    shows(&browser, "label: here");
+    browser.type_text("!").press("enter");
+    shows(&browser, "[here!] user: go left");
+    browser.press("tab L ctrl+u enter");
+    shows_not(&browser, "[here");
+    browser.press("u");
+    shows(&browser, "[here!] user: go left");
+    assert_eq!(browser.model.focus, Place::Preview);
+}
+
+#[test]
+fn a_fork_row_is_not_labelled() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l g");
+    while browser.model.tree.selected_fork().is_none() {
+        browser.press("j");
+    }
+    browser.press("L");
+    shows(&browser, "this row is another session: Enter goes there");
+    browser.press("f");
+    shows(&browser, "this row is another session: Enter goes there");
+    assert!(browser.model.asking.is_none());
+}
+
+#[test]
+fn an_old_session_is_brought_up_to_date_only_if_wanted() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("old.jsonl");
+    let line =
+        |text: &str| format!("{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n");
+    let old = format!("{{\"type\":\"session\",\"id\":\"old\",\"cwd\":\"/x\"}}\n{}{}", line("one"), line("two"));
+    fs::write(&path, &old).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 40);
+    browser.press("l g L").type_text("mark").press("enter");
+    shows(&browser, "The session is of version 1.");
+    browser.press("n");
+    assert_eq!(fs::read_to_string(&path).unwrap(), old);
+    browser.press("L").type_text("mark").press("enter enter");
+    shows(&browser, "[mark] user: one");
+    assert!(fs::read_to_string(&path).unwrap().contains("\"version\":3"));
+    assert_eq!(browser.trashed().len(), 1, "the original");
+    browser.press("L ctrl+u").type_text("again").press("enter");
+    assert!(browser.model.asking.is_none(), "it is not asked twice");
+    shows(&browser, "[again] user: one");
+}
+
+#[test]
+fn a_session_goes_to_the_trash_and_the_next_row_is_selected() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "twin");
+    browser.press("ctrl+d");
+    shows(&browser, "Move to the trash?");
+    shows(&browser, "the twin session");
+    shows(&browser, "1 file, ");
+    browser.press("esc");
+    assert!(world.path("twin").exists());
+    let row = browser.model.sessions.cursor.at;
+    browser.press("delete enter");
+    assert!(!world.path("twin").exists());
+    assert_eq!(browser.trashed(), ["twin.jsonl"]);
+    assert_eq!((browser.model.sessions.cursor.at, browser.selected().as_str()), (row, "the other session"));
+    shows(&browser, "1 session is in the trash");
+    shows(&browser, "4 sessions · 1 project");
+}
+
+#[test]
+fn a_parent_goes_alone_or_with_its_family() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("ctrl+d");
+    shows(&browser, "2 sessions lose their parent:");
+    shows(&browser, "the fork session");
+    shows(&browser, "the family  4 files, ");
+    browser.press("t");
+    assert_eq!(browser.trashed(), ["main.jsonl"]);
+    world.select(&mut browser, "fork");
+    browser.press("ctrl+d f");
+    assert_eq!(browser.trashed(), ["fork.jsonl", "grandchild.jsonl", "main.jsonl"]);
+    assert_eq!(browser.selected(), "the twin session");
+    browser.press("g ctrl+d");
+    shows(&browser, "2 files, ");
+    browser.press("enter");
+    assert!(browser.model.sessions.all.is_empty());
+    shows(&browser, "No sessions here.");
+}
+
+#[test]
+fn marks_are_seen_counted_and_deleted_together() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("space");
+    assert_eq!(browser.selected(), "the fork session", "down after marking, and the head alone is marked");
+    browser.press("j").press("space");
+    shows(&browser, "2 marked · threaded");
+    shows(&browser, "✓ ▾ the main session");
+    shows(&browser, "^D delete");
+    browser.press("k").press("space");
+    shows(&browser, "1 marked");
+    browser.press("esc");
+    shows_not(&browser, "marked");
+    browser.press("*");
+    shows(&browser, "5 marked");
+    shows(&browser, "/nowhere ✓");
+    browser.press("*");
+    assert!(browser.model.sessions.marks.is_empty());
+    browser.press("g").press("space");
+    assert_eq!(browser.model.sessions.marks.len(), 5, "a project means all of its sessions");
+    browser.press("g").press("space");
+    assert!(browser.model.sessions.marks.is_empty());
+    for name in ["fork", "other"] {
+        world.select(&mut browser, name);
+        browser.press("space");
+    }
+    world.select(&mut browser, "main");
+    browser.press("h ctrl+d");
+    shows(&browser, "1 session of the marked ones is not in the list now.");
+    shows(&browser, "1 session loses its parent:");
+    browser.press("enter");
+    assert_eq!(browser.trashed(), ["fork.jsonl", "other.jsonl"]);
+    assert!(browser.model.sessions.marks.is_empty());
+    assert_eq!(browser.selected(), "the main session", "the selection was not deleted and stays");
+}
+
+#[test]
+fn where_pi_seems_to_be_at_work_it_is_asked_twice() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.take(Msg::Live(Some([PathBuf::from("/nowhere")].into())));
+    let is_live = |at: &usize| browser.model.sessions.is_live(*at);
+    let live = (0..5).find(is_live).unwrap();
+    let path = browser.model.sessions.all[live].path.clone();
+    world.select(&mut browser, path.file_stem().unwrap().to_str().unwrap());
+    browser.press("ctrl+d");
+    shows(&browser, "A pi seems to be at work here.");
+    browser.press("enter");
+    shows(&browser, "A pi that loses its file");
+    browser.press("enter");
+    assert!(path.exists(), "the second time nothing is what Enter does");
+    browser.press("ctrl+d enter d");
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_session_that_changed_is_asked_about_again() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "other");
+    browser.press("ctrl+d");
+    let more = world.text("other").replace("\"a3\"", "\"a4\"");
+    fs::write(world.path("other"), world.text("other") + more.lines().last().unwrap() + "\n").unwrap();
+    browser.press("enter");
+    shows(&browser, "1 session changed since this was asked");
+    assert!(world.path("other").exists());
+    assert_eq!(browser.model.sessions.selected_session().unwrap().entry_count, 7, "the list knows");
+    browser.press("enter");
+    assert!(!world.path("other").exists());
+}
+
+#[test]
+fn what_the_trash_cannot_take_is_deleted_only_by_a_word() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "other");
+    let path = world.path("other");
+    let seen = browser.model.sessions.selected_session().unwrap();
+    let files = vec![Seen { path: path.clone(), bytes: seen.bytes, mtime: seen.mtime }];
+    let refused = || {
+        let refusal = Refusal::NoTrash { reason: "it is full".into(), left: files.clone() };
+        Msg::Changed(Box::new(Changed {
+            request: Request::Trash { files: files.clone() },
+            result: Err(Failure::Refused(refusal)),
+            read: Vec::new(),
+            gone: Vec::new(),
+            after: After::Rest,
+        }))
+    };
+    browser.send(refused());
+    shows(&browser, "The trash can't take it: it is full");
+    browser.press("enter");
+    assert!(browser.model.asking.is_none());
+    browser.send(refused());
+    browser.press("d").type_text("yes").press("enter");
+    shows(&browser, "nothing was deleted");
+    assert!(path.exists());
+    browser.send(refused());
+    browser.press("d");
+    shows(&browser, "type delete (1 file): ");
+    browser.type_text("delete").press("enter");
+    assert!(!path.exists());
+    assert!(browser.trashed().is_empty());
+    shows(&browser, "1 session deleted for good");
+}
+
+#[test]
+fn a_link_goes_and_what_it_points_at_stays() {
+    let world = World::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let real = elsewhere.path().join("real.jsonl");
+    fs::rename(world.path("other"), &real).unwrap();
+    std::os::unix::fs::symlink(&real, world.path("other")).unwrap();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "other");
+    browser.press("ctrl+d");
+    shows(&browser, "1 symbolic link goes: what it points at stays.");
+    browser.press("enter");
+    assert!(real.exists() && world.path("other").symlink_metadata().is_err());
+    assert!(browser.model.sessions.all.iter().all(|session| session.path != world.path("other")));
+}
+
+#[test]
+fn what_goes_wrong_is_said() {
+    let world = World::new();
+    let mut browser = world.open(60, 20);
+    let failed = |error: &str| {
+        Msg::Changed(Box::new(Changed {
+            request: Request::Redo,
+            result: Err(Failure::Failed(error.into())),
+            read: Vec::new(),
+            gone: Vec::new(),
+            after: After::Rest,
+        }))
+    };
+    browser.send(failed("the disk is full"));
+    assert_eq!(browser.footer(), "the disk is full");
+    browser.send(failed(&"the disk is full, ".repeat(9)));
+    shows(&browser, "Not done");
+    browser.press("x");
+    assert!(browser.model.message.is_none());
+}
+
+#[test]
+fn a_fork_is_made_listed_and_shown() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l");
+    to_entry(&mut browser, "left it is");
+    browser.press("f");
+    let made = browser.model.sessions.selected_session().unwrap().clone();
+    assert_eq!(made.parent_path.as_ref(), Some(&world.path("main").canonicalize().unwrap()));
+    assert_eq!((browser.model.focus, browser.selected().as_str()), (Place::Tree, "left it is"));
+    assert_eq!(browser.model.tree.tree.as_ref().unwrap().nodes.len(), 4, "the path alone");
+    browser.press("u");
+    assert!(!made.path.exists());
+    assert!(browser.model.sessions.all.iter().all(|session| session.path != made.path));
+}
+
+#[test]
+fn what_a_scan_read_before_a_change_does_not_count() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "other");
+    let effects = browser.take(Msg::Key("f5".parse().unwrap()));
+    let mut late: Vec<Msg> = effects.into_iter().flat_map(|effect| browser.replies(effect)).collect();
+    browser.press("R").type_text("new").press("enter");
+    assert_eq!(browser.selected(), "new");
+    world.select(&mut browser, "twin");
+    browser.press("ctrl+d enter");
+    late.drain(..).for_each(|msg| browser.send(msg));
+    assert!(browser.model.sessions.all.iter().all(|session| session.path != world.path("twin")), "it is gone");
+    world.select(&mut browser, "other");
+    assert_eq!(browser.selected(), "new");
+}
+
+#[test]
+fn copying_offers_what_there_is() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("y");
+    shows_not(&browser, "entry text");
+    browser.press("p");
+    assert_eq!(browser.copied.pop().unwrap(), world.path("main").to_str().unwrap());
+    assert!(browser.footer().starts_with("copied: /"));
+    browser.press("y").press("s").press("y").press("c");
+    assert_eq!(browser.copied, ["main".into(), format!("command /nowhere {}", world.path("main").display())]);
+    browser.press("l");
+    to_entry(&mut browser, "go left");
+    browser.press("y enter").press("y").press("i");
+    assert_eq!(browser.copied[2..], ["go left", "u2"]);
+    browser.press("tab y t");
+    assert_eq!(browser.copied.last().unwrap(), "go left");
+    browser.has_clipboard = false;
+    browser.press("y t");
+    shows(&browser, "The clipboard is out of reach");
+    browser.press("x").press("esc esc g y");
+    shows(&browser, "a project has nothing to copy");
+}
+
+#[test]
+fn samples_cannot_be_changed_but_copied() {
+    let mut browser = Browser::demo(100, 30);
+    for keys in ["R", "ctrl+d", "u", "U", "l L", "f"] {
+        browser.press(keys);
+        assert_eq!(browser.footer(), "these are sample sessions: nothing can be changed", "{keys}");
+        assert!(browser.model.asking.is_none());
+    }
+    browser.press("y t");
+    assert_eq!(browser.copied.len(), 1);
+}
+
+#[test]
+fn a_change_that_is_done_already_says_so() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("R enter");
+    assert_eq!(browser.footer(), "it has that name already");
+    browser.press("u");
+    assert_eq!(browser.footer(), "nothing to be undone");
+    let done = Done { said: "done\u{1b}[31m".into(), ..Done::default() };
+    let reply = Changed { request: Request::Redo, result: Ok(done), read: vec![], gone: vec![], after: After::Rest };
+    browser.send(Msg::Changed(Box::new(reply)));
+    assert_eq!(browser.footer(), "done␛[31m");
+}
+
+/// In every look and at the smallest size.
+#[test]
+fn small_plain_and_colourless() {
+    let world = World::new();
+    let config = Config { ascii: true, ..Config::default() };
+    let located = || Located { dirs: vec![world.dir.path().into()], origin: "--dir".into() };
+    let mut browser = Browser::new(&config, located(), Files::Disk, (40, 10));
+    browser.press("space");
+    shows(&browser, "x v the main");
+    browser.press("esc g j ctrl+d");
+    let ascii = |browser: &Browser| {
+        let screen = browser.screen();
+        assert!(screen.is_ascii(), "{screen}");
+    };
+    ascii(&browser);
+    shows(&browser, "enter only this, esc cancels");
+    browser.press("down down down down down down down");
+    shows(&browser, "enter cancel, esc cancels");
+    shows(&browser, "> n  cancel");
+    ascii(&browser);
+    browser.press("up up up up up up up up up up up");
+    shows(&browser, "the main session");
+    browser.press("esc R").type_text("a name that is longer than the line has room for");
+    ascii(&browser);
+    assert!(browser.footer().ends_with("line has room for"), "{}", browser.footer());
+    let buffer = browser.buffer();
+    let is_cursor = |cell: &&ratatui::buffer::Cell| {
+        cell.modifier.contains(ratatui::style::Modifier::REVERSED) && cell.symbol() == " "
+    };
+    let cursor = buffer.content.iter().filter(is_cursor);
+    assert!(cursor.count() >= 1, "the cursor is seen");
+}
+
+#[test]
+fn without_colours_cursor_and_choice_are_seen() {
+    use ratatui::style::Modifier;
+    let world = World::new();
+    let mut browser = world.open(100, 20);
+    browser.set(|setting| setting.theme = None);
+    let reversed = |browser: &Browser| {
+        let buffer = browser.buffer();
+        let cells = buffer.content.iter().filter(|cell| cell.modifier.contains(Modifier::REVERSED));
+        cells.map(|cell| cell.symbol().to_string()).collect::<String>()
+    };
+    browser.press("ctrl+d");
+    assert!(reversed(&browser).contains("> t  only this"), "{}", reversed(&browser));
+    browser.press("esc R").type_text("ab").press("left");
+    assert!(reversed(&browser).ends_with('b'));
+}
+
+#[test]
+fn effects_of_changes_come_in_order_and_late_ones_are_not_dropped() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let mut replies = Vec::new();
+    for name in ["one", "two"] {
+        for key in format!("R ctrl+u {} enter", name.chars().map(String::from).collect::<Vec<_>>().join(" ")).split(' ')
+        {
+            let effects = browser.take(Msg::Key(key.parse().unwrap()));
+            let changes: Vec<Effect> =
+                effects.into_iter().filter(|effect| matches!(effect, Effect::Change { .. })).collect();
+            replies.extend(changes.into_iter().flat_map(|effect| browser.replies(effect)));
+        }
+    }
+    assert_eq!(replies.len(), 2);
+    replies.into_iter().for_each(|reply| browser.send(reply));
+    assert_eq!(browser.selected(), "two");
+}

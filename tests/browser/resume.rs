@@ -1,0 +1,132 @@
+//! Going on in pi from any entry.
+
+use pitree::app::message::{Effect, Msg};
+
+use super::changes::{World, to_entry};
+use super::harness::Browser;
+
+fn resumed(browser: &Browser) -> Vec<String> {
+    let path = |effect: &Effect| match effect {
+        Effect::Resume { path, .. } => path.file_stem().unwrap().to_string_lossy().into_owned(),
+        other => format!("{other:?}"),
+    };
+    browser.wants.iter().map(path).collect()
+}
+
+#[track_caller]
+fn shows(browser: &Browser, text: &str) {
+    let screen = browser.screen();
+    assert!(screen.contains(text), "no {text:?}\n{screen}");
+}
+
+#[test]
+fn an_answer_on_another_branch_here() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let before = world.text("main");
+    browser.press("l");
+    to_entry(&mut browser, "left it is");
+    browser.press("enter");
+    shows(&browser, "The model will see 4 messages.");
+    shows(&browser, "The branch of 2 entries that is left stays in the tree.");
+    shows(&browser, "right it is");
+    browser.press("esc");
+    assert!(browser.wants.is_empty() && world.text("main") == before);
+    browser.press("enter h");
+    assert_eq!(resumed(&browser), ["main"]);
+    let after = world.text("main");
+    assert!(after.starts_with(&before) && after.lines().count() == before.lines().count() + 1);
+    assert!(after.lines().last().unwrap().contains("\"parentId\":\"a2\""));
+    assert!(browser.copied.is_empty());
+    // pi could not be started: the browser shows the session as it is now.
+    browser.send(Msg::NotResumed("no pi".into()));
+    browser.press("x").press(".").press("enter");
+    assert_eq!(resumed(&browser), ["main", "main"], "the leaf is there now");
+}
+
+#[test]
+fn a_message_means_the_place_before_it_and_its_text_is_copied() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l");
+    to_entry(&mut browser, "go left");
+    browser.press("enter");
+    shows(&browser, "pi goes on before this message.");
+    shows(&browser, "The model will see 2 messages.");
+    browser.press("enter");
+    assert_eq!(resumed(&browser), ["main"]);
+    assert_eq!(browser.copied, ["go left"]);
+    assert!(world.text("main").lines().last().unwrap().contains("\"parentId\":\"a1\""));
+}
+
+#[test]
+fn as_a_new_session_the_other_one_stays_as_it_is() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let before = world.text("main");
+    browser.press("l");
+    to_entry(&mut browser, "the main session");
+    browser.press("enter");
+    shows(&browser, "an empty conversation");
+    browser.press("n");
+    assert_eq!(world.text("main"), before);
+    let [Effect::Resume { path, cwd }] = &browser.wants[..] else { panic!("{:?}", browser.wants) };
+    assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 1, "a header alone");
+    assert_eq!((cwd.as_str(), &browser.copied[..]), ("/nowhere", &["the main session".to_string()][..]));
+}
+
+#[test]
+fn a_text_that_cannot_be_copied_is_shown_before_pi_starts() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.has_clipboard = false;
+    browser.press("l");
+    to_entry(&mut browser, "go left");
+    browser.press("enter h");
+    shows(&browser, "The clipboard is out of reach");
+    assert!(browser.wants.is_empty());
+    browser.press("enter");
+    assert_eq!(resumed(&browser), ["main"]);
+}
+
+#[test]
+fn where_the_change_fails_pi_does_not_start() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l");
+    to_entry(&mut browser, "left it is");
+    browser.press("enter");
+    std::fs::remove_file(world.path("main")).unwrap();
+    browser.press("h");
+    assert!(browser.wants.is_empty());
+    assert!(browser.model.sessions.all.iter().all(|session| session.path != world.path("main")), "the list knows");
+}
+
+#[test]
+fn from_the_preview_the_entry_that_it_shows() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l");
+    to_entry(&mut browser, "left it is");
+    browser.press("tab enter");
+    shows(&browser, "The model will see 4 messages.");
+    browser.press("esc").press("esc esc").press("shift+tab").press("enter");
+    assert_eq!(resumed(&browser), ["main"], "a card means the session, at its leaf");
+}
+
+#[test]
+fn the_whole_box_is_reached_on_a_small_terminal() {
+    let world = World::new();
+    let mut browser = world.open(40, 10);
+    browser.press("l");
+    to_entry(&mut browser, "go left");
+    browser.press("enter");
+    let mut seen = String::new();
+    for _ in 0..30 {
+        seen += &browser.screen();
+        browser.press("down");
+    }
+    for text in ["The model will see 2", "its text goes", "h  here", "n  new session", "stays as it is"] {
+        assert!(seen.to_lowercase().contains(&text.to_lowercase()), "{text}\n{}", browser.screen());
+    }
+}

@@ -1,0 +1,123 @@
+//! Sessions changed by keys, and what the files say then.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::home::{Home, Session};
+use crate::terminal::{ENTER, Terminal, ctrl, row};
+
+/// A home with two sessions of one project.
+struct World {
+    home: Home,
+    one: PathBuf,
+    two: PathBuf,
+}
+
+impl World {
+    fn new() -> Self {
+        let home = Home::new();
+        let project = home.dir("project");
+        let one = home.session(&Session::new("one", &project, "hello").at(60));
+        let two = home.session(&Session::new("two", &project, "good bye"));
+        Self { home, one, two }
+    }
+
+    fn open(&self) -> Terminal {
+        let pitree = self.home.open(&[]);
+        pitree.wait_selected("hello");
+        pitree.wait_without("reading");
+        pitree
+    }
+}
+
+fn last_line(path: &PathBuf) -> serde_json::Value {
+    serde_json::from_str(fs::read_to_string(path).unwrap().lines().last().unwrap()).unwrap()
+}
+
+/// Waits until the line at the bottom has the text.
+fn wait_footer(pitree: &Terminal, text: &str) {
+    pitree.wait_until(&format!("{text:?} in the footer"), |screen| row(screen, 29).contains(text));
+}
+
+#[test]
+fn a_name_is_typed_and_pasted() {
+    let world = World::new();
+    let modified = fs::metadata(&world.one).unwrap().modified().unwrap();
+    let mut pitree = world.open();
+    pitree.send(&ctrl('r'));
+    wait_footer(&pitree, "name: ");
+    pitree.send("Quiet 漢");
+    wait_footer(&pitree, "name: Quiet 漢");
+    pitree.paste("\nq two\nlines");
+    wait_footer(&pitree, "name: Quiet 漢 q two lines");
+    pitree.send(ENTER);
+    pitree.wait_selected("Quiet 漢 q two lines");
+    let line = last_line(&world.one);
+    assert_eq!((&line["type"], &line["name"]), (&"session_info".into(), &"Quiet 漢 q two lines".into()));
+    assert_eq!(fs::metadata(&world.one).unwrap().modified().unwrap(), modified, "pi -c finds what it would have");
+    pitree.send("u");
+    pitree.wait_selected("hello");
+    pitree.quit();
+}
+
+#[test]
+fn a_label_is_on_its_entry_at_once() {
+    let world = World::new();
+    let mut pitree = world.open();
+    pitree.send("l");
+    pitree.wait_selected("← leaf");
+    pitree.send("L");
+    wait_footer(&pitree, "label: ");
+    pitree.send(&format!("good{ENTER}"));
+    pitree.wait_selected("[good] assistant: answer to hello");
+    let line = last_line(&world.one);
+    assert_eq!((&line["type"], &line["targetId"], &line["label"]), (&"label".into(), &"a2".into(), &"good".into()));
+    pitree.quit();
+}
+
+#[test]
+fn a_session_goes_to_the_trash_and_comes_back_in_another_pitree() {
+    let world = World::new();
+    let before = fs::read(&world.one).unwrap();
+    let mut pitree = world.open();
+    pitree.send(&ctrl('d'));
+    pitree.wait_for("Move to the trash?");
+    assert!(world.one.exists());
+    pitree.send(ENTER);
+    pitree.wait_selected("good bye");
+    pitree.wait_for("1 session ·");
+    assert!(!world.one.exists() && world.two.exists());
+    pitree.quit();
+
+    let mut pitree = world.home.open(&[]);
+    pitree.wait_selected("good bye");
+    pitree.send("u");
+    pitree.wait_selected("hello");
+    pitree.wait_for("2 sessions ·");
+    assert_eq!(fs::read(&world.one).unwrap(), before);
+    pitree.quit();
+}
+
+#[test]
+fn what_was_asked_for_is_done_before_leaving() {
+    let world = World::new();
+    let mut pitree = world.open();
+    pitree.send(&format!("R{}x{ENTER}q", ctrl('u')));
+    assert_eq!(pitree.wait_exit(), 0);
+    assert_eq!(last_line(&world.one)["name"], "x");
+}
+
+#[test]
+fn samples_stay_as_they_are() {
+    let home = Home::new();
+    let mut pitree = home.open(&["--demo"]);
+    pitree.wait_selected("Flaky");
+    pitree.send("R");
+    wait_footer(&pitree, "these are sample sessions: nothing can be changed");
+    pitree.send("y");
+    pitree.wait_for("session path");
+    pitree.send("p");
+    wait_footer(&pitree, "copied: /home/demo/");
+    pitree.quit();
+    assert!(!home.path().join(".local/state/pitree").exists());
+}

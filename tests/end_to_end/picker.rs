@@ -1,0 +1,89 @@
+//! pitree as a part of a pipe: it draws on the terminal all the same, and prints what was chosen.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::home::{Home, Session};
+use crate::terminal::{ENTER, ESC, Launch, Terminal, ctrl, is_taken};
+
+struct World {
+    home: Home,
+    session: PathBuf,
+}
+
+impl World {
+    fn new() -> Self {
+        let home = Home::new();
+        let project = home.dir("my project");
+        let session = home.session(&Session::new("one", &project, "hello").answers(&["left", "right"]));
+        Self { home, session }
+    }
+
+    /// pitree with its output in a pipe, and with an exit code of its own.
+    fn open(&self, print: &str) -> Terminal {
+        let pitree = env!("CARGO_BIN_EXE_pitree");
+        let script = format!("{{ '{pitree}' --print {print}; echo $? > \"$HOME/code\"; }} | /bin/cat > \"$HOME/out\"");
+        let terminal = Launch::new("/bin/sh", self.home.path()).args(["-c", &script]).open();
+        terminal.wait_until("the browser", is_taken);
+        terminal.wait_selected("hello");
+        terminal
+    }
+
+    /// What was printed, and the exit code of pitree.
+    fn result(&self, mut terminal: Terminal) -> (String, String) {
+        assert_eq!(terminal.wait_exit(), 0);
+        terminal.assert_given_back();
+        let read = |name| fs::read_to_string(self.home.path().join(name)).unwrap();
+        (read("out"), read("code").trim().to_string())
+    }
+}
+
+#[test]
+fn enter_prints_the_path() {
+    let world = World::new();
+    let mut pitree = world.open("path");
+    pitree.wait_for("↵ choose");
+    pitree.send(ENTER);
+    assert_eq!(world.result(pitree), (format!("{}\n", world.session.display()), "0".into()));
+}
+
+#[test]
+fn esc_and_ctrl_c_print_nothing() {
+    let world = World::new();
+    for key in [ESC.to_string(), ctrl('c'), "q".into()] {
+        let mut pitree = world.open("path");
+        pitree.send(&key);
+        assert_eq!(world.result(pitree), (String::new(), "1".into()));
+    }
+}
+
+#[test]
+fn an_entry_and_a_command() {
+    let world = World::new();
+    let mut pitree = world.open("entry");
+    pitree.send("l");
+    pitree.wait_selected("right");
+    pitree.send("G");
+    pitree.wait_selected("left");
+    pitree.send(ENTER);
+    assert_eq!(world.result(pitree), ("a2\n".into(), "0".into()));
+
+    let mut pitree = world.open("command");
+    pitree.send("lG");
+    pitree.wait_selected("left");
+    pitree.send(ENTER);
+    pitree.wait_for("Go on from here");
+    pitree.send("h");
+    let (project, session) = (world.home.path().join("my project"), &world.session);
+    let command = format!("cd '{}' && pi --session {}\n", project.display(), session.display());
+    assert_eq!(world.result(pitree), (command, "0".into()));
+    assert!(fs::read_to_string(session).unwrap().lines().last().unwrap().contains("\"parentId\":\"a2\""));
+}
+
+#[test]
+fn a_command_line_with_both_is_refused() {
+    let home = Home::new();
+    let mut pitree = home.open(&["--print", "path", "ls"]);
+    pitree.wait_for("--print is for the browser");
+    assert_eq!(pitree.wait_exit(), 2);
+}
