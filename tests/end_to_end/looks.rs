@@ -130,10 +130,15 @@ fn ascii_draws_ascii_only() {
     pitree.send("\x1b");
     pitree.wait_without("filter:");
     pitree.send("\r");
-    pitree.wait_until("anything said", |screen| {
-        row(screen, 23).contains("resumes") || screen.contents().contains("PATH")
-    });
+    pitree.wait_for("Go on from here");
     check(&pitree);
+    pitree.send("\x1b");
+    pitree.wait_without("Go on from here");
+    pitree.send("L");
+    pitree.wait_until("a line to type", |screen| row(screen, 23).contains("label: "));
+    check(&pitree);
+    pitree.send("\x1b");
+    pitree.wait_without("label: ");
     pitree.resize(30, 8);
     pitree.wait_for("pitree needs 40x10");
     check(&pitree);

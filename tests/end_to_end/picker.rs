@@ -69,7 +69,9 @@ fn an_entry_and_a_command() {
     assert_eq!(world.result(pitree), ("a2\n".into(), "0".into()));
 
     let mut pitree = world.open("command");
-    pitree.send("lG");
+    pitree.send("l");
+    pitree.wait_selected("right");
+    pitree.send("G");
     pitree.wait_selected("left");
     pitree.send(ENTER);
     pitree.wait_for("Go on from here");

@@ -130,7 +130,9 @@ fn a_terminal_without_a_clipboard_shows_the_message_first() {
     world.home.script("bin/pi", PI);
     let mut pitree = world.home.launch(&[]).env("TERM", "linux").open();
     pitree.wait_selected("hello");
-    pitree.send("lg");
+    pitree.send("l");
+    pitree.wait_selected("right");
+    pitree.send("g");
     pitree.wait_selected("user: hello");
     pitree.send(ENTER);
     pitree.wait_for("Go on from here");
