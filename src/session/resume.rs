@@ -23,8 +23,7 @@ pub fn at(tree: &Tree, chosen: Index) -> Resume {
     match tree.nodes[chosen as usize].kind {
         Kind::User | Kind::CustomMessage => {
             let at = tree.parent(chosen);
-            let is_here = at.is_some_and(|at| tree.is_tip(at));
-            Resume { at, text_of: Some(chosen), is_here }
+            Resume { at, text_of: Some(chosen), is_here: tree.goes_on_at(at) }
         }
         _ => Resume { at: Some(chosen), text_of: None, is_here: false },
     }

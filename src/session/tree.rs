@@ -410,6 +410,15 @@ impl Tree {
         .any(|here| here == at)
     }
 
+    /// As [`Tree::is_tip`], where going on before the first entry is meant by `None`: with an empty conversation.
+    pub fn goes_on_at(&self, at: Option<Index>) -> bool {
+        let is_bookkeeping = |at: &Index| self.nodes[*at as usize].kind.is_bookkeeping();
+        match at {
+            Some(at) => self.is_tip(at),
+            None => self.leaf.is_none_or(|leaf| self.path(leaf).iter().all(is_bookkeeping)),
+        }
+    }
+
     /// The entries from the root to `at`.
     pub fn path(&self, at: Index) -> Vec<Index> {
         let mut path: Vec<Index> = std::iter::successors(Some(at), |&at| self.parent(at)).collect();

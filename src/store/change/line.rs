@@ -55,7 +55,7 @@ pub(super) fn move_leaf(work: &mut Work<'_>, path: &Path, to: Option<&Target>) -
             Some(to) => Some(to.find(tree).with_context(|| format!("{} has no such entry any more", path.display()))?),
             None => None,
         };
-        if to.map_or(tree.leaf.is_none(), |to| tree.is_tip(to)) {
+        if tree.goes_on_at(to) {
             return Ok(None);
         }
         let before = tree.leaf.map(|leaf| string_id(tree, path, leaf)).transpose()?;

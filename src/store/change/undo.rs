@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 
 use super::line::{label_line, label_of, leaf_line, name_line, name_of};
 use super::{Done, Refusal, Step, Work, exists, migrate};
+use crate::session::tree::Tree;
 use crate::store::create;
 use crate::store::files::Files;
 use crate::store::journal::{self, Change, Record, State};
@@ -104,9 +105,11 @@ fn one(work: &mut Work<'_>, record: &Record, step: Step) -> Result<()> {
         Change::Leaf { before, after, .. } => {
             must_exist()?;
             let to = if is_undo { before } else { after };
+            let ours = work.own_lines();
             work.append_again(record, step, |tree, id| {
                 let last = record.entries.iter().rev().find_map(|entry| tree.find(entry));
-                if !last.is_some_and(|last| tree.is_tip(last)) {
+                let end = last.map_or(0, |last| tree.nodes[last as usize].offset);
+                if is_used_since(tree, end, &ours) {
                     return overtaken("the session went on since".into());
                 }
                 Ok(leaf_line(tree, to.as_deref(), (id, now)))
@@ -140,12 +143,21 @@ fn overtaken<T>(reason: String) -> Result<T> {
     Err(Refusal::Overtaken { reason }.into())
 }
 
-/// Whether a file holds entries behind its first `bytes` that pitree did not write.
+/// Whether the file of a change holds entries behind its first `bytes` that pitree did not write.
 fn used_since(work: &Work<'_>, path: &Path, bytes: u64) -> Result<bool> {
-    let ours: HashSet<&str> = work.past().iter().flat_map(|record| &record.entries).map(String::as_str).collect();
-    let tree = load::tree(Files::Disk, path, "")?;
+    Ok(is_used_since(&load::tree(Files::Disk, path, "")?, bytes, &work.own_lines()))
+}
+
+fn is_used_since(tree: &Tree, offset: u64, ours: &HashSet<String>) -> bool {
     let is_ours = |id: &Option<Box<str>>| id.as_ref().is_some_and(|id| ours.contains(&**id));
-    Ok(tree.nodes.iter().any(|node| node.offset >= bytes && !is_ours(&node.id)))
+    tree.nodes.iter().any(|node| node.offset >= offset && !is_ours(&node.id))
+}
+
+impl Work<'_> {
+    /// The ids of all lines that pitree appended to files.
+    fn own_lines(&self) -> HashSet<String> {
+        self.past().iter().flat_map(|record| record.entries.iter().cloned()).collect()
+    }
 }
 
 /// Whether the step that a record tells of was made.

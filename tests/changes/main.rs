@@ -1,0 +1,14 @@
+//! Changes of session files, made by the library: whatever is done in whatever order, nothing is lost; nor when it is
+//! cut short, when the disk is full, or when others write at the same time.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may fail anywhere, not only in a function marked #[test]"
+)]
+#![cfg(unix)]
+
+mod faults;
+mod files;
+mod sequences;
+mod world;

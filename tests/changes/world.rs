@@ -1,0 +1,165 @@
+//! A home of its own for a test: sessions, a journal, a trash. The trash of the system is found by the environment, which
+//! only a new process can be given: so the test calls itself.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use pitree::session::node::Kind;
+use pitree::session::tree::{Index, Tree};
+use pitree::store::change::{Changes, Done, Request, Seen};
+use pitree::store::files::Files;
+use pitree::store::trash::Trash;
+use pitree::store::{load, scan};
+use tempfile::TempDir;
+
+const HOME: &str = "PITREE_TEST_HOME";
+
+/// 2026-11-21T08:00:00Z.
+pub(crate) const NOW: i64 = 1_795_248_000_000;
+
+/// The command that runs one (ignored) test of this program in a home of its own.
+pub(crate) fn myself(test: &str, home: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([test, "--exact", "--ignored", "--nocapture"]).stdin(Stdio::null());
+    command.env(HOME, home).env("HOME", home).env("XDG_DATA_HOME", home.join("data"));
+    command
+}
+
+/// Runs an ignored test in a home of its own; fails if it does.
+pub(crate) fn in_own_home(test: &str) {
+    let home = tempfile::tempdir().unwrap();
+    let output = myself(test, home.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// The home that [`in_own_home`] made.
+pub(crate) fn home() -> PathBuf {
+    std::env::var_os(HOME).expect("this test is run by another one, in a home of its own").into()
+}
+
+/// A folder with sessions and a journal.
+pub(crate) struct World {
+    _temporary: Option<TempDir>,
+    pub(crate) dir: PathBuf,
+    pub(crate) changes: Changes,
+}
+
+impl World {
+    /// In the home of the test, whose trash it uses.
+    pub(crate) fn at_home() -> Self {
+        let dir = tempfile::tempdir_in(home()).unwrap();
+        Self { changes: changes(dir.path()), dir: dir.path().canonicalize().unwrap(), _temporary: Some(dir) }
+    }
+
+    /// Anywhere: for tests that use no trash.
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        Self { changes: changes(dir.path()), dir: dir.path().canonicalize().unwrap(), _temporary: Some(dir) }
+    }
+
+    /// In a folder that stays.
+    pub(crate) fn of(dir: &Path) -> Self {
+        Self { changes: changes(dir), dir: dir.canonicalize().unwrap(), _temporary: None }
+    }
+
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.dir.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub(crate) fn make(&self, request: &Request) -> anyhow::Result<Done> {
+        self.changes.make(request, NOW)
+    }
+
+    pub(crate) fn undo(&self) -> anyhow::Result<Done> {
+        self.make(&Request::Undo { number: None })
+    }
+
+    pub(crate) fn trash(&self, path: &Path) -> anyhow::Result<Done> {
+        self.make(&Request::Trash { files: vec![seen(path)] })
+    }
+
+    /// The session files, by name.
+    pub(crate) fn sessions(&self) -> Vec<PathBuf> {
+        let files = fs::read_dir(&self.dir).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|is| is == "jsonl")).collect();
+        files.sort();
+        files
+    }
+}
+
+fn changes(dir: &Path) -> Changes {
+    Changes::new(dir.join("state"), Trash::default())
+}
+
+pub(crate) fn seen(path: &Path) -> Seen {
+    let metadata = fs::metadata(path).unwrap();
+    let mtime = scan::milliseconds(metadata.modified().unwrap());
+    Seen { path: path.into(), bytes: metadata.len(), mtime }
+}
+
+pub(crate) fn rename(path: &Path, name: &str) -> Request {
+    Request::Rename { path: path.into(), name: name.into() }
+}
+
+pub(crate) fn tree(path: &Path) -> Tree {
+    load::tree(Files::Disk, path, "").unwrap()
+}
+
+pub(crate) fn id(tree: &Tree, at: Index) -> String {
+    tree.nodes[at as usize].id.as_deref().unwrap_or_default().to_string()
+}
+
+/// What a person sees of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    pub(crate) name: Option<String>,
+    pub(crate) labels: BTreeMap<String, String>,
+    /// The entries of the conversation that pi goes on with.
+    pub(crate) conversation: Vec<String>,
+}
+
+impl View {
+    pub(crate) fn of(path: &Path) -> Self {
+        let tree = tree(path);
+        let said = |at: &Index| {
+            let kind = tree.nodes[*at as usize].kind;
+            !matches!(kind, Kind::Label | Kind::SessionInfo)
+        };
+        let active = tree.leaf.map(|leaf| tree.path(leaf)).unwrap_or_default();
+        Self {
+            name: scan::again(path, None).unwrap().unwrap().name,
+            labels: tree.labels.iter().map(|(at, label)| (id(&tree, *at), label.text.to_string())).collect(),
+            conversation: active.into_iter().filter(said).map(|at| id(&tree, at)).collect(),
+        }
+    }
+}
+
+/// A session of version 3: for each entry its parent, counted back, and what it is.
+pub(crate) fn session(shape: &[(usize, u8)]) -> String {
+    let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n");
+    for (at, (back, kind)) in shape.iter().enumerate() {
+        let parent = at.checked_sub(back + 1).map_or("null".into(), |parent| format!("\"e{parent}\""));
+        let time = format!("2026-01-05T09:{:02}:{:02}.000Z", at / 60, at % 60);
+        let head = format!("\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"{time}\"");
+        text += &match kind % 6 {
+            0 => format!("{{\"type\":\"label\",{head},\"targetId\":\"e{}\",\"label\":\"at {at}\"}}\n", at / 2),
+            1 => format!("{{\"type\":\"session_info\",{head},\"name\":\"name {at}\"}}\n"),
+            2 => format!(
+                "{{\"type\":\"compaction\",{head},\"summary\":\"so far\",\"firstKeptEntryId\":\"e{}\",\"tokensBefore\":7}}\n",
+                at / 2
+            ),
+            3 => format!(
+                "{{\"type\":\"message\",{head},\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"answer {at}\"}}]}}}}\n"
+            ),
+            _ => format!(
+                "{{\"type\":\"message\",{head},\"message\":{{\"role\":\"user\",\"content\":\"question {at}\"}}}}\n"
+            ),
+        };
+    }
+    text
+}
