@@ -1,16 +1,25 @@
 //! The command line: what can be asked, one file a subcommand. Without a subcommand the browser opens.
 
+mod ask;
+mod change;
 mod config;
+mod fork;
 mod ls;
 mod output;
+mod path;
 mod reference;
+mod rename;
 mod resolve;
+mod restore;
+mod resume;
+mod rm;
 mod tree;
+mod undo;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 pub use reference::reference;
 
@@ -55,11 +64,17 @@ pub struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// List sessions, newest first
     Ls(ls::Ls),
-    /// Show the tree of one session
     Tree(tree::TreeCommand),
-    /// Show the configuration
+    Path(path::PathCommand),
+    Resume(resume::Resume),
+    Fork(fork::Fork),
+    Rename(rename::Rename),
+    Label(rename::LabelCommand),
+    Rm(rm::Rm),
+    Restore(restore::Restore),
+    Undo(undo::Undo),
+    Redo(undo::Redo),
     Config(config::ConfigCommand),
 }
 
@@ -69,6 +84,11 @@ const EXAMPLES: &str = "Examples:
   pitree --dir ~/backup/sessions  browse another directory
   pitree ls --json | jq .path     list sessions for a script
   pitree tree 0199f2c1            draw one session's tree, by the start of its id
+  pitree resume 0199f2c1 before   go on in pi at the entry labelled \"before\"
+  pitree rename 0199f2c1 Flaky    give a session a name
+  pitree rm 0199f2c1 --family     move a session, its forks and theirs to the trash
+  pitree undo                     take the last change back
+  pi --session \"$(pitree path 0199f2c1)\"
   pitree config --default         print a configuration to start from
 
 In the browser, ? shows the keys.";
@@ -84,6 +104,19 @@ pub(crate) struct Chosen {
     pub located: Located,
     /// The home directory, for `~`.
     pub home: String,
+}
+
+impl Chosen {
+    /// Refuses what needs files that are there.
+    ///
+    /// # Errors
+    /// The sessions are samples.
+    fn refuse_samples(&self) -> Result<()> {
+        if self.files == Files::Demo {
+            bail!("these are sample sessions inside pitree, without files to change or to go on with; leave out --demo")
+        }
+        Ok(())
+    }
 }
 
 /// Runs the program and returns how it ended: 0 done, 1 failed, 2 wrong usage.
@@ -124,6 +157,15 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Some(Command::Ls(command)) => command.run(&context),
         Some(Command::Tree(command)) => command.run(&context),
+        Some(Command::Path(command)) => command.run(&context),
+        Some(Command::Resume(command)) => command.run(&context),
+        Some(Command::Fork(command)) => command.run(&context),
+        Some(Command::Rename(command)) => command.run(&context),
+        Some(Command::Label(command)) => command.run(&context),
+        Some(Command::Rm(command)) => command.run(&context),
+        Some(Command::Restore(command)) => command.run(&context),
+        Some(Command::Undo(command)) => command.run(&context),
+        Some(Command::Redo(command)) => command.run(&context),
         Some(Command::Config(_)) => Ok(ExitCode::SUCCESS),
         None => browse(context),
     }

@@ -1,7 +1,8 @@
-//! What goes to the terminal or a pipe: safe JSON, plain complaints, and the knowledge that a closed pipe is no error.
+//! What goes to the terminal or a pipe: safe JSON, exact products, plain complaints and questions, and the knowledge that a closed pipe is no error.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -53,6 +54,33 @@ pub(super) fn complain(message: &str) {
     }
 }
 
+/// Says on standard error what was done.
+pub(super) fn tell(message: &str) {
+    let mut stderr = io::stderr().lock();
+    for line in crate::text::clean_lines(message) {
+        let _ = writeln!(stderr, "{line}");
+    }
+}
+
+/// Asks on standard error; the answer goes on the same line.
+pub(super) fn prompt(question: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = write!(stderr, "{} ", crate::text::clean(question)).and_then(|()| stderr.flush());
+}
+
+/// A line that another program takes, such as a path: exact, but for a terminal, which gets it cleaned.
+pub(super) fn product(text: &OsStr) -> Result<()> {
+    let mut out = io::stdout().lock();
+    if out.is_terminal() {
+        writeln!(out, "{}", crate::text::clean(&text.to_string_lossy()))?;
+    } else {
+        out.write_all(text.as_encoded_bytes())?;
+        writeln!(out)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
 /// Whether somebody like `head` has read enough.
 pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
@@ -62,7 +90,6 @@ pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 /// The columns of the terminal on standard output, if it is one.
 pub(super) fn columns() -> Option<usize> {
-    use std::io::IsTerminal;
     io::stdout().is_terminal().then(|| crossterm::terminal::size().ok()).flatten().map(|(columns, _)| columns.into())
 }
 

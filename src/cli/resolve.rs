@@ -1,11 +1,16 @@
-//! Which session a word on the command line means: a path, an id, or an unambiguous start of one.
+//! Which session or entry a word on the command line means: a path, an id, a label, or an unambiguous start of an id.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use super::Chosen;
-use crate::store::scan;
+use crate::session::summary::Summary;
+use crate::session::tree::{Index, Tree};
+use crate::store::scan::{self, Unreadable};
+
+/// The least that a start of an entry's id must have, in characters: pi's ids have 8.
+const LEAST: usize = 4;
 
 /// The file that `word` means.
 ///
@@ -30,6 +35,82 @@ pub(super) fn session(word: &str, chosen: &Chosen) -> Result<PathBuf> {
             let list: Vec<String> =
                 several.iter().map(|(found, header)| format!("\n{}  {}", header.id, found.path.display())).collect();
             bail!("{} sessions match {word:?}; say more of the id, or name the path:{}", several.len(), list.concat())
+        }
+    }
+}
+
+/// The file that `word` means, from the root of the file system, as the journal and forks name it.
+///
+/// # Errors
+/// As [`session`].
+pub(super) fn file(word: &str, chosen: &Chosen) -> Result<PathBuf> {
+    absolute(&session(word, chosen)?)
+}
+
+/// The path from the root of the file system. A symbolic link stays one; `..` goes.
+///
+/// # Errors
+/// There is no working directory.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
+    let path = std::path::absolute(path).with_context(|| format!("can't tell where {} is", path.display()))?;
+    if path.components().any(|part| part == Component::ParentDir)
+        && let (Some(folder), Some(name)) = (path.parent(), path.file_name())
+        && let Ok(folder) = folder.canonicalize()
+    {
+        return Ok(folder.join(name));
+    }
+    Ok(path)
+}
+
+/// What a list shows of a session file, as it is now.
+///
+/// # Errors
+/// It can't be read, is not there, or is no session.
+pub(super) fn summary(path: &Path) -> Result<Summary> {
+    match scan::again(path, None) {
+        Ok(Some(summary)) => Ok(summary),
+        Ok(None) if !path.is_file() => bail!("there is no file {}", path.display()),
+        Ok(None) => bail!("{} is not a pi session", path.display()),
+        Err(Unreadable { path, reason }) => bail!("can't read {}: {reason}", path.display()),
+    }
+}
+
+/// The entry that `word` means: an id, else the text of a label, else the start of an id.
+///
+/// # Errors
+/// There is no such entry, or there are several; or the file is of version 1, where entries have no ids.
+pub(super) fn entry(word: &str, tree: &Tree) -> Result<Index> {
+    if tree.header.version < 2.0 {
+        bail!(
+            "the entries of a session of version 1 have no ids and no labels to name them by; choose the entry in the \
+             browser (`pitree`), or open the session in pi once, which gives them ids"
+        );
+    }
+    if let Some(at) = tree.find(word) {
+        return Ok(at);
+    }
+    let has_label = |at: &Index| tree.labels.get(at).is_some_and(|label| *label.text == *word);
+    let starts = |at: &Index| tree.nodes[*at as usize].id.as_ref().is_some_and(|id| id.starts_with(word));
+    let all = || 0..tree.nodes.len() as Index;
+    let mut matches: Vec<Index> = all().filter(has_label).collect();
+    if matches.is_empty() && word.chars().count() >= LEAST {
+        matches = all().filter(starts).collect();
+        // Of entries with the same id the last one counts, as in pi.
+        matches.retain(|&at| tree.nodes[at as usize].id.as_deref().and_then(|id| tree.find(id)) == Some(at));
+    }
+    match &matches[..] {
+        [at] => Ok(*at),
+        [] => Err(anyhow!(
+            "no entry has the id or the label {word:?}, nor an id that starts so (at least {LEAST} characters); \
+             `pitree tree --json` lists them"
+        )),
+        several => {
+            let line = |&at: &Index| {
+                let node = &tree.nodes[at as usize];
+                format!("\n{}  {}", node.id.as_deref().unwrap_or("(no id)"), node.text)
+            };
+            let list: String = several.iter().map(line).collect();
+            bail!("{} entries match {word:?}; name one by its id:{list}", several.len())
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
 
 mod os;
-mod resume;
+pub mod resume;
 mod terminal;
 pub mod work;
 mod worker;

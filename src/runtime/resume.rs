@@ -9,42 +9,75 @@ use anyhow::Result;
 use super::os;
 use super::terminal::Screen;
 
-/// Starts pi on a session. Returns only if that is not possible: why, and what to do.
+/// Starts pi on a session from the browser. Returns only if that is not possible: why, and what to do.
 ///
 /// # Errors
 /// The terminal can't be taken back.
 pub(super) fn resume(pi: &[String], session: &Path, cwd: &str, screen: &mut Screen) -> Result<String> {
-    let session = std::path::absolute(session).unwrap_or_else(|_| session.to_path_buf());
-    let by_hand = command_line(pi, &session);
-    let Some((program, arguments)) = pi.split_first() else {
-        return Ok("The setting pi in config.toml names no command.".into());
+    let mut command = match command(pi, session, cwd) {
+        Ok(command) => command,
+        Err(reason) => return Ok(reason),
     };
-    if !cwd.is_empty() && !Path::new(cwd).is_dir() {
-        return Ok(format!("To go on elsewhere, run this there:\n{by_hand}\n\nThe session's directory is gone: {cwd}"));
+    let (error, _) = screen.pause(|| os::replace_process(&mut command))?;
+    Ok(not_started(pi, session, cwd, &error.to_string()))
+}
+
+/// Lets pi take the place of this process. Returns only if that is not possible: why, and what to do, on several lines.
+pub fn replace_process(pi: &[String], session: &Path, cwd: &str) -> String {
+    match command(pi, session, cwd) {
+        Ok(mut command) => not_started(pi, session, cwd, &os::replace_process(&mut command).to_string()),
+        Err(reason) => reason,
+    }
+}
+
+/// The command that goes on with a session, for a shell: with the way to its directory, unless that is gone or unknown.
+pub fn command_line(pi: &[String], session: &Path, cwd: &str) -> String {
+    let there = if is_there(cwd) { format!("cd {} && ", quote(cwd)) } else { String::new() };
+    let words: Vec<String> = arguments(pi, session).iter().map(|word| quote(word)).collect();
+    there + &words.join(" ")
+}
+
+/// The program and the arguments that go on with a session.
+pub fn arguments(pi: &[String], session: &Path) -> Vec<String> {
+    let session = std::path::absolute(session).unwrap_or_else(|_| session.to_path_buf());
+    pi.iter().cloned().chain(["--session".into(), session.to_string_lossy().into_owned()]).collect()
+}
+
+/// Whether a session's directory is known and still there.
+pub fn is_there(cwd: &str) -> bool {
+    !cwd.is_empty() && Path::new(cwd).is_dir()
+}
+
+fn command(pi: &[String], session: &Path, cwd: &str) -> Result<Command, String> {
+    let Some((program, arguments)) = pi.split_first() else {
+        return Err("The setting pi in config.toml names no command.".into());
+    };
+    if !cwd.is_empty() && !is_there(cwd) {
+        let by_hand = command_line(pi, session, cwd);
+        return Err(format!(
+            "To go on elsewhere, run this there:\n{by_hand}\n\nThe session's directory is gone: {cwd}"
+        ));
     }
     let Some(found) = find(program) else {
-        let why = format!(
-            "There is no {program} on the PATH. Install pi, or name its command in config.toml (pi = [\"…\"])."
-        );
-        return Ok(format!("To resume by hand:\n{}{by_hand}\n\n{why}", change_to(cwd)));
+        let by_hand = command_line(pi, session, cwd);
+        return Err(format!(
+            "To resume by hand:\n{by_hand}\n\nThere is no {program} on the PATH. Install pi, or name its command in \
+             config.toml (pi = [\"…\"])."
+        ));
     };
+    let session = std::path::absolute(session).unwrap_or_else(|_| session.to_path_buf());
     let mut command = Command::new(found);
-    command.args(arguments).arg("--session").arg(&session);
+    command.args(arguments).arg("--session").arg(session);
     if !cwd.is_empty() {
         command.current_dir(cwd);
     }
-    let (error, _) = screen.pause(|| os::replace_process(&mut command))?;
-    Ok(format!("To resume by hand:\n{}{by_hand}\n\n{program} could not be started: {error}", change_to(cwd)))
+    Ok(command)
 }
 
-fn change_to(cwd: &str) -> String {
-    if cwd.is_empty() { String::new() } else { format!("cd {} && ", quote(cwd)) }
-}
-
-/// The command for a shell.
-fn command_line(pi: &[String], session: &Path) -> String {
-    let words = pi.iter().map(|word| quote(word)).chain(["--session".into(), quote(&session.to_string_lossy())]);
-    words.collect::<Vec<_>>().join(" ")
+fn not_started(pi: &[String], session: &Path, cwd: &str, error: &str) -> String {
+    let by_hand = command_line(pi, session, cwd);
+    let program = pi.first().map_or("pi", String::as_str);
+    format!("To resume by hand:\n{by_hand}\n\n{program} could not be started: {error}")
 }
 
 /// A word as a POSIX shell reads it.
@@ -73,8 +106,10 @@ mod tests {
     #[test]
     fn quotes_for_the_shell() {
         let pi = ["pi".to_string(), "--model".into(), "a b".into()];
-        assert_eq!(command_line(&pi, Path::new("/s/it's.jsonl")), r"pi --model 'a b' --session '/s/it'\''s.jsonl'");
-        assert_eq!(change_to("/a b"), "cd '/a b' && ");
+        let line = |cwd| command_line(&pi, Path::new("/s/it's.jsonl"), cwd);
+        assert_eq!(line("/gone or not"), r"pi --model 'a b' --session '/s/it'\''s.jsonl'");
+        assert_eq!(line("/"), r"cd / && pi --model 'a b' --session '/s/it'\''s.jsonl'");
+        assert_eq!(quote("/a b"), "'/a b'");
         assert_eq!(quote(""), "''");
     }
 }

@@ -1,0 +1,185 @@
+//! What the commands that change something have in common: where changes are made, what is asked first for a file of
+//! an old version, and how it is told what was done.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::SystemTime;
+
+use anyhow::{Result, anyhow, bail};
+use serde::Serialize;
+
+use super::{Chosen, ask, output};
+use crate::session::call::shorten;
+use crate::session::time;
+use crate::store::change::{Changes, Done, Refusal, Request};
+use crate::store::journal::{Change, Record, State};
+use crate::store::locate;
+use crate::store::scan::milliseconds;
+use crate::store::trash::Trash;
+use crate::text::clean;
+
+/// What every command that changes something understands.
+#[derive(Debug, clap::Args)]
+pub(super) struct Switches {
+    /// Change nothing; say what would be changed
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// One JSON object a line for each change
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Makes the changes of a command and tells of them.
+pub(super) struct Changer<'a> {
+    changes: Changes,
+    switches: &'a Switches,
+    home: &'a str,
+}
+
+impl<'a> Changer<'a> {
+    /// One for the files that were chosen.
+    ///
+    /// # Errors
+    /// They are samples, or there is no place for the journal.
+    pub(super) fn new(chosen: &'a Chosen, switches: &'a Switches) -> Result<Self> {
+        chosen.refuse_samples()?;
+        let Some(state_dir) = locate::state_dir() else {
+            bail!("there is no home directory to keep the journal of changes in; set HOME")
+        };
+        let changes = Changes::new(state_dir, Trash { command: chosen.config.trash.clone() });
+        let changes = if switches.dry_run { changes.dry_run() } else { changes };
+        Ok(Self { changes, switches, home: &chosen.home })
+    }
+
+    /// Makes a change.
+    ///
+    /// # Errors
+    /// As [`Changes::make`].
+    pub(super) fn make(&self, request: &Request) -> Result<Done> {
+        self.changes.make(request, now())
+    }
+
+    /// Makes a change that a file of an old version takes only in the form of version 3. Unless that is allowed
+    /// (`migrate`), a person is asked. `request` is told whether it is allowed.
+    ///
+    /// # Errors
+    /// As [`Changes::make`], or it is not wanted.
+    pub(super) fn make_migrating(&self, migrate: bool, request: impl Fn(bool) -> Request) -> Result<Done> {
+        let error = match self.make(&request(migrate)) {
+            Err(error) if matches!(error.downcast_ref(), Some(Refusal::Old { .. })) => error,
+            made => return made,
+        };
+        if self.switches.dry_run || !ask::is_possible() {
+            return Err(anyhow!("{error}; --migrate does so, and keeps the original in the trash"));
+        }
+        output::tell(&format!("{error}. The original goes to the trash, and undo brings it back."));
+        if ask::is_yes("Bring it into the form of version 3?")? {
+            return self.make(&request(true));
+        }
+        bail!("nothing was changed");
+    }
+
+    /// All changes that were ever made, the oldest first.
+    ///
+    /// # Errors
+    /// As [`Changes::history`].
+    pub(super) fn history(&self) -> Result<Vec<Record>> {
+        self.changes.history()
+    }
+
+    /// Says on standard output what was done, or would be.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub(super) fn say(&self, done: &Done, step: Step) -> Result<()> {
+        let mut out = output::stdout();
+        if self.switches.json {
+            for change in &done.changes {
+                output::json(&mut out, &Line { step, change, done: !self.switches.dry_run })?;
+            }
+        } else {
+            for line in self.lines(done, step) {
+                writeln!(out, "{}", clean(&line))?;
+            }
+        }
+        out.flush()?;
+        Ok(())
+    }
+
+    /// Says on standard error what was done, where standard output is for something else.
+    pub(super) fn say_aside(&self, done: &Done) {
+        for line in self.lines(done, Step::Make) {
+            output::tell(&line);
+        }
+    }
+
+    fn lines(&self, done: &Done, step: Step) -> Vec<String> {
+        let line = |change: &Change| {
+            let (path, what) = (self.short(change.path()), change.describe());
+            match (step, self.switches.dry_run) {
+                (Step::Make, false) => format!("{what}  {path}"),
+                (Step::Make, true) => format!("would: {what}  {path}"),
+                (Step::Undo, false) => format!("undone: {what}  {path}"),
+                (Step::Undo, true) => format!("would: undo {what}  {path}"),
+                (Step::Redo, false) => format!("done again: {what}  {path}"),
+                (Step::Redo, true) => format!("would: redo {what}  {path}"),
+                (Step::Restore, false) => format!("restored  {path}"),
+                (Step::Restore, true) => format!("would: restore  {path}"),
+            }
+        };
+        match &done.changes[..] {
+            [] => vec![done.said.clone()],
+            changes => changes.iter().map(line).collect(),
+        }
+    }
+
+    /// A path as people read it: `~` for the home directory.
+    pub(super) fn short(&self, path: &Path) -> String {
+        shorten(&path.to_string_lossy(), self.home).into_owned()
+    }
+}
+
+/// Now, in milliseconds since 1970.
+pub(super) fn now() -> i64 {
+    milliseconds(SystemTime::now())
+}
+
+/// What is done with a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Step {
+    /// It is made.
+    Make,
+    /// It is taken back.
+    Undo,
+    /// It is made again.
+    Redo,
+    /// A file comes back from the trash.
+    Restore,
+}
+
+/// A change as a script sees it.
+#[derive(Serialize)]
+struct Line<'a> {
+    step: Step,
+    #[serde(flatten)]
+    change: &'a Change,
+    done: bool,
+}
+
+/// A change of the journal as a script sees it.
+#[derive(Serialize)]
+pub(super) struct RecordLine<'a> {
+    number: u64,
+    time: Option<String>,
+    state: State,
+    #[serde(flatten)]
+    change: &'a Change,
+}
+
+impl<'a> RecordLine<'a> {
+    pub(super) fn new(record: &'a Record) -> Self {
+        let Record { number, time, state, change, .. } = record;
+        Self { number: *number, time: time::iso(*time), state: *state, change }
+    }
+}

@@ -1,0 +1,40 @@
+//! `pitree fork`: a new session of the path to an entry.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::change::{Changer, Step, Switches};
+use super::{Chosen, output, resolve};
+use crate::store::change::{Request, Target};
+use crate::store::files::Files;
+use crate::store::load;
+
+/// Make a new session of the path to an entry, and print where it is
+#[derive(Debug, clap::Args)]
+pub(super) struct Fork {
+    /// A path, an id, or an unambiguous start of an id
+    session: String,
+    /// The last entry that the new session has: an id, its unambiguous start, or a label
+    entry: String,
+    #[command(flatten)]
+    switches: Switches,
+}
+
+impl Fork {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let changer = Changer::new(chosen, &self.switches)?;
+        let path = resolve::file(&self.session, chosen)?;
+        let tree = load::tree(Files::Disk, &path, &chosen.home)?;
+        let at = Some(Target::of(&tree, resolve::entry(&self.entry, &tree)?));
+        let done = changer.make(&Request::Fork { path, at })?;
+        match &done.made {
+            Some(made) if !self.switches.json && !self.switches.dry_run => {
+                changer.say_aside(&done);
+                output::product(made.as_os_str())?;
+            }
+            _ => changer.say(&done, Step::Make)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,63 @@
+//! `pitree rename` and `pitree label`: names of sessions and of entries.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::change::{Changer, Step, Switches};
+use super::{Chosen, resolve};
+use crate::store::change::{Request, Target};
+use crate::store::files::Files;
+use crate::store::load;
+
+/// Give a session a name
+#[derive(Debug, clap::Args)]
+pub(super) struct Rename {
+    /// A path, an id, or an unambiguous start of an id
+    session: String,
+    /// The name; an empty one ("") clears it
+    name: String,
+    #[command(flatten)]
+    switches: Switches,
+}
+
+impl Rename {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let changer = Changer::new(chosen, &self.switches)?;
+        let path = resolve::file(&self.session, chosen)?;
+        let done = changer.make(&Request::Rename { path, name: self.name.clone() })?;
+        changer.say(&done, Step::Make)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Label an entry
+#[derive(Debug, clap::Args)]
+pub(super) struct LabelCommand {
+    /// A path, an id, or an unambiguous start of an id
+    session: String,
+    /// An id, its unambiguous start, or a label
+    entry: String,
+    /// The label; without one, or with an empty one, it is cleared
+    label: Option<String>,
+    /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
+    #[arg(long)]
+    migrate: bool,
+    #[command(flatten)]
+    switches: Switches,
+}
+
+impl LabelCommand {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let changer = Changer::new(chosen, &self.switches)?;
+        let path = resolve::file(&self.session, chosen)?;
+        let tree = load::tree(Files::Disk, &path, &chosen.home)?;
+        let target = Target::of(&tree, resolve::entry(&self.entry, &tree)?);
+        let label = self.label.clone().unwrap_or_default();
+        let request =
+            |migrate| Request::Label { path: path.clone(), target: target.clone(), label: label.clone(), migrate };
+        let done = changer.make_migrating(self.migrate, request)?;
+        changer.say(&done, Step::Make)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,98 @@
+//! `pitree restore`: what pitree moved to the trash comes back.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use super::change::{Changer, RecordLine, Step, Switches, now};
+use super::undo::table;
+use super::{Chosen, output, resolve};
+use crate::session::time;
+use crate::store::change::Request;
+use crate::store::journal::{Change, Record, State};
+use crate::words::bytes;
+
+/// Bring a session back from the trash
+///
+/// Without WHAT, list the sessions that pitree moved there, the newest last.
+#[derive(Debug, clap::Args)]
+pub(super) struct Restore {
+    /// A number in the list, the path where the session was, or the start of its id
+    what: Option<String>,
+    #[command(flatten)]
+    switches: Switches,
+}
+
+impl Restore {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let changer = Changer::new(chosen, &self.switches)?;
+        let is_away = |record: &Record| matches!(record.change, Change::Trash { .. }) && record.state == State::Done;
+        let away: Vec<Record> = changer.history()?.into_iter().filter(is_away).collect();
+        let Some(what) = &self.what else { return self.list(&away, &changer) };
+        let number = find(what, &away)?;
+        let done = changer.make(&Request::Undo { number: Some(number) })?;
+        changer.say(&done, Step::Restore)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn list(&self, away: &[Record], changer: &Changer<'_>) -> Result<ExitCode> {
+        let mut out = output::stdout();
+        if self.switches.json {
+            for record in away {
+                output::json(&mut out, &RecordLine::new(record))?;
+            }
+        } else {
+            let now = now();
+            let cells = |record: &Record| {
+                let path = changer.short(record.change.path());
+                [record.number.to_string(), time::age(now, record.time), size(&record.change), path]
+            };
+            table(&mut out, &away.iter().map(cells).collect::<Vec<_>>())?;
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn size(change: &Change) -> String {
+    match change {
+        Change::Trash { link: false, bytes: size, .. } => bytes(*size),
+        _ => "link".into(),
+    }
+}
+
+/// The number of the change that `what` means.
+///
+/// # Errors
+/// There is none, or there are several.
+fn find(what: &str, away: &[Record]) -> Result<u64> {
+    if let Some(record) = away.iter().find(|record| what.parse() == Ok(record.number)) {
+        return Ok(record.number);
+    }
+    let path = resolve::absolute(Path::new(what)).ok();
+    let mut matches: Vec<&Record> =
+        away.iter().filter(|record| Some(record.change.path()) == path.as_deref()).collect();
+    if matches.is_empty() && !what.is_empty() {
+        matches = away.iter().filter(|record| has_id(record.change.path(), what)).collect();
+    }
+    match &matches[..] {
+        [one] => Ok(one.number),
+        [] => bail!(
+            "pitree moved nothing to the trash that {what:?} means and that is not back; `pitree restore` lists what it did"
+        ),
+        several => {
+            let line = |one: &&Record| format!("\n{}  {}", one.number, one.change.path().display());
+            let list: String = several.iter().map(line).collect();
+            bail!("{} files match {what:?}; name one by its number:{list}", several.len())
+        }
+    }
+}
+
+/// Whether the id in a file's name, or the whole name, starts so.
+fn has_id(path: &Path, start: &str) -> bool {
+    let name = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+    name.starts_with(start) || name.split_once('_').is_some_and(|(_, id)| id.starts_with(start))
+}

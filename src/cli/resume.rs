@@ -1,0 +1,145 @@
+//! `pitree resume`: pi goes on with a session, at its leaf or at any entry, in the session or in a fork of it.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+
+use super::change::{Changer, Step, Switches};
+use super::{Chosen, output, resolve};
+use crate::runtime::resume as pi;
+use crate::session::read;
+use crate::session::resume;
+use crate::session::tree::{Index, Tree};
+use crate::store::change::{Done, Request, Target};
+use crate::store::files::Files;
+use crate::store::load::{self, Bodies};
+
+/// Go on with a session in pi, at its leaf or at any entry
+///
+/// As in pi's /tree, a message of yours means the place before it: its text is given back to you.
+#[derive(Debug, clap::Args)]
+pub(super) struct Resume {
+    /// A path, an id, or an unambiguous start of an id
+    session: String,
+    /// An id, its unambiguous start, or a label; the leaf moves there
+    entry: Option<String>,
+    /// Go on in a new session of the path to the entry; this one stays as it is
+    #[arg(long)]
+    fork: bool,
+    /// Print the command for a shell instead of starting pi; changes are made all the same
+    #[arg(long)]
+    print: bool,
+    /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
+    #[arg(long)]
+    migrate: bool,
+    /// Change and start nothing; say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON objects instead of starting pi: each change, then the command
+    #[arg(long)]
+    json: bool,
+}
+
+impl Resume {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let switches = Switches { dry_run: self.dry_run, json: self.json };
+        let changer = Changer::new(chosen, &switches)?;
+        let path = resolve::file(&self.session, chosen)?;
+        let tree = load::tree(Files::Disk, &path, &chosen.home)?;
+        let entry = match &self.entry {
+            Some(word) => Some(resolve::entry(word, &tree)?),
+            None => tree.leaf,
+        };
+        let goal = entry.map(|entry| resume::at(&tree, entry));
+        let text = goal.and_then(|goal| goal.text_of).map(|at| text(&tree, at, &path)).transpose()?;
+        let to = goal.and_then(|goal| goal.at).map(|at| Target::of(&tree, at));
+        let done = if self.fork {
+            Some(changer.make(&Request::Fork { path: path.clone(), at: to })?)
+        } else if goal.is_some_and(|goal| !goal.is_here) {
+            let request = |migrate| Request::MoveLeaf { path: path.clone(), to: to.clone(), migrate };
+            Some(changer.make_migrating(self.migrate, request)?)
+        } else {
+            None
+        };
+        let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
+        let start = Start { session, cwd: tree.header.cwd, text, pi: &chosen.config.pi };
+        self.go_on(&changer, done.as_ref(), &start)
+    }
+
+    fn go_on(&self, changer: &Changer<'_>, done: Option<&Done>, start: &Start<'_>) -> Result<ExitCode> {
+        if self.dry_run || self.json {
+            if let Some(done) = done {
+                changer.say(done, Step::Make)?;
+            }
+            let mut out = output::stdout();
+            if self.json {
+                output::json(&mut out, &start.object())?;
+            } else {
+                writeln!(out, "would: run {}", crate::text::clean(&start.line()))?;
+            }
+            out.flush()?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(done) = done {
+            changer.say_aside(done);
+        }
+        if let Some(text) = &start.text {
+            give_back(text);
+        }
+        if !self.print {
+            bail!("{}", pi::replace_process(start.pi, &start.session, &start.cwd));
+        }
+        if !start.cwd.is_empty() && !pi::is_there(&start.cwd) {
+            output::complain(&format!("the session's directory is gone: {}", start.cwd));
+        }
+        output::product(OsStr::new(&start.line()))?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What pi starts with.
+struct Start<'a> {
+    session: PathBuf,
+    cwd: String,
+    /// What goes back to the user.
+    text: Option<String>,
+    /// The command that is pi.
+    pi: &'a [String],
+}
+
+/// The same as a script sees it.
+#[derive(Serialize)]
+struct Line<'a> {
+    path: &'a Path,
+    cwd: &'a str,
+    command: Vec<String>,
+    text: Option<&'a str>,
+}
+
+impl Start<'_> {
+    fn line(&self) -> String {
+        pi::command_line(self.pi, &self.session, &self.cwd)
+    }
+
+    fn object(&self) -> Line<'_> {
+        let command = pi::arguments(self.pi, &self.session);
+        Line { path: &self.session, cwd: &self.cwd, command, text: self.text.as_deref() }
+    }
+}
+
+/// The text of a message.
+fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
+    let line = Bodies::open(Files::Disk, path)?.line(&tree.nodes[at as usize])?;
+    Ok(read::line(&line).ok().flatten().unwrap_or_default().text())
+}
+
+/// Gives the text of a message back to the user, who may send it again in other words.
+fn give_back(text: &str) {
+    if !text.is_empty() {
+        output::tell(&format!("the text of the message:\n{text}"));
+    }
+}

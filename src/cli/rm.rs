@@ -1,0 +1,249 @@
+//! `pitree rm`: sessions go to the trash, after a question that says what goes and what that means for others.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+
+use super::change::{Changer, Step, Switches, now};
+use super::{Chosen, ask, output, resolve};
+use crate::app::sessions::Pane;
+use crate::session::family::Families;
+use crate::session::summary::{Shared, Summary};
+use crate::session::time;
+use crate::store::change::{Refusal, Request, Seen};
+use crate::store::{live, scan};
+use crate::words::{bytes, count};
+
+/// As many sessions does a question name.
+const NAMED: usize = 20;
+
+/// Move sessions to the trash
+///
+/// `pitree restore` and `pitree undo` bring them back. Without --yes a person is asked first.
+#[derive(Debug, clap::Args)]
+pub(super) struct Rm {
+    /// Paths, ids, or unambiguous starts of ids
+    #[arg(value_name = "SESSION", required = true)]
+    sessions: Vec<String>,
+    /// With the whole family of each: the session that all began with, its forks, theirs, and those of sub-agents
+    #[arg(long)]
+    family: bool,
+    /// Don't ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    switches: Switches,
+}
+
+impl Rm {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let changer = Changer::new(chosen, &self.switches)?;
+        let asks = !self.yes && !self.switches.dry_run;
+        if asks && !ask::is_possible() {
+            output::complain(
+                "there is no terminal to ask on: say --yes to move the sessions to the trash without a question",
+            );
+            return Ok(ExitCode::from(2));
+        }
+        let mut removal = self.removal(chosen, asks)?;
+        let mut is_retried = false;
+        loop {
+            if asks && !removal.is_wanted(&changer)? {
+                output::tell("Nothing was removed.");
+                return Ok(ExitCode::FAILURE);
+            }
+            let error = match changer.make(&Request::Trash { files: removal.seen() }) {
+                Ok(done) => {
+                    changer.say(&done, Step::Make)?;
+                    return Ok(ExitCode::SUCCESS);
+                }
+                Err(error) => error,
+            };
+            match error.downcast_ref() {
+                // Somebody may be at work in it: asked about again, or without questions tried once more.
+                Some(Refusal::Changed { paths }) if asks || !is_retried => {
+                    output::tell(&format!("changed meanwhile, and read again: {}", names(paths, &changer)));
+                    removal.read_again()?;
+                    is_retried = true;
+                }
+                Some(Refusal::NoTrash { reason, left }) => return self.delete(&changer, reason, left),
+                _ => return Err(error),
+            }
+        }
+    }
+
+    /// The sessions that are to go, among those that are known.
+    fn removal(&self, chosen: &Chosen, asks: bool) -> Result<Removal> {
+        let mut all = if asks || self.family { every(chosen)? } else { Vec::new() };
+        let mut goes = Vec::new();
+        for word in &self.sessions {
+            let summary = resolve::summary(&resolve::file(word, chosen)?)?;
+            let place = place(&all, &summary).unwrap_or_else(|| {
+                all.push(Arc::new(summary));
+                all.len() - 1
+            });
+            goes.push(place);
+        }
+        if self.family {
+            goes = families(&all, &goes);
+        }
+        let mut seen = HashSet::new();
+        goes.retain(|&at| seen.insert(at));
+        Ok(Removal { all, goes })
+    }
+
+    /// Deletes for good what the trash did not take: only if a person says so, in so many letters.
+    fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[Seen]) -> Result<ExitCode> {
+        let paths: Vec<PathBuf> = left.iter().map(|file| file.path.clone()).collect();
+        let what = format!("the trash can't take it: {reason}\nstill there: {}", names(&paths, changer));
+        if self.yes || self.switches.dry_run {
+            bail!("{what}");
+        }
+        output::tell(&what);
+        if ask::ask("To delete for good, without a way back, type delete:")? != "delete" {
+            output::tell("Nothing was deleted.");
+            return Ok(ExitCode::FAILURE);
+        }
+        let done = changer.make(&Request::Delete { files: left.to_vec() })?;
+        changer.say(&done, Step::Make)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Sessions that are to go, and the others.
+struct Removal {
+    /// The sessions that are known.
+    all: Vec<Shared>,
+    /// The places of those that go.
+    goes: Vec<usize>,
+}
+
+impl Removal {
+    fn seen(&self) -> Vec<Seen> {
+        let seen = |session: &Shared| Seen { path: session.path.clone(), bytes: session.bytes, mtime: session.mtime };
+        self.going().map(seen).collect()
+    }
+
+    fn going(&self) -> impl Iterator<Item = &Shared> {
+        self.goes.iter().map(|&at| &self.all[at])
+    }
+
+    /// Reads those that go as they are now; what is gone needs not go.
+    fn read_again(&mut self) -> Result<()> {
+        for &at in &self.goes {
+            let owner = self.all[at].owner.clone();
+            if self.all[at].path.is_file() {
+                self.all[at] = Arc::new(Summary { owner, ..resolve::summary(&self.all[at].path)? });
+            }
+        }
+        self.goes.retain(|&at| self.all[at].path.is_file());
+        if self.goes.is_empty() {
+            bail!("nothing is left to remove");
+        }
+        Ok(())
+    }
+
+    /// Asks whether they shall go.
+    fn is_wanted(&self, changer: &Changer<'_>) -> Result<bool> {
+        let now = now();
+        let size = self.going().filter(|session| !session.path.is_symlink()).map(|session| session.bytes).sum();
+        let newest = self.going().filter_map(|session| session.modified).max();
+        let age = newest.map_or("?".into(), |newest| time::age(now, newest));
+        let files = count(self.goes.len(), "session", "sessions");
+        output::tell(&format!("{files}, {}, newest activity: {age}", bytes(size)));
+        for session in self.going().take(NAMED) {
+            let link = if session.path.is_symlink() { "  (a link: only the link goes, the file stays)" } else { "" };
+            output::tell(&format!("  {}  {}{link}", title(session), changer.short(&session.path)));
+        }
+        if self.goes.len() > NAMED {
+            output::tell(&format!("  and {} more", self.goes.len() - NAMED));
+        }
+        let orphans = self.orphans();
+        if !orphans.is_empty() {
+            let titles: Vec<String> = orphans.iter().take(NAMED).map(|session| title(session)).collect();
+            let more = if orphans.len() > NAMED { ", …" } else { "" };
+            let stay =
+                count(orphans.len(), "session that stays loses its parent", "sessions that stay lose their parent");
+            output::tell(&format!("{stay}: {}{more}", titles.join(", ")));
+        }
+        let live = self.live(now);
+        if live.is_empty() {
+            return ask::is_yes("Move to the trash?");
+        }
+        for session in live {
+            let cwd = changer.short(session.header.cwd.as_ref());
+            output::tell(&format!(
+                "A pi seems to be at work in {} ({cwd}); it would lose what it writes.",
+                title(session)
+            ));
+        }
+        Ok(ask::ask("Type yes to move to the trash all the same:")? == "yes")
+    }
+
+    /// Sessions that stay, and whose parent goes.
+    fn orphans(&self) -> Vec<&Shared> {
+        // Of a link only the link goes, and the parent stays.
+        let gone: HashSet<&PathBuf> =
+            self.going().filter(|session| !session.path.is_symlink()).map(|session| session.real_path()).collect();
+        let goes: HashSet<usize> = self.goes.iter().copied().collect();
+        let stays = self.all.iter().enumerate().filter(|(at, _)| !goes.contains(at)).map(|(_, session)| session);
+        let owner = |session: &Shared| session.owner.as_ref().and_then(|owner| owner.path.clone());
+        let loses = |session: &&Shared| {
+            session.parent_path.clone().into_iter().chain(owner(session)).any(|parent| gone.contains(&parent))
+        };
+        stays.filter(loses).collect()
+    }
+
+    /// Those that go and in which a pi is likely at work, as the browser marks them.
+    fn live(&self, now: i64) -> Vec<&Shared> {
+        let mut pane = Pane::default();
+        (pane.all, pane.live_dirs) = (self.all.clone(), live::working_dirs());
+        pane.note_live(now);
+        self.goes.iter().filter(|&&at| pane.is_live(at)).map(|&at| &self.all[at]).collect()
+    }
+}
+
+/// Every session in the directories, by its path from the root.
+fn every(chosen: &Chosen) -> Result<Vec<Shared>> {
+    let finds = scan::find(chosen.files, &chosen.located.dirs);
+    let mut all = Vec::new();
+    scan::read(chosen.files, &finds.files, |batch| {
+        all.extend(batch.sessions);
+        true
+    });
+    let placed = |session: Summary| Ok(Arc::new(Summary { path: resolve::absolute(&session.path)?, ..session }));
+    all.into_iter().map(placed).collect()
+}
+
+/// Where a session is among all: under its own path, or if it is no link under another way to the same file.
+fn place(all: &[Shared], session: &Summary) -> Option<usize> {
+    let same = all.iter().position(|other| other.path == session.path);
+    let is_it = |other: &Shared| other.real_path() == session.real_path() && !other.path.is_symlink();
+    same.or_else(|| if session.path.is_symlink() { None } else { all.iter().position(is_it) })
+}
+
+/// The families of the sessions at some places: the root of each, and all that descends from it.
+fn families(all: &[Shared], of: &[usize]) -> Vec<usize> {
+    let families = Families::new(all);
+    let root = |at: &usize| std::iter::successors(Some(*at), |&at| families.parents[at]).last();
+    let roots: HashSet<usize> = of.iter().filter_map(root).collect();
+    let mut stack: Vec<usize> = families.roots.iter().copied().filter(|at| roots.contains(at)).collect();
+    let mut members = Vec::new();
+    while let Some(at) = stack.pop() {
+        members.push(at);
+        stack.extend(&families.forks[at]);
+    }
+    members
+}
+
+fn title(session: &Summary) -> String {
+    let title = session.title();
+    format!("\"{}\"", crate::text::UNICODE.cut(&crate::text::clean(title), 60))
+}
+
+fn names(paths: &[PathBuf], changer: &Changer<'_>) -> String {
+    paths.iter().map(|path| changer.short(path)).collect::<Vec<_>>().join(", ")
+}
