@@ -11,6 +11,7 @@ mod looks;
 mod mouse;
 mod odd;
 mod read;
+mod real_pi;
 mod resize;
 mod resume;
 mod terminal;
