@@ -72,8 +72,9 @@ fn find(what: &str, away: &[Record]) -> Result<u64> {
     if let Some(record) = away.iter().find(|record| what.parse() == Ok(record.number)) {
         return Ok(record.number);
     }
-    let path = resolve::absolute(Path::new(what))?;
-    let mut matches: Vec<&Record> = away.iter().filter(|record| record.change.path() == path).collect();
+    let path = resolve::absolute(Path::new(what)).ok();
+    let mut matches: Vec<&Record> =
+        away.iter().filter(|record| Some(record.change.path()) == path.as_deref()).collect();
     if matches.is_empty() && !what.is_empty() {
         matches = away.iter().filter(|record| has_id(record.change.path(), what)).collect();
     }

@@ -98,8 +98,7 @@ impl Rm {
     /// Deletes for good what the trash did not take: only if a person says so, in so many letters.
     fn delete(&self, changer: &Changer<'_>, reason: &str, left: &[Seen]) -> Result<ExitCode> {
         let paths: Vec<PathBuf> = left.iter().map(|file| file.path.clone()).collect();
-        let files = count(left.len(), "file is", "files are");
-        let what = format!("the trash can't take it: {reason}\n{files} where they were: {}", names(&paths, changer));
+        let what = format!("the trash can't take it: {reason}\nstill there: {}", names(&paths, changer));
         if self.yes || self.switches.dry_run {
             bail!("{what}");
         }
@@ -150,7 +149,7 @@ impl Removal {
     /// Asks whether they shall go.
     fn is_wanted(&self, changer: &Changer<'_>) -> Result<bool> {
         let now = now();
-        let size = self.going().map(|session| session.bytes).sum();
+        let size = self.going().filter(|session| !session.path.is_symlink()).map(|session| session.bytes).sum();
         let newest = self.going().filter_map(|session| session.modified).max();
         let age = newest.map_or("?".into(), |newest| time::age(now, newest));
         let files = count(self.goes.len(), "session", "sessions");

@@ -10,7 +10,7 @@ use super::{Chosen, output};
 use crate::session::time;
 use crate::store::change::Request;
 use crate::store::journal::{Record, State};
-use crate::text::{clean, width};
+use crate::text::{UNICODE, clean, width};
 
 /// Take the last change back that pitree made
 #[derive(Debug, clap::Args)]
@@ -71,9 +71,13 @@ fn state(state: State) -> &'static str {
     }
 }
 
-/// Rows in columns: the first one, of numbers, to the right, the last one as long as it is.
+/// Rows in columns: the first one, of numbers, to the right. The last one, of paths, is never cut.
 pub(super) fn table<const COLUMNS: usize>(out: &mut impl Write, rows: &[[String; COLUMNS]]) -> Result<()> {
-    let rows: Vec<[String; COLUMNS]> = rows.iter().map(|row| row.clone().map(|cell| clean(&cell).into())).collect();
+    const MOST: usize = 60;
+    let mut rows: Vec<[String; COLUMNS]> = rows.iter().map(|row| row.clone().map(|cell| clean(&cell).into())).collect();
+    for cell in rows.iter_mut().flat_map(|row| row.iter_mut().take(COLUMNS - 1)) {
+        *cell = UNICODE.cut(cell, MOST).into();
+    }
     let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
     let columns: Vec<usize> = (0..COLUMNS).map(widest).collect();
     for row in &rows {

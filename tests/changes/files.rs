@@ -169,7 +169,7 @@ fn what_goes_to_the_trash_comes_back() {
     let bytes: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
     world.make(&rename(&paths[1], "written to since")).unwrap();
     age(&paths[1]);
-    let error = world.make(&Request::Trash { files: files.clone() }).unwrap_err();
+    let error = world.make(&Request::Trash { files }).unwrap_err();
     assert_eq!(refusal(&error), &Refusal::Changed { paths: vec![paths[1].clone()] });
     assert_eq!(world.sessions(), paths, "nothing went");
     world.make(&Request::Trash { files: paths.iter().map(|path| seen(path)).collect() }).unwrap();

@@ -3,8 +3,11 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
-    reason = "a test may fail anywhere, not only in a function marked #[test]"
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a test may fail anywhere, not only in a function marked #[test], and speaks with the copies of itself"
 )]
 #![cfg(unix)]
 

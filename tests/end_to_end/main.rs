@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
 
+mod ask;
 mod browse;
 mod change;
 mod config;
@@ -12,6 +13,7 @@ mod mouse;
 mod odd;
 mod picker;
 mod read;
+mod real_pi;
 mod resize;
 mod resume;
 mod terminal;

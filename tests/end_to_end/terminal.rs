@@ -175,6 +175,15 @@ impl Terminal {
         self.wait_until(&format!("{text:?} on the screen"), |screen| screen.contents().contains(text));
     }
 
+    /// Waits until the text is on the screen of a program that is not pitree, which may draw in any way.
+    pub(crate) fn wait_in_the_end(&self, text: &str) {
+        let end = Instant::now() + PATIENCE;
+        while !self.contents().contains(text) {
+            assert!(Instant::now() < end, "no {text:?} on the screen:\n{}", self.contents());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Waits until the text is not on the screen.
     pub(crate) fn wait_without(&self, text: &str) {
         self.wait_until(&format!("no {text:?} on the screen"), |screen| !screen.contents().contains(text));

@@ -16,7 +16,7 @@ use crate::store::load::Bodies;
 
 pub(super) fn rename(work: &mut Work<'_>, path: &Path, name: &str) -> Result<Done> {
     let name = line::clean_name(name).context("the name is not taken")?;
-    let after = Some(name).filter(|name| !name.is_empty());
+    let after = Some(name.clone()).filter(|name| !name.is_empty());
     let now = work.now;
     let change = work.append(path, true, |tree, id| {
         let before = name_of(tree, path)?;
@@ -27,12 +27,12 @@ pub(super) fn rename(work: &mut Work<'_>, path: &Path, name: &str) -> Result<Don
         let entry = id.to_string();
         Ok(Some((line, Change::Name { path: path.into(), entry, before, after: after.clone() })))
     })?;
-    Ok(change.map_or_else(|| Done::nothing("it has that name already"), |change| Done::of(vec![change])))
+    Ok(made(change, if name.is_empty() { "it has no name already" } else { "it has that name already" }))
 }
 
 pub(super) fn label(work: &mut Work<'_>, path: &Path, target: &Target, label: &str) -> Result<Done> {
     let label = line::clean_label(label).context("the label is not taken")?;
-    let after = Some(label).filter(|label| !label.is_empty());
+    let after = Some(label.clone()).filter(|label| !label.is_empty());
     let now = work.now;
     let change = work.append(path, true, |tree, id| {
         let at = target.find(tree).with_context(|| format!("{} has no such entry any more", path.display()))?;
@@ -45,7 +45,7 @@ pub(super) fn label(work: &mut Work<'_>, path: &Path, target: &Target, label: &s
         let entry = id.to_string();
         Ok(Some((line, Change::Label { path: path.into(), entry, target, before, after: after.clone() })))
     })?;
-    Ok(change.map_or_else(|| Done::nothing("it has that label already"), |change| Done::of(vec![change])))
+    Ok(made(change, if label.is_empty() { "it has no label already" } else { "it has that label already" }))
 }
 
 pub(super) fn move_leaf(work: &mut Work<'_>, path: &Path, to: Option<&Target>) -> Result<Done> {
@@ -63,7 +63,11 @@ pub(super) fn move_leaf(work: &mut Work<'_>, path: &Path, to: Option<&Target>) -
         let line = leaf_line(tree, after.as_deref(), (id, now));
         Ok(Some((line, Change::Leaf { path: path.into(), entry: id.into(), before, after })))
     })?;
-    Ok(change.map_or_else(|| Done::nothing("the leaf is there already"), |change| Done::of(vec![change])))
+    Ok(made(change, "the leaf is there already"))
+}
+
+fn made(change: Option<Change>, or_else: &str) -> Done {
+    change.map_or_else(|| Done::nothing(or_else), |change| Done::of(vec![change]))
 }
 
 /// The line that gives a name, or clears it; `new` are its id and time.

@@ -1,6 +1,6 @@
 //! Everything that changes sessions, whoever asks for it: the browser and the commands hand in a [`Request`]. A change
 //! is written into the journal, made, and noted as made, one after the other and one pitree at a time. How a line gets
-//! into a file is said in [`append`](super::append), what the trash is in [`trash`](super::trash).
+//! into a file is said in [`append`], what the trash is in [`trash`](super::trash).
 
 mod fork;
 mod line;

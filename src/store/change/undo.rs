@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 
 use super::line::{label_line, label_of, leaf_line, name_line, name_of};
 use super::{Done, Refusal, Step, Work, exists, migrate};
+use crate::session::node::{Kind, Node};
 use crate::session::tree::Tree;
 use crate::store::create;
 use crate::store::files::Files;
@@ -143,14 +144,16 @@ fn overtaken<T>(reason: String) -> Result<T> {
     Err(Refusal::Overtaken { reason }.into())
 }
 
-/// Whether the file of a change holds entries behind its first `bytes` that pitree did not write.
+/// Whether the file of a change holds entries behind its first `bytes` that pitree did not write. The model and the
+/// thinking level do not count: pi writes them down whenever it opens a session (0.87.1).
 fn used_since(work: &Work<'_>, path: &Path, bytes: u64) -> Result<bool> {
     Ok(is_used_since(&load::tree(Files::Disk, path, "")?, bytes, &work.own_lines()))
 }
 
 fn is_used_since(tree: &Tree, offset: u64, ours: &HashSet<String>) -> bool {
     let is_ours = |id: &Option<Box<str>>| id.as_ref().is_some_and(|id| ours.contains(&**id));
-    tree.nodes.iter().any(|node| node.offset >= offset && !is_ours(&node.id))
+    let counts = |node: &Node| !matches!(node.kind, Kind::ModelChange | Kind::ThinkingLevel) && !is_ours(&node.id);
+    tree.nodes.iter().any(|node| node.offset >= offset && counts(node))
 }
 
 impl Work<'_> {

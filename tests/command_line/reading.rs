@@ -1,82 +1,13 @@
-//! The command line: what it prints, where it looks, and how it ends.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
+//! Commands that read: what they print, where they look, and how they end.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::PathBuf;
+use std::process::Stdio;
 
 use pitree::config::Config;
 use serde_json::Value;
-use tempfile::TempDir;
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
-
-/// pitree in an empty home directory, knowing nothing of whoever runs the tests.
-struct Pitree {
-    home: TempDir,
-    variables: Vec<(&'static str, String)>,
-}
-
-/// How a run ended, and what it said.
-struct Outcome {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl Pitree {
-    fn new() -> Self {
-        Self { home: tempfile::tempdir().unwrap(), variables: Vec::new() }
-    }
-
-    fn home(&self) -> &Path {
-        self.home.path()
-    }
-
-    fn variable(mut self, name: &'static str, value: &str) -> Self {
-        self.variables.push((name, value.into()));
-        self
-    }
-
-    /// Puts a session in a directory of the home.
-    fn session(&self, dir: &str, id: &str) -> PathBuf {
-        let dir = self.home().join(dir);
-        fs::create_dir_all(&dir).unwrap();
-        let path = dir.join(format!("{id}.jsonl"));
-        let text = fs::read_to_string(format!("{FIXTURES}/flat/2026-01-05T09-00-00-000Z_flat-one.jsonl")).unwrap();
-        fs::write(&path, text.replace("flat-one", id)).unwrap();
-        path
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pitree"));
-        command.args(args).env_clear().env("HOME", self.home()).env("TZ", "UTC").current_dir(self.home());
-        command.envs(self.variables.iter().map(|(name, value)| (name, value))).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Outcome {
-        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
-        let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
-        Outcome { code: status.code().unwrap(), out, err }
-    }
-
-    /// What a run prints that has nothing to complain about.
-    fn print(&self, args: &[&str]) -> String {
-        let outcome = self.run(args);
-        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{args:?}");
-        outcome.out
-    }
-
-    fn objects(&self, args: &[&str]) -> Vec<Value> {
-        self.print(args).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    /// The ids of the sessions that are found without being told where.
-    fn ids(&self) -> Vec<String> {
-        self.objects(&["ls", "--json"]).iter().map(|session| session["id"].as_str().unwrap().into()).collect()
-    }
-}
+use crate::pitree::{FIXTURES, Pitree};
 
 #[test]
 fn version_and_help() {

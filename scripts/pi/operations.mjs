@@ -1,0 +1,124 @@
+// Makes the same changes twice, in copies of the fixtures: with the commands of pitree (the program in PITREE), and with
+// pi's SessionManager. Then pi opens both, and must find the same: name, labels, context, files made.
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, relative } from "node:path";
+import { pi, repository } from "./lib/pi.mjs";
+
+// pi never ends at the first ones, loses entries of id-twice, makes up an id for empty, throws at message-missing.
+const NOT_FOR_PI = ["cycle", "cycle-leaf", "parent-is-itself", "parent-is-itself-leaf", "id-twice", "non-objects", "empty", "message-missing", "deep-nesting"];
+const { SessionManager } = await pi("dist/core/session-manager.js");
+const fixtures = join(repository, "fixtures");
+const home = mkdtempSync(join(tmpdir(), "pitree-operations-"));
+const env = { PATH: process.env.PATH, HOME: home, XDG_STATE_HOME: join(home, "state"), XDG_DATA_HOME: join(home, "data") };
+
+const start = Date.now();
+let compared = 0;
+const differences = [];
+function same(what, ours, theirs) {
+	compared++;
+	// pi puts its own directory where the header has none or one of another system.
+	const text = (value) => JSON.stringify(what.startsWith("header-") ? value.map?.(({ cwd, ...rest }) => rest) ?? value : value);
+	const [a, b] = [text(ours), text(theirs)];
+	if (a !== b) differences.push(`${what}:\n  pitree ${a}\n  pi     ${b}`);
+}
+function pitree(...args) {
+	const { status, stdout, stderr } = spawnSync(process.env.PITREE, args, { env, encoding: "utf8" });
+	if (status !== 0) throw new Error(`pitree ${args.join(" ")}: ${stderr}`);
+	return stdout.trim();
+}
+/** What pi finds in a session. */
+function found(manager) {
+	const labels = [...manager.labelsById].filter(([id]) => manager.getEntry(id)).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+	const { messages, model, thinkingLevel } = manager.buildSessionContext();
+	return { name: manager.getSessionName() ?? null, labels, messages, model, thinkingLevel };
+}
+/** Lines with ids in the order in which they come, and without what is the session's own or new. */
+function normal(lines, old) {
+	const ids = new Map();
+	const values = lines.map((line) => JSON.parse(line));
+	for (const { id, type } of values) if (type !== "session" && !old.has(id)) ids.set(id, `<id${ids.size + 1}>`);
+	const name = (id) => ids.get(id) ?? id;
+	return values.map((value) => {
+		const { type, id } = value;
+		if (type === "session") return { ...value, id: "<session>", timestamp: "<time>", parentSession: value.parentSession && basename(value.parentSession) };
+		const ended = { ...value, id: name(id) };
+		if ("parentId" in value) ended.parentId = name(value.parentId);
+		if ("firstKeptEntryId" in value) ended.firstKeptEntryId = name(value.firstKeptEntryId);
+		if (Date.parse(value.timestamp) >= start) ended.timestamp = "<time>";
+		return ended;
+	});
+}
+const linesOf = (path) => readFileSync(path, "utf8").trimEnd().split(/\r?\n/);
+
+const files = readdirSync(join(fixtures, "sessions"), { recursive: true, withFileTypes: true })
+	.filter((one) => one.isFile() && one.name.endsWith(".jsonl") && !NOT_FOR_PI.includes(basename(one.name, ".jsonl")))
+	.map((one) => relative(fixtures, join(one.parentPath, one.name)));
+for (const file of files) {
+	const source = join(fixtures, file);
+	const copy = (folder) => {
+		const path = join(home, folder, file);
+		mkdirSync(dirname(path), { recursive: true });
+		cpSync(source, path);
+		return path;
+	};
+	let entries;
+	try {
+		entries = SessionManager.open(copy("probe")).getEntries();
+	} catch {
+		continue; // pi can't open it
+	}
+	if (/^v1-/.test(basename(file)) || entries.length === 0 || entries.some((entry) => typeof entry.id !== "string")) continue;
+	const isOld = /^v2-/.test(basename(file));
+	for (const at of new Set([0, entries.length >> 1, entries.length - 1])) {
+		const { id, type, message, parentId } = entries[at];
+		const what = `${basename(file)} at ${id}`;
+		const [ours, path] = [copy("ours"), copy("theirs")];
+		const theirs = SessionManager.open(path);
+		const old = new Set(theirs.getEntries().map((entry) => entry.id));
+		const first = found(theirs);
+		let changes = 2;
+
+		pitree("rename", ours, " A\nname ");
+		pitree("label", ours, id, "A label", ...(isOld ? ["--migrate"] : []));
+		theirs.appendSessionInfo(" A\nname ");
+		theirs.appendLabelChange(id, "A label");
+		same(`${what}: named and labelled`, found(SessionManager.open(ours)), found(theirs));
+		const added = (lines) => normal(lines.slice(-2), old);
+		same(`${what}: the lines`, added(linesOf(ours)), added(linesOf(path)));
+
+		const leaf = theirs.getLeafId();
+		const before = theirs.getEntries().length;
+		pitree("resume", ours, id, "--print");
+		const goesBack = (type === "message" && message?.role === "user") || type === "custom_message";
+		const isLeaf = entries.slice(at + 1).every((one) => ["label", "custom", "model_change", "thinking_level_change", "session_info", "context_edit", "usage"].includes(one.type)) && theirs.getBranch(leaf).some((one) => one.id === id);
+		if (isLeaf) theirs.branch(id);
+		else if (!goesBack) theirs.branch(id);
+		else if (parentId === null || !theirs.getEntry(parentId)) theirs.resetLeaf();
+		else theirs.branch(parentId);
+		const moved = SessionManager.open(ours);
+		same(`${what}: moved`, found(moved), found(theirs));
+		const appended = moved.getEntries().length - before;
+		same(`${what}: at most one line`, appended === 0 || appended === 1, true);
+		changes += appended;
+
+		if (theirs.getEntry(id)) {
+			const made = pitree("fork", ours, id);
+			changes++;
+			const theirFork = SessionManager.open(path);
+			theirFork.createBranchedSession(id);
+			const lines = [theirFork.getHeader(), ...theirFork.getEntries()].map((line) => JSON.stringify(line));
+			same(`${what}: forked`, normal(linesOf(made), old), normal(lines, old));
+			same(`${what}: the fork as pi finds it`, found(SessionManager.open(made)), found(theirFork));
+		}
+		while (changes-- > 0) pitree("undo");
+		// Of a name or label that ends in half a character, undo writes the sign for an unreadable one.
+		const whole = (value) => JSON.parse(JSON.stringify(value), (_, part) => (typeof part === "string" ? part.toWellFormed() : part));
+		same(`${what}: undone`, whole(found(SessionManager.open(ours))), whole(first));
+	}
+}
+rmSync(home, { recursive: true });
+for (const difference of differences) console.error(difference);
+console.log(`${files.length} files, ${compared} comparisons of what pitree and pi did, ${differences.length} differences`);
+process.exit(differences.length === 0 && compared > 500 ? 0 : 1);

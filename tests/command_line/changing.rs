@@ -1,0 +1,250 @@
+//! Names and labels, undone and done again: what is appended, what stays, and what is refused.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::pitree::{Pitree, long_ago};
+
+/// The lines that a file has behind what it was. What it was is untouched, and its time.
+fn appended(path: &Path, before: &[u8]) -> Vec<Value> {
+    let now = fs::read(path).unwrap();
+    assert!(now.starts_with(before), "old bytes changed");
+    assert_eq!(fs::metadata(path).unwrap().modified().unwrap(), long_ago());
+    let new = String::from_utf8(now[before.len()..].to_vec()).unwrap();
+    assert!(new.is_empty() || new.ends_with('\n'), "{new:?}");
+    new.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_name_is_one_line_behind_the_leaf() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    let before = fs::read(&path).unwrap();
+    let said = pitree.print(&["rename", "branches", " A \"new\"\n name\u{7} "]);
+    assert_eq!(said, "name \"A \\\"new\\\"  name\"  ~/.pi/agent/sessions/--p--/branches.jsonl\n");
+    let lines = appended(&path, &before);
+    assert_eq!(lines.len(), 1);
+    assert_eq!((&lines[0]["type"], &lines[0]["parentId"]), (&"session_info".into(), &"a8".into()));
+    assert_eq!(pitree.listed(&path)["name"], "A \"new\"  name");
+
+    assert_eq!(pitree.print(&["rename", "branches", "A \"new\"  name"]), "it has that name already\n");
+    assert_eq!(appended(&path, &before).len(), 1);
+    pitree.print(&["rename", path.to_str().unwrap(), ""]);
+    assert_eq!(appended(&path, &before).len(), 2);
+    assert_eq!(pitree.listed(&path)["name"], Value::Null);
+
+    let most = "é".repeat(10_000);
+    assert!(pitree.refuse(&["rename", "branches", &format!("{most}é")]).contains("the limit is 10000"));
+    pitree.print(&["rename", "branches", &most]);
+}
+
+#[test]
+fn a_torn_line_stays_and_the_new_one_stands_on_its_own() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("torn-last-line");
+    let before = fs::read(&path).unwrap();
+    pitree.print(&["rename", path.to_str().unwrap(), "Mended"]);
+    assert_eq!(appended(&path, &before).len(), 1);
+    assert_eq!(pitree.listed(&path)["name"], "Mended");
+}
+
+#[test]
+fn labels_an_entry_by_id_or_label_or_start_of_an_id() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    let before = fs::read(&path).unwrap();
+    let label = |id: &str| pitree.entry(&path, |entry| entry["id"] == *id)["label"].clone();
+    assert_eq!(
+        pitree.print(&["label", "branches", "jwt-works", "JWT"]),
+        "label \"JWT\" on a2 (was \"jwt-works\")  ~/.pi/agent/sessions/--p--/branches.jsonl\n"
+    );
+    assert_eq!(label("a2"), "JWT");
+    pitree.print(&["label", "branches", "JWT"]);
+    assert_eq!(label("a2"), Value::Null);
+    pitree.print(&["label", "branches", "u3", "here"]);
+    pitree.print(&["label", "branches", "u4", "here"]);
+    let lines = appended(&path, &before);
+    assert_eq!(lines.len(), 4);
+    assert_eq!((&lines[0]["targetId"], &lines[0]["label"]), (&"a2".into(), &"JWT".into()));
+    assert_eq!(lines[1].get("label"), None);
+    assert!(lines.windows(2).all(|pair| pair[1]["parentId"] == pair[0]["id"]), "one follows the other");
+
+    let several = pitree.refuse(&["label", "branches", "here", "x"]);
+    assert!(several.contains("\n  u3  Add refresh tokens") && several.contains("\n  u4  "), "{several}");
+    for none in ["nowhere", "", "a"] {
+        assert!(pitree.refuse(&["label", "branches", none, "x"]).contains("no entry has the id"), "{none}");
+    }
+    // The labels' own ids are 8 random hex digits.
+    let id = lines[0]["id"].as_str().unwrap();
+    assert!(pitree.print(&["label", "branches", &id[..7], "x"]).contains(&format!(" on {id} ")));
+    pitree.refuse(&["label", "branches", &id[..3], "x"]);
+}
+
+#[test]
+fn a_start_of_several_ids_is_refused() {
+    let pitree = Pitree::new();
+    let entry = |id: &str| format!(r#"{{"type":"custom","id":"{id}","parentId":null,"customType":"{id}"}}"#) + "\n";
+    let header = r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#.to_string() + "\n";
+    pitree.write("s.jsonl", &(header + &entry("abcd1") + &entry("abcd2") + &entry("abcd2") + &entry("abcd")));
+    let several = pitree.refuse(&["label", "s", "abc", "x"]);
+    assert!(several.contains("no entry"), "three characters are too few: {several}");
+    assert!(pitree.print(&["label", "s", "abcd", "x"]).contains(" on abcd "), "the whole id wins");
+    assert!(pitree.print(&["label", "s", "abcd2", "x"]).contains(" on abcd2 "));
+    let pitree = Pitree::new();
+    let header = r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#.to_string() + "\n";
+    pitree.write("s.jsonl", &(header + &entry("abcd1") + &entry("abcd2") + &entry("abcd2")));
+    let several = pitree.refuse(&["label", "s", "abcd", "x"]);
+    assert!(several.contains("2 entries") && several.contains("abcd1  ") && several.contains("abcd2  "), "{several}");
+}
+
+#[test]
+fn a_change_is_an_object_for_a_script() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    let objects = pitree.objects(&["label", "branches", "a2", "\u{1b}[31m", "--json"]);
+    let entry = objects[0]["entry"].clone();
+    assert_eq!(
+        objects,
+        [json!({
+            "step": "make", "kind": "label", "path": path, "entry": entry, "target": "a2",
+            "before": "jwt-works", "after": "[31m", "done": true,
+        })]
+    );
+    assert_eq!(pitree.objects(&["label", "branches", "a2", "[31m", "--json"]), [] as [Value; 0]);
+    let would = pitree.objects(&["rename", "branches", "x", "--json", "--dry-run"]);
+    assert_eq!((&would[0]["kind"], &would[0]["done"]), (&"name".into(), &false.into()));
+}
+
+#[test]
+fn a_dry_run_changes_nothing() {
+    let pitree = Pitree::new().variable("PATH", "/nowhere");
+    pitree.fixture("branches");
+    pitree.fixture("v2-labels");
+    pitree.print(&["rename", "branches", "First"]);
+    let before = pitree.files();
+    for (args, would) in [
+        (&["rename", "branches", "x"][..], "would: name \"x\" (was \"First\")  ~/"),
+        (&["label", "branches", "a2"], "would: no label on a2"),
+        (&["label", "v2-labels", "u1", "x", "--migrate"], "would: from version 2 to version 3"),
+        (&["rm", "branches", "--family"], "would: to the trash  ~/"),
+        (&["fork", "branches", "a2"], "would: new session  ~/"),
+        (&["resume", "branches", "u3"], "would: leaf moved to "),
+        (&["resume", "branches", "--print"], "would: run cd "),
+        (&["undo"], "would: undo name \"First\"  ~/"),
+        (&["redo"], "nothing to be done again"),
+    ] {
+        let said = pitree.print(&[args, &["--dry-run"]].concat());
+        assert!(said.starts_with(would), "{args:?}: {said}");
+        assert!(before == pitree.files(), "{args:?} changed something");
+    }
+}
+
+#[test]
+fn old_files_take_names_but_labels_only_in_the_form_of_today() {
+    let pitree = Pitree::new();
+    for name in ["v1-linear", "v2-labels"] {
+        let path = pitree.fixture(name);
+        let before = fs::read(&path).unwrap();
+        pitree.print(&["rename", path.to_str().unwrap(), "Old"]);
+        assert_eq!(appended(&path, &before).len(), 1);
+        assert_eq!(pitree.listed(&path)["name"], "Old");
+    }
+    let no_ids = pitree.refuse(&["label", "v1-linear", "x", "y", "--migrate"]);
+    assert!(no_ids.contains("version 1") && no_ids.contains("browser"), "{no_ids}");
+    for args in [&["label", "v2-labels", "u1", "x"][..], &["resume", "v2-labels", "u1", "--print"]] {
+        let refused = pitree.refuse(args);
+        assert!(refused.contains("version 2") && refused.contains("--migrate"), "{refused}");
+    }
+}
+
+/// The original of a migrated file goes to the trash, which only Linux keeps below the home.
+#[cfg(target_os = "linux")]
+#[test]
+fn migrates_an_old_file_where_that_is_allowed_and_undo_takes_it_back() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("v2-labels");
+    let before = fs::read(&path).unwrap();
+    let said = pitree.print(&["label", "v2-labels", "u1", "first", "--migrate"]);
+    assert!(said.starts_with("from version 2 to version 3") && said.contains("\nlabel \"first\" on u1"), "{said}");
+    assert_eq!(pitree.listed(&path)["version"], 3);
+    assert_eq!(pitree.entry(&path, |entry| entry["id"] == "u1")["label"], "first");
+    pitree.print(&["undo"]);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    pitree.print(&["redo"]);
+    assert_eq!(pitree.entry(&path, |entry| entry["id"] == "u1")["label"], "first");
+}
+
+#[test]
+fn undo_and_redo_go_back_and_forth() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    let before = fs::read(&path).unwrap();
+    assert_eq!(pitree.print(&["undo"]), "nothing to be undone\n");
+    pitree.print(&["rename", "branches", "One"]);
+    pitree.print(&["rename", "branches", "Two"]);
+    pitree.print(&["label", "branches", "a2", "two"]);
+    let name = || pitree.listed(&path)["name"].clone();
+    let label = || pitree.entry(&path, |entry| entry["id"] == "a2")["label"].clone();
+
+    let said = pitree.print(&["undo"]);
+    assert_eq!(said, "undone: label \"two\" on a2 (was \"jwt-works\")  ~/.pi/agent/sessions/--p--/branches.jsonl\n");
+    assert_eq!((name(), label()), ("Two".into(), "jwt-works".into()));
+    pitree.print(&["undo"]);
+    assert_eq!(name(), "One");
+    let again = pitree.objects(&["redo", "--json"]);
+    assert_eq!(
+        (&again[0]["step"], &again[0]["after"], &again[0]["done"]),
+        (&"redo".into(), &"Two".into(), &true.into())
+    );
+    assert_eq!(name(), "Two");
+    pitree.print(&["undo", "2"]);
+    assert_eq!(name(), "One");
+    assert_eq!(appended(&path, &before).len(), 7, "undo appends as well");
+
+    let list = pitree.print(&["undo", "--list"]);
+    assert!(list.starts_with("1  now  done    name \"One\"   "), "{list}");
+    assert!(list.lines().count() == 3 && list.ends_with("  ~/.pi/agent/sessions/--p--/branches.jsonl\n"), "{list}");
+    let listed = pitree.objects(&["undo", "--list", "--json"]);
+    let states: Vec<&Value> = listed.iter().map(|change| &change["state"]).collect();
+    assert_eq!(states, ["done", "undone", "undone"]);
+    assert!(listed.iter().all(|change| change["number"].is_u64() && change["time"].is_string()), "{listed:?}");
+    assert!(pitree.refuse(&["undo", "7"]).contains("no change 7"));
+    assert!(pitree.refuse(&["undo", "3"]).contains("3"));
+}
+
+#[test]
+fn undo_leaves_what_somebody_else_changed_since() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    pitree.print(&["rename", "branches", "Ours"]);
+    let theirs =
+        r#"{"type":"session_info","id":"theirs","parentId":"a8","timestamp":"2026-01-06T00:00:00Z","name":"Theirs"}"#;
+    let text = fs::read_to_string(&path).unwrap() + theirs + "\n";
+    fs::write(&path, &text).unwrap();
+    let refused = pitree.refuse(&["undo"]);
+    assert!(refused.contains("not undone") && refused.contains("Theirs"), "{refused}");
+    assert_eq!(pitree.print(&["undo"]), "nothing to be undone\n", "it is passed over");
+    assert_eq!(pitree.listed(&path)["name"], "Theirs");
+}
+
+#[test]
+fn samples_are_not_changed() {
+    let pitree = Pitree::new();
+    for args in [
+        &["rename", "01a0a005", "x"][..],
+        &["label", "01a0a005", "x"],
+        &["rm", "01a0a005", "--yes"],
+        &["restore"],
+        &["fork", "01a0a005", "x"],
+        &["resume", "01a0a005"],
+        &["undo"],
+        &["undo", "--list"],
+        &["redo"],
+        &["path", "01a0a005"],
+    ] {
+        let said = pitree.refuse(&[args, &["--demo"]].concat());
+        assert!(said.contains("sample sessions"), "{args:?}: {said}");
+    }
+}

@@ -1,0 +1,187 @@
+//! Going on in pi: forks, the leaf at another entry, and the command that starts pi. A shell script stands in for pi.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::pitree::{Outcome, Pitree};
+
+/// Notes where it was started, with what, and what the session was then.
+const PI: &str = r#"#!/bin/sh
+{ pwd -P; for word; do echo "$word"; done; } > "$HOME/started"
+cp "$2" "$HOME/session-then"
+exit 7
+"#;
+
+/// pitree with a pi on the PATH.
+fn with_pi() -> Pitree {
+    let pitree = Pitree::new();
+    let bin = pitree.home().join("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::write(bin.join("pi"), PI).unwrap();
+    fs::set_permissions(bin.join("pi"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    pitree.variable("PATH", &path)
+}
+
+/// Resumes: what pi was started with, and what was said.
+fn started(pitree: &Pitree, args: &[&str]) -> (Vec<String>, Outcome) {
+    let outcome = pitree.run(&[&["resume"], args].concat());
+    assert_eq!((outcome.code, outcome.out.as_str()), (7, ""), "{args:?}: {}", outcome.err);
+    let started = fs::read_to_string(pitree.home().join("started")).unwrap();
+    (started.lines().map(String::from).collect(), outcome)
+}
+
+fn assert_home(pitree: &Pitree, dir: &str) {
+    assert_eq!(Path::new(dir), pitree.home().canonicalize().unwrap());
+}
+
+#[test]
+fn resumes_at_the_leaf_without_a_write() {
+    let pitree = with_pi();
+    let path = pitree.fixture("branches");
+    let before = fs::read(&path).unwrap();
+    for args in [&["branches"][..], &["branches", "a8"], &[".pi/agent/sessions/--p--/branches.jsonl"]] {
+        let (words, outcome) = started(&pitree, args);
+        assert_home(&pitree, &words[0]);
+        assert_eq!(words[1..], ["--session", path.to_str().unwrap()]);
+        assert_eq!(outcome.err, "");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+}
+
+#[test]
+fn resumes_at_an_entry_by_one_neutral_line() {
+    let pitree = with_pi();
+    let path = pitree.fixture("branches");
+    let before = fs::read(&path).unwrap();
+    let (_, outcome) = started(&pitree, &["branches", "jwt-works"]);
+    assert_eq!(outcome.err, "leaf moved to a2  ~/.pi/agent/sessions/--p--/branches.jsonl\n");
+    let after = fs::read(&path).unwrap();
+    assert!(after.starts_with(&before) && after[before.len()..].iter().filter(|&&b| b == b'\n').count() == 1);
+    assert_eq!(fs::read(pitree.home().join("session-then")).unwrap(), after, "pi found it so");
+    assert_eq!(pitree.goes_on_at(&path).unwrap(), "a2");
+    assert_eq!(pitree.entry(&path, |entry| entry["id"] == "a2")["label"], "jwt-works");
+
+    // A message of the user means the place before it, and its text goes back.
+    let (_, outcome) = started(&pitree, &["branches", "u5"]);
+    assert!(outcome.err.ends_with("the text of the message:\nRotate daily\n"), "{}", outcome.err);
+    assert_eq!(pitree.goes_on_at(&path).unwrap(), "a4");
+    pitree.print(&["undo"]);
+    assert_eq!(pitree.goes_on_at(&path).unwrap(), "a2");
+    pitree.print(&["undo"]);
+    assert_eq!(pitree.goes_on_at(&path).unwrap(), "a8");
+}
+
+#[test]
+fn resumes_in_a_fork() {
+    let pitree = with_pi();
+    let path = pitree.fixture("branches");
+    let before = fs::read(&path).unwrap();
+    let (words, outcome) = started(&pitree, &["branches", "u3", "--fork"]);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    let made = Path::new(&words[2]);
+    assert!(made != path && made.parent() == path.parent());
+    assert!(
+        outcome.err.starts_with("new session  ~/") && outcome.err.contains("Add refresh tokens"),
+        "{}",
+        outcome.err
+    );
+    assert_eq!(pitree.listed(made)["parentSession"], path.to_str().unwrap());
+    assert_eq!(pitree.goes_on_at(made).unwrap(), "a2");
+}
+
+#[test]
+fn forks_a_path_and_prints_where() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    let before = fs::read(&path).unwrap();
+    let outcome = pitree.run(&["fork", "branches", "u3"]);
+    assert_eq!(outcome.code, 0);
+    assert!(outcome.err.starts_with("new session  ~/.pi/"), "{}", outcome.err);
+    let made = Path::new(outcome.out.strip_suffix('\n').unwrap());
+    assert_eq!(fs::read(&path).unwrap(), before);
+    let entries = pitree.objects(&["tree", made.to_str().unwrap(), "--json"]);
+    let ids: Vec<&Value> = entries.iter().filter(|entry| entry["type"] != "label").map(|entry| &entry["id"]).collect();
+    assert_eq!(ids, ["u1", "a1", "u2", "a2", "u3"]);
+    assert_eq!(pitree.entry(made, |entry| entry["id"] == "a2")["label"], "jwt-works");
+    let objects = pitree.objects(&["fork", "branches", "a2", "--json"]);
+    assert_eq!((&objects[0]["kind"], &objects[0]["done"]), (&"fork".into(), &true.into()));
+    assert!(fs::exists(objects[0]["path"].as_str().unwrap()).unwrap());
+}
+
+#[test]
+fn prints_a_command_that_a_shell_runs_as_it_is() {
+    let pitree = with_pi();
+    let project = pitree.home().join("it's a project");
+    fs::create_dir(&project).unwrap();
+    let path = pitree.fixture("branches");
+    let odd = path.with_file_name("it's odd.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&odd, text.replace(&format!("{:?}", pitree.home()), &format!("{project:?}"))).unwrap();
+    fs::remove_file(path).unwrap();
+    let outcome = pitree.run(&["resume", odd.to_str().unwrap(), "a2", "--print"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert!(outcome.out.starts_with("cd '") && outcome.out.contains("&& pi --session '"), "{}", outcome.out);
+    assert_eq!(pitree.goes_on_at(&odd).unwrap(), "a2", "the write is made");
+    let variables = [("HOME", pitree.home().to_str().unwrap().to_string()), ("PATH", pitree.path_variable())];
+    Command::new("/bin/sh").args(["-c", &outcome.out]).env_clear().envs(variables).status().unwrap();
+    let started = fs::read_to_string(pitree.home().join("started")).unwrap();
+    let words: Vec<&str> = started.lines().collect();
+    assert_eq!(Path::new(words[0]), project.canonicalize().unwrap());
+    assert_eq!(words[1..], ["--session", odd.to_str().unwrap()]);
+}
+
+#[test]
+fn prints_objects_for_a_script() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    let objects = pitree.objects(&["resume", "branches", "u5", "--json"]);
+    assert_eq!((objects.len(), &objects[0]["kind"], &objects[0]["after"]), (2, &"leaf".into(), &"a4".into()));
+    let command = ["pi", "--session", path.to_str().unwrap()];
+    assert_eq!(objects[1], json!({"path": path, "cwd": pitree.home(), "command": command, "text": "Rotate daily"}));
+}
+
+#[test]
+fn where_pi_does_not_start_there_is_the_command_to_run() {
+    let pitree = Pitree::new().variable("PATH", "/nowhere");
+    let path = pitree.fixture("branches");
+    let refused = pitree.refuse(&["resume", "branches"]);
+    let command = format!("cd {} && pi --session {}", pitree.home().display(), path.display());
+    assert!(refused.contains(&command) && refused.contains("There is no pi on the PATH"), "{refused}");
+    let gone = fs::read_to_string(&path).unwrap().replace(&format!("{:?}", pitree.home()), "\"/nowhere/at/all\"");
+    fs::write(&path, gone).unwrap();
+    let refused = pitree.refuse(&["resume", "branches"]);
+    assert!(refused.contains("is gone: /nowhere/at/all") && refused.contains("\n  pi --session "), "{refused}");
+    let printed = pitree.run(&["resume", "branches", "--print"]);
+    assert_eq!((printed.code, printed.out), (0, format!("pi --session {}\n", path.display())));
+    assert!(printed.err.contains("is gone"), "{}", printed.err);
+}
+
+#[test]
+fn prints_the_path_of_a_session() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    let line = format!("{}\n", path.display());
+    for word in [
+        "branches",
+        "branch",
+        ".pi/agent/sessions/--p--/branches.jsonl",
+        ".pi/../.pi/agent/sessions/--p--/branches.jsonl",
+    ] {
+        assert_eq!(pitree.print(&["path", word]), line, "{word}");
+    }
+    assert_eq!(pitree.print(&["path", "branches", "--dir", ".pi/agent/../agent/sessions"]), line);
+    assert_eq!(
+        pitree.objects(&["path", "branches", "--json"]),
+        [json!({"path": path, "id": "branches", "cwd": pitree.home()})]
+    );
+    fs::write(pitree.home().join("x.jsonl"), "{}").unwrap();
+    for word in ["nothing", "nothing.jsonl", "x.jsonl", "."] {
+        pitree.refuse(&["path", word]);
+    }
+}

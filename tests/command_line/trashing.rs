@@ -1,0 +1,124 @@
+//! What goes to the trash, what comes back, and what is refused. Only on Linux is the trash below the home.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::pitree::{Pitree, SESSIONS, long_ago};
+
+#[test]
+fn removed_sessions_come_back_as_they_were() {
+    let pitree = Pitree::new();
+    let path = pitree.write("2026-01-05T09-00-00-000Z_abcd-1.jsonl", "{\"type\":\"session\",\"id\":\"abcd-1\"}\n");
+    let text = fs::read(&path).unwrap();
+    let name = "~/.pi/agent/sessions/--p--/2026-01-05T09-00-00-000Z_abcd-1.jsonl";
+    assert_eq!(pitree.print(&["restore"]), "");
+    for (at, what) in ["1", path.to_str().unwrap(), "abcd", "2026-01-05T09-00-00-000Z_abcd-1"].iter().enumerate() {
+        assert_eq!(pitree.print(&["rm", "abcd", "--yes"]), format!("to the trash  {name}\n"));
+        assert!(!path.exists());
+        let trashed = pitree.home().join(".local/share/Trash/files").join(path.file_name().unwrap());
+        assert_eq!(fs::read(trashed).unwrap(), text);
+        assert_eq!(pitree.print(&["restore"]), format!("{}  now  33 B  {name}\n", at + 1));
+        assert_eq!(pitree.print(&["restore", what]), format!("restored  {name}\n"));
+        assert_eq!(fs::read(&path).unwrap(), text);
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), long_ago());
+        assert_eq!(pitree.print(&["restore"]), "");
+    }
+    for what in ["1", "nothing", ""] {
+        assert!(pitree.refuse(&["restore", what]).contains("pitree moved nothing"), "{what}");
+    }
+}
+
+#[test]
+fn without_a_terminal_nothing_goes_unless_that_is_said() {
+    let pitree = Pitree::new();
+    pitree.fixture("branches");
+    let before = pitree.files();
+    let outcome = pitree.run(&["rm", "branches"]);
+    assert_eq!((outcome.code, outcome.out.as_str()), (2, ""));
+    assert!(outcome.err.contains("--yes"), "{}", outcome.err);
+    for args in [&["rm", "no-such", "--yes"][..], &["rm", "branches", "no-such", "--yes"], &["rm", "x.jsonl", "--yes"]]
+    {
+        pitree.refuse(args);
+    }
+    fs::write(pitree.home().join("notes.jsonl"), "not a session").unwrap();
+    assert!(pitree.refuse(&["rm", "notes.jsonl", "--yes"]).contains("not a pi session"));
+    fs::remove_file(pitree.home().join("notes.jsonl")).unwrap();
+    assert!(before == pitree.files());
+}
+
+#[test]
+fn a_family_goes_together_and_comes_back_together() {
+    let pitree = Pitree::new();
+    let family = ["fork-parent", "fork-child", "fork-grandchild"].map(|name| pitree.fixture(name));
+    // A sub-agent of the child.
+    let agent = pitree.write("fork-child/1/run-0/session.jsonl", "{\"type\":\"session\",\"id\":\"agent\"}\n");
+    let other = pitree.fixture("branches");
+    let gone = pitree.objects(&["rm", "fork-grandchild", "--family", "--yes", "--json"]);
+    assert!(family.iter().chain([&agent]).all(|path| !path.exists()) && other.exists(), "{gone:?}");
+    assert_eq!(gone.len(), 4);
+    assert!(gone.iter().all(|change| change["kind"] == "trash" && change["done"] == true), "{gone:?}");
+    assert_eq!(pitree.objects(&["restore", "--json"]).len(), 4);
+    assert_eq!(pitree.print(&["undo"]).lines().count(), 4);
+    assert!(family.iter().chain([&agent]).all(|path| path.exists()));
+
+    pitree.print(&["rm", "fork-child", "fork-child", "--yes"]);
+    assert_eq!(family.each_ref().map(|path| path.exists()), [true, false, true]);
+}
+
+#[test]
+fn of_a_link_only_the_link_goes() {
+    let pitree = Pitree::new();
+    let elsewhere = pitree.session("elsewhere", "linked");
+    let link = pitree.home().join(SESSIONS).join("link.jsonl");
+    fs::create_dir_all(link.parent().unwrap()).unwrap();
+    symlink(&elsewhere, &link).unwrap();
+    pitree.print(&["rename", link.to_str().unwrap(), "Through the link"]);
+    assert!(link.is_symlink() && fs::read_to_string(&elsewhere).unwrap().contains("Through the link"));
+    let said = pitree.print(&["rm", link.to_str().unwrap(), "--yes"]);
+    assert_eq!(said, "link to the trash  ~/.pi/agent/sessions/--p--/link.jsonl\n");
+    assert!(!link.is_symlink() && elsewhere.is_file());
+    pitree.print(&["restore", link.to_str().unwrap()]);
+    assert_eq!(fs::read_link(&link).unwrap(), elsewhere);
+}
+
+#[test]
+fn a_place_that_is_taken_stays_taken() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    pitree.print(&["rm", "branches", "--yes"]);
+    fs::write(&path, "taken").unwrap();
+    assert!(pitree.refuse(&["restore", "branches"]).contains("there is a file in its place"));
+    assert!(pitree.refuse(&["undo"]).contains("there is a file in its place"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "taken");
+    fs::remove_file(&path).unwrap();
+    pitree.print(&["restore", "branches"]);
+}
+
+#[test]
+fn the_configured_trash_is_asked_and_nothing_is_deleted_without_a_word() {
+    let pitree = Pitree::new().variable("PATH", "/usr/bin:/bin");
+    let path = pitree.fixture("branches");
+    fs::write(pitree.home().join("c.toml"), "trash = [\"sh\", \"-c\", \"echo no room >&2; exit 1\"]\n").unwrap();
+    let refused = pitree.refuse(&["rm", "branches", "--yes", "--config", "c.toml"]);
+    assert!(refused.contains("no room") && refused.contains("still there: ~/.pi"), "{refused}");
+    let kept = pitree.home().join("kept");
+    fs::create_dir(&kept).unwrap();
+    fs::write(pitree.home().join("c.toml"), format!("trash = [\"mv\", \"-t\", {kept:?}]\n")).unwrap();
+    pitree.print(&["rm", "branches", "--yes", "--config", "c.toml"]);
+    assert!(!path.exists() && kept.join("branches.jsonl").is_file());
+}
+
+#[test]
+fn a_fork_is_undone_unless_it_was_used() {
+    let pitree = Pitree::new();
+    pitree.fixture("branches");
+    let fork = || pitree.run(&["fork", "branches", "a2"]).out.trim_end().to_string();
+    let made = fork();
+    pitree.print(&["undo"]);
+    assert!(!fs::exists(&made).unwrap());
+    let made = fork();
+    let used = fs::read_to_string(&made).unwrap() + "{\"type\":\"custom\",\"id\":\"x\",\"parentId\":null}\n";
+    fs::write(&made, used).unwrap();
+    assert!(pitree.refuse(&["undo"]).contains("used since"));
+}

@@ -1,0 +1,112 @@
+//! Commands that ask before they change something: the question, and what becomes of the answer.
+
+use std::fs;
+
+use crate::home::{Home, Session};
+use crate::terminal::Terminal;
+
+/// A home with a session, and a fork of it.
+fn forked() -> (Home, [std::path::PathBuf; 2]) {
+    let home = Home::new();
+    let project = home.dir("project");
+    let parent = home.session(&Session::new("parent", &project, "hello"));
+    let fork = Session::new("fork", &project, "hello again").text();
+    let tied = fork.replacen("\"cwd\"", &format!("\"parentSession\":{parent:?},\"cwd\""), 1);
+    let fork = home.write(".pi/agent/sessions/--project--/fork.jsonl", tied);
+    (home, [parent, fork])
+}
+
+fn answered(mut pitree: Terminal, question: &str, answer: &str) -> u32 {
+    pitree.wait_for(question);
+    pitree.send(&format!("{answer}\r"));
+    pitree.wait_exit()
+}
+
+#[test]
+fn rm_says_what_goes_and_who_loses_a_parent() {
+    let (home, [parent, fork]) = forked();
+    let pitree = home.open(&["rm", "parent"]);
+    pitree.wait_for("1 session, ");
+    pitree.wait_for("  \"hello\"  ~/.pi/agent/sessions/--project--/parent.jsonl");
+    pitree.wait_for("1 session that stays loses its parent: \"hello again\"");
+    assert_eq!(answered(pitree, "Move to the trash? [y/N]", ""), 1);
+    assert!(parent.exists() && fork.exists());
+
+    // With its family nobody is left to lose a parent.
+    let pitree = home.open(&["rm", "fork", "--family"]);
+    pitree.wait_for("2 sessions, ");
+    pitree.wait_for("Move to the trash? [y/N]");
+    assert!(!pitree.contents().contains("loses its parent"));
+    if cfg!(target_os = "linux") {
+        assert_eq!(answered(pitree, "[y/N]", "y"), 0);
+        assert!(!parent.exists() && !fork.exists());
+    }
+}
+
+/// Somebody is at work in the session, so that a `y` is not enough.
+#[cfg(target_os = "linux")]
+#[test]
+fn rm_of_a_session_with_a_pi_in_it_wants_a_whole_word() {
+    let home = Home::new();
+    let project = home.dir("project");
+    let session = home.session(&Session::new("one", &project, "hello"));
+    home.script("bin/pi", "echo pi is here\nread -r line\n");
+    let mut pi = home.open(&["resume", "one"]);
+    pi.wait_for("pi is here");
+    let question = "Type yes to move to the trash all the same:";
+    let pitree = home.open(&["rm", "one"]);
+    pitree.wait_for("A pi seems to be at work in \"hello\" (~/project)");
+    assert_eq!(answered(pitree, question, "y"), 1);
+    assert!(session.exists());
+    assert_eq!(answered(home.open(&["rm", "one"]), question, "yes"), 0);
+    assert!(!session.exists());
+    pi.send("\r");
+    pi.wait_exit();
+}
+
+#[test]
+fn rm_asks_again_when_the_session_changed() {
+    let (home, [parent, _]) = forked();
+    let mut pitree = home.open(&["rm", "parent"]);
+    pitree.wait_for("Move to the trash? [y/N]");
+    let grown = fs::read_to_string(&parent).unwrap() + "{\"type\":\"custom\",\"id\":\"x\",\"parentId\":\"a2\"}\n";
+    fs::write(&parent, grown).unwrap();
+    pitree.send("y\r");
+    pitree.wait_for("changed meanwhile, and read again: ~/.pi/");
+    pitree.send("n\r");
+    pitree.wait_for("Nothing was removed.");
+    assert_eq!(pitree.wait_exit(), 1);
+    assert!(parent.exists());
+}
+
+#[test]
+fn what_the_trash_does_not_take_is_deleted_only_after_a_word() {
+    let (home, [parent, fork]) = forked();
+    home.script("bin/no-trash", "echo no room >&2\nexit 1\n");
+    let config = home.write("c.toml", "trash = [\"no-trash\"]\n");
+    let args = ["rm", "parent", "fork", "--config", config.to_str().unwrap()];
+    for (word, code) in [("y", 1), ("delete", 0)] {
+        let mut pitree = home.open(&args);
+        pitree.wait_for("Move to the trash? [y/N]");
+        pitree.send("y\r");
+        pitree.wait_for("no-trash says: no room");
+        assert_eq!(answered(pitree, "type delete:", word), code);
+        assert_eq!((parent.exists(), fork.exists()), (code == 1, code == 1), "{word}");
+    }
+}
+
+#[test]
+fn an_old_file_is_brought_into_the_form_of_today_only_if_that_is_wanted() {
+    let home = Home::new();
+    let session = Session::new("old", &home.dir("project"), "hello");
+    let path = home.session(&session);
+    fs::write(&path, session.text().replace("\"version\":3", "\"version\":2")).unwrap();
+    let before = fs::read(&path).unwrap();
+    let question = "Bring it into the form of version 3? [y/N]";
+    assert_eq!(answered(home.open(&["label", "old", "u1", "first"]), question, "n"), 1);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    if cfg!(target_os = "linux") {
+        assert_eq!(answered(home.open(&["label", "old", "u1", "first"]), question, "y"), 0);
+        assert!(fs::read_to_string(&path).unwrap().contains("\"version\":3"));
+    }
+}
