@@ -4,7 +4,7 @@
 //! reads bytes, [`session`] says what they mean, [`app`] is a pure state machine (message in, effects out), [`ui`] draws
 //! its model, [`runtime`] waits for events and does what the effects ask for. Everything that happens comes to
 //! [`app::update`] as a message, the results of reading and the time included, so that a test can play a whole session
-//! by hand. No command writes to a session file yet; what will is built on `store::append`.
+//! by hand. The browser and the commands change session files through [`store::change`] alone.
 //!
 //! | module | what belongs there | what does not |
 //! |---|---|---|
@@ -16,7 +16,7 @@
 //! | [`keymap`] | the table of actions and their keys | doing them |
 //! | [`config`] | what `config.toml` may say | reading the file |
 //! | [`ui`] | the model on a frame, one file a pane; `ui::theme` alone knows colours | changing the model |
-//! | [`runtime`] | event loop, terminal, signals, worker threads, starting pi | decisions |
+//! | [`runtime`] | event loop, terminal, signals, worker threads, clipboard, starting pi | decisions |
 //! | [`text`] | text that is safe for a terminal, its width, its meaning ([`text::Tone`]), the signs | colours |
 //! | [`words`] | numbers as people read them | |
 //!

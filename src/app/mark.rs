@@ -35,9 +35,11 @@ impl Pane {
         self.rows.iter().filter_map(session).collect()
     }
 
-    /// The marked sessions, and how many of them have no row now.
+    /// The marked sessions, the newest first, and how many of them have no row now.
     pub fn marked(&self) -> (Vec<usize>, usize) {
-        let marked: Vec<usize> = (0..self.all.len()).filter(|&at| self.marks.contains(&self.all[at].path)).collect();
+        let mut marked: Vec<usize> =
+            (0..self.all.len()).filter(|&at| self.marks.contains(&self.all[at].path)).collect();
+        marked.sort_by_key(|&at| (std::cmp::Reverse(self.all[at].order_time()), &self.all[at].path));
         let seen = self.in_rows().iter().filter(|&&at| self.marks.contains(&self.all[at].path)).count();
         let hidden = marked.len().saturating_sub(seen);
         (marked, hidden)

@@ -473,7 +473,7 @@ fn a_change_that_is_done_already_says_so() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     browser.press("R enter");
-    assert_eq!(browser.footer(), "it has that name already");
+    assert_eq!(browser.footer(), "it has no name already");
     browser.press("u");
     assert_eq!(browser.footer(), "nothing to be undone");
     let done = Done { said: "done\u{1b}[31m".into(), ..Done::default() };
