@@ -224,7 +224,9 @@ fn old_versions_are_brought_forward_and_back() {
         assert_eq!(fs::read_to_string(&path).unwrap(), named);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
 
+        let then = age(&path);
         let done = world.make(&label(&path, target(), true)).unwrap();
+        assert_eq!(modified(&path), then);
         assert_eq!(done.changes.len(), 2);
         let new = tree(&path);
         assert_eq!((new.header.version, mode(&path)), (3.0, 0o640));

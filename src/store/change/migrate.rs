@@ -39,6 +39,8 @@ pub(super) fn if_old(work: &mut Work<'_>, path: &Path, allowed: bool) -> Result<
     work.make(&change, || {
         let draft = create::write_draft(&real, &migrated.bytes, &real);
         let draft = draft.with_context(|| format!("can't write beside {}", real.display()))?;
+        // A label keeps the time (`pi -c` takes the file that was written last); a moved leaf sets it when it is appended.
+        keep_time(&real, &draft).with_context(|| format!("can't set the time of {}", draft.display()))?;
         let replaced = if fs::metadata(&real).map(|now| now.len()).ok() == Some(old.len() as u64) {
             replace(&real, &kept(&real, version), &draft, trash)
         } else {
@@ -47,6 +49,10 @@ pub(super) fn if_old(work: &mut Work<'_>, path: &Path, allowed: bool) -> Result<
         replaced.inspect_err(|_| drop(fs::remove_file(&draft)))
     })?;
     Ok(Done::of(vec![change]))
+}
+
+fn keep_time(of: &Path, on: &Path) -> io::Result<()> {
+    fs::File::options().append(true).open(on)?.set_modified(fs::metadata(of)?.modified()?)
 }
 
 /// Takes the old form back from the trash, where the new one goes; or, with `forward`, the other way round.
