@@ -82,8 +82,8 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     watch_input(sender);
     let mut browser = Browser { model, workers, clicked: None };
     let end = browser.run(&mut screen, &events);
-    browser.workers.finish();
     drop(screen);
+    browser.workers.finish();
     match end? {
         End::Answer(answer) => print(&setting, &answer).map(|()| 0),
         End::Quit => Ok(u8::from(setting.picker.is_some())),

@@ -73,7 +73,8 @@ impl Drop for Screen {
 fn take(mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
     let entered = output().and_then(|mut out| {
-        execute!(out, EnterAlternateScreen, EnableBracketedPaste)?;
+        execute!(out, EnterAlternateScreen)?;
+        let _ = execute!(out, EnableBracketedPaste); // a terminal that can't mark what is pasted is a terminal all the same
         if mouse { execute!(out, EnableMouseCapture) } else { Ok(()) }
     });
     entered.inspect_err(|_| give_back())
@@ -82,7 +83,8 @@ fn take(mouse: bool) -> io::Result<()> {
 /// What can't be undone any more is left: there is nobody to tell, and the next step may still work.
 fn give_back() {
     let _ = output().and_then(|mut out| {
-        execute!(out, DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, crossterm::cursor::Show)
+        let _ = execute!(out, DisableBracketedPaste);
+        execute!(out, DisableMouseCapture, LeaveAlternateScreen, crossterm::cursor::Show)
     });
     let _ = disable_raw_mode();
 }

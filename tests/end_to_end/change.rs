@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::home::{Home, Session};
-use crate::terminal::{ENTER, Terminal, ctrl, row};
+use crate::terminal::{ENTER, Launch, Terminal, ctrl, row};
 
 /// A home with two sessions of one project.
 struct World {
@@ -105,6 +105,21 @@ fn what_was_asked_for_is_done_before_leaving() {
     pitree.send(&format!("R{}x{ENTER}q", ctrl('u')));
     assert_eq!(pitree.wait_exit(), 0);
     assert_eq!(last_line(&world.one)["name"], "x");
+}
+
+/// A limit on the size of files is a signal that would end the program.
+#[test]
+fn a_file_that_may_not_grow_is_an_error_and_no_death() {
+    let home = Home::new();
+    let session = home.session(&Session::new("one", &home.dir("project"), &"hello ".repeat(1000)));
+    let before = fs::read(&session).unwrap();
+    let pitree = env!("CARGO_BIN_EXE_pitree");
+    let script = format!("ulimit -f 12; '{pitree}' rename one x; echo \"code $?\"");
+    let mut terminal = Launch::new("/bin/sh", home.path()).args(["-c", &script]).size(200, 30).open();
+    terminal.wait_for("code 1");
+    assert_eq!(terminal.wait_exit(), 0);
+    assert!(terminal.contents().contains("too large"), "{}", terminal.contents());
+    assert_eq!(fs::read(&session).unwrap(), before);
 }
 
 #[test]
