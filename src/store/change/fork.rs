@@ -28,7 +28,7 @@ pub(super) fn fork(work: &mut Work<'_>, path: &Path, at: Option<&Target>) -> Res
     let made = path.with_file_name(line::file_name(work.now, &id));
     let change = Change::Fork { path: made.clone(), bytes: bytes.len() as u64 };
     work.make(&change, || create::file(&made, &bytes, path).with_context(|| format!("can't make {}", made.display())))?;
-    Ok(Done { made: Some(made), ..Done::of(vec![change]) })
+    Ok(Done { said: "a new session, forked here".into(), changes: vec![change], made: Some(made) })
 }
 
 fn built(tree: &Tree, path: &Path, at: Option<Index>, new: &NewSession<'_>) -> Result<Vec<u8>> {

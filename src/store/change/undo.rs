@@ -62,11 +62,14 @@ fn again(work: &mut Work<'_>, records: &[Record], (step, in_turn): (Step, bool))
         made = made.or_else(|| comes_back.then(|| record.change.path().to_path_buf()));
         changes.push(record.change.clone());
     }
-    let said = match &changes[..] {
-        [] => return Ok(Done::nothing(&format!("nothing to be {word}"))),
-        [one] => format!("{word}: {}", one.describe()),
-        [Change::Trash { .. }, ..] => format!("{word}: {} to the trash", count(changes.len(), "file", "files")),
-        several => {
+    let sessions = || count(changes.len(), "session is", "sessions are");
+    let said = match (&changes[..], step) {
+        ([], _) => return Ok(Done::nothing(&format!("nothing to be {word}"))),
+        ([Change::Trash { .. }, ..], Step::Undo) => format!("{} back from the trash", sessions()),
+        ([Change::Trash { .. }, ..], Step::Redo) => format!("{} in the trash again", sessions()),
+        ([Change::Fork { .. }], Step::Undo) => "the forked session is in the trash".into(),
+        ([Change::Fork { .. }], Step::Redo) => "the forked session is back".into(),
+        (several, _) => {
             let all: Vec<String> = several.iter().map(Change::describe).collect();
             format!("{word}: {}", all.join("; "))
         }
