@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use super::append::Draft;
 use super::create;
 
 /// What was changed: enough to tell it, to undo it and to do it again.
@@ -164,6 +165,8 @@ pub struct Record {
     pub state: State,
     /// The ids of the lines that were appended for it: to make it, to undo it, to make it again.
     pub entries: Vec<String>,
+    /// The last of those lines, as it was to be written.
+    pub(super) draft: Option<Draft>,
     /// The place of its first line in the journal.
     begun_at: u64,
     /// The place of the line at which it was undone last.
@@ -179,9 +182,12 @@ struct Line {
     /// The group of a new change, if it is not the first of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group: Option<u64>,
-    /// The id of the line that leads to the new state.
+    /// The id of the line that leads to the new state, if it is not that of a new change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     entry: Option<String>,
+    /// The line that leads to the new state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    draft: Option<Draft>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     change: Option<Change>,
 }
@@ -213,7 +219,7 @@ impl Records {
 
     fn take(&mut self, line: Line) {
         self.lines += 1;
-        let Line { number, time, state, group, entry, change } = line;
+        let Line { number, time, state, group, entry, draft, change } = line;
         match change {
             Some(change) => {
                 let entries = change.entry().map(str::to_string).into_iter().collect();
@@ -225,6 +231,7 @@ impl Records {
                     change,
                     state,
                     entries,
+                    draft,
                     begun_at: self.lines,
                     undone_at: 0,
                 });
@@ -234,6 +241,7 @@ impl Records {
                 let Some(record) = known else { return };
                 record.state = state;
                 record.entries.extend(entry);
+                record.draft = draft.or(record.draft.take());
                 if state == State::Undone {
                     record.undone_at = self.lines;
                 }
@@ -308,24 +316,25 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes down a change that is about to be made; returns its number, which is that of the `group` if it is the
-    /// first of one.
+    /// Writes down a change that is about to be made, by a line if there is a `draft` of one; returns its number, which
+    /// is that of the `group` if it is the first of one.
     ///
     /// # Errors
     /// The journal can't be written: the change must not be made then.
-    pub fn begin(&mut self, time: i64, group: Option<u64>, change: Change) -> Result<u64> {
+    pub fn begin(&mut self, time: i64, group: Option<u64>, change: Change, draft: Option<Draft>) -> Result<u64> {
         let number = self.records().last().map_or(1, |record| record.number + 1);
-        self.note(Line { number, time, state: State::Begun, group, entry: None, change: Some(change) })?;
+        self.note(Line { number, time, state: State::Begun, group, entry: None, draft, change: Some(change) })?;
         Ok(number)
     }
 
-    /// Writes down how far a change is now; `entry` is the id of the line that is about to be appended for that.
+    /// Writes down how far a change is now; `by` are the id and the draft of the line that is about to be appended for
+    /// that.
     ///
     /// # Errors
     /// The journal can't be written.
-    pub fn set(&mut self, number: u64, time: i64, state: State, entry: Option<&str>) -> Result<()> {
-        let entry = entry.map(str::to_string);
-        self.note(Line { number, time, state, group: None, entry, change: None })
+    pub fn set(&mut self, number: u64, time: i64, state: State, by: Option<(&str, &Draft)>) -> Result<()> {
+        let (entry, draft) = by.map(|(entry, draft)| (entry.to_string(), draft.clone())).unzip();
+        self.note(Line { number, time, state, group: None, entry, draft, change: None })
     }
 
     /// Settles the changes that were cut short: `happened` tells from the files whether the last step was made.
@@ -379,7 +388,7 @@ mod tests {
     }
 
     fn made(journal: &mut Journal, group: Option<u64>, name: &str) -> u64 {
-        let number = journal.begin(0, group, change(name)).unwrap();
+        let number = journal.begin(0, group, change(name), None).unwrap();
         journal.set(number, 0, State::Done, None).unwrap();
         number
     }
@@ -429,8 +438,9 @@ mod tests {
         let mut journal = Journal::open(dir.path()).unwrap();
         for state in [State::Begun, State::Undoing, State::Redoing] {
             for name in ["made", "not made"] {
-                let number = journal.begin(0, None, change(name)).unwrap();
-                journal.set(number, 0, state, Some("undo")).unwrap();
+                let number = journal.begin(0, None, change(name), None).unwrap();
+                let draft = Draft { at: 0, text: String::new() };
+                journal.set(number, 0, state, Some(("undo", &draft))).unwrap();
             }
         }
         drop(journal);

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use pitree::store::append;
+use pitree::store::append::{self, Draft};
 use pitree::store::change::{Request, Target};
 use pitree::store::journal::{Change, Record, State};
 
-use crate::world::{World, home, id, in_own_home, myself, rename, session, tree};
+use crate::world::{View, World, home, id, in_own_home, myself, rename, session, tree};
 
 const SHAPE: &[(usize, u8)] = &[(0, 4), (0, 3), (0, 4), (0, 3), (2, 4), (0, 3)];
 
@@ -175,7 +175,8 @@ fn writers_beside_each_other_lose_no_line() {
                 for at in 0..LINES {
                     let appended = append::line(path, true, |tree| {
                         let parent = id(tree, tree.leaf.unwrap());
-                        Ok(Some(format!("{{\"type\":\"custom\",\"id\":\"{writer}{at}\",\"parentId\":\"{parent}\"}}")))
+                        let line = format!("{{\"type\":\"custom\",\"id\":\"{writer}{at}\",\"parentId\":\"{parent}\"}}");
+                        Ok(Some(Draft::new(tree, &line)))
                     });
                     appended.unwrap_or_else(|error| panic!("{error:#}"));
                 }
@@ -240,6 +241,28 @@ fn killed_200_times() {
         }
     }
     assert!(cut_short > 20, "only {cut_short} changes were cut short: the kills come at the wrong time");
+}
+
+#[test]
+fn what_death_left_of_a_line_is_taken_back() {
+    let world = World::new();
+    let path = world.write("s.jsonl", session(SHAPE));
+    world.make(&rename(&path, "first")).unwrap();
+    for (step, name) in [(rename(&path, "second"), "first"), (Request::Undo { number: None }, "second")] {
+        let before = fs::read(&path).unwrap();
+        world.make(&step).unwrap();
+        // As if it had died in the middle of writing: nothing is noted after it began.
+        let journal = world.dir.join("state/journal.jsonl");
+        let text = fs::read_to_string(&journal).unwrap();
+        let (begun, _) = text.trim_end().rsplit_once('\n').unwrap();
+        fs::write(&journal, format!("{begun}\n")).unwrap();
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+        check(&world);
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert_eq!(View::of(&path).name.as_deref(), Some(name));
+        world.make(&rename(&path, "second")).unwrap();
+    }
 }
 
 fn is_open(record: &Record) -> bool {

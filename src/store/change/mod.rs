@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::append::{self, Draft};
 use super::files::Files;
 use super::journal::{self, Change, Journal, Record, State};
+use super::load;
 use super::trash::Trash;
-use super::{append, load};
 use crate::session::line::new_id;
 use crate::session::tree::{Index, Tree};
 
@@ -276,7 +277,7 @@ impl<'a> Work<'a> {
         } else {
             let mut journal = Journal::open(&changes.state_dir)?;
             for record in journal.records().iter().filter(|record| record.state.is_open()) {
-                undo::clear(&record.change, &changes.trash);
+                undo::clear(record, &changes.trash);
             }
             journal.mend(now, undo::happened)?;
             work.journal = Some(journal);
@@ -295,7 +296,7 @@ impl<'a> Work<'a> {
 
     /// Makes a change of files as a whole: `make` does it.
     fn make(&mut self, change: &Change, make: impl FnOnce() -> Result<()>) -> Result<()> {
-        let Some(number) = self.note(change)? else { return Ok(()) };
+        let Some(number) = self.note(change, None)? else { return Ok(()) };
         let made = make();
         self.settle(number, if made.is_ok() { State::Done } else { State::Dropped }, made)
     }
@@ -316,9 +317,10 @@ impl<'a> Work<'a> {
                 self.set(number, State::Dropped)?;
             }
             let Some((line, change)) = build(tree, &free_id(tree))? else { return Ok(None) };
-            let number = self.note(&change)?;
+            let draft = Draft::new(tree, &line);
+            let number = self.note(&change, Some(draft.clone()))?;
             begun = Some((number.unwrap_or_default(), change));
-            Ok(number.map(|_| line))
+            Ok(number.map(|_| draft))
         };
         if is_dry {
             step(&load::tree(Files::Disk, path, "")?)?;
@@ -350,10 +352,10 @@ impl<'a> Work<'a> {
         let mut begun = false;
         let appended = append::line(record.change.path(), keep_time, |tree| {
             let id = free_id(tree);
-            let line = build(tree, &id)?;
-            self.note_step(record.number, step.begun(), Some(&id))?;
+            let draft = Draft::new(tree, &build(tree, &id)?);
+            self.note_step(record.number, step.begun(), Some((&id, &draft)))?;
             begun = true;
-            Ok(Some(line))
+            Ok(Some(draft))
         });
         if !begun {
             return appended.map(drop);
@@ -372,15 +374,15 @@ impl<'a> Work<'a> {
     }
 
     /// Writes a change into the journal; returns its number, or nothing in a dry run.
-    fn note(&mut self, change: &Change) -> Result<Option<u64>> {
+    fn note(&mut self, change: &Change, draft: Option<Draft>) -> Result<Option<u64>> {
         let Some(journal) = &mut self.journal else { return Ok(None) };
-        let number = journal.begin(self.now, self.group, change.clone())?;
+        let number = journal.begin(self.now, self.group, change.clone(), draft)?;
         self.group.get_or_insert(number);
         Ok(Some(number))
     }
 
-    fn note_step(&mut self, number: u64, state: State, entry: Option<&str>) -> Result<()> {
-        self.journal.as_mut().map_or(Ok(()), |journal| journal.set(number, self.now, state, entry))
+    fn note_step(&mut self, number: u64, state: State, by: Option<(&str, &Draft)>) -> Result<()> {
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.set(number, self.now, state, by))
     }
 
     fn set(&mut self, number: u64, state: State) -> Result<()> {

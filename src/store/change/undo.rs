@@ -9,11 +9,11 @@ use super::line::{label_line, label_of, leaf_line, name_line, name_of};
 use super::{Done, Refusal, Step, Work, exists, migrate};
 use crate::session::node::{Kind, Node};
 use crate::session::tree::Tree;
-use crate::store::create;
 use crate::store::files::Files;
 use crate::store::journal::{self, Change, Record, State};
 use crate::store::load::{self, Bodies};
 use crate::store::trash::{Contents, Trash};
+use crate::store::{append, create};
 use crate::words::count;
 
 pub(super) fn undo(work: &mut Work<'_>, number: Option<u64>) -> Result<Done> {
@@ -190,8 +190,12 @@ fn has_line(path: &Path, id: &str) -> bool {
 }
 
 /// Clears away what a change that was cut short left beside its file.
-pub(super) fn clear(change: &Change, trash: &Trash) {
-    match change {
+pub(super) fn clear(record: &Record, trash: &Trash) {
+    if let Some(draft) = &record.draft {
+        // A file that can't be written to keeps the part; the next line stands on its own.
+        let _ = append::take_back_part(record.change.path(), draft);
+    }
+    match &record.change {
         Change::Fork { path, .. } => drop(std::fs::remove_file(create::draft(path))),
         Change::Migrate { path, version, .. } => migrate::clear(path, *version, trash),
         Change::Name { .. } | Change::Label { .. } | Change::Leaf { .. } | Change::Trash { .. } => {}
