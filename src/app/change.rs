@@ -12,6 +12,7 @@ use super::{delete, update};
 use crate::doc::DocLine;
 use crate::session::summary::Summary;
 use crate::store::change::{Done, Refusal, Request};
+use crate::store::journal::Change;
 use crate::text::{Tone, width};
 
 /// Wants a change made.
@@ -64,8 +65,22 @@ fn take_files(model: &mut Model, read: Vec<Summary>, gone: &[PathBuf], effects: 
     new
 }
 
+/// What was done; of a session other than the selected one, with its title.
+fn said(model: &Model, done: &Done) -> String {
+    let mut paths: Vec<_> = done.changes.iter().map(Change::path).collect();
+    paths.dedup();
+    let [path] = paths[..] else { return done.said.clone() };
+    let is_selected = model.sessions.selected_session().is_some_and(|session| session.path == path);
+    let session = model.sessions.all.iter().find(|session| session.path == path);
+    match session.filter(|_| !is_selected) {
+        Some(session) => format!("{} {} {}", done.said, model.setting.glyphs.dot, model.short(session.title())),
+        None => done.said.clone(),
+    }
+}
+
 fn take_done(model: &mut Model, done: Done, (new, after): (Option<PathBuf>, After), effects: &mut Vec<Effect>) {
-    say(model, Tone::Active, done.said);
+    let said = said(model, &done);
+    say(model, Tone::Active, said);
     match after {
         After::Rest => {}
         After::Show => {

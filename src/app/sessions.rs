@@ -257,8 +257,14 @@ impl Pane {
                 // What hides the selection was folded or filtered: its project, or whatever stands there now.
                 let project = self.selected_cwd().map(RowKey::Project);
                 let row = project.and_then(|key| (0..self.rows.len()).find(|&row| self.is(row, &key)));
-                if let Some(row) = row {
-                    self.cursor.follow(row);
+                match row {
+                    Some(row) => self.cursor.follow(row),
+                    // The last session of a project is gone: the one before it is nearer than the next project.
+                    None => {
+                        let is_session = |row: usize| matches!(self.rows.get(row), Some(Row::Session { .. }));
+                        let at = self.cursor.at;
+                        self.cursor.at -= usize::from(at > 0 && !is_session(at) && is_session(at - 1));
+                    }
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! `pitree resume`: pi goes on with a session, at its leaf or at any entry, in the session or in a fork of it.
 
 use std::ffi::OsStr;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::change::{Changer, Step, Switches};
 use super::{Chosen, output, resolve};
-use crate::runtime::resume as pi;
+use crate::runtime::{clipboard, resume as pi};
 use crate::session::read;
 use crate::session::resume;
 use crate::session::tree::{Index, Tree};
@@ -137,9 +137,12 @@ fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
     Ok(read::line(&line).ok().flatten().unwrap_or_default().text())
 }
 
-/// Gives the text of a message back to the user, who may send it again in other words.
+/// Gives the text of a message back to the user, who may send it again in other words: on the clipboard where somebody
+/// sits in front of a terminal, else in writing.
 fn give_back(text: &str) {
-    if !text.is_empty() {
+    if !text.is_empty() && std::io::stderr().is_terminal() && clipboard::copy(text) {
+        output::tell("the text of the message is on the clipboard");
+    } else if !text.is_empty() {
         output::tell(&format!("the text of the message:\n{text}"));
     }
 }
