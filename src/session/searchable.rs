@@ -239,11 +239,8 @@ mod tests {
         let mut files: BTreeMap<String, (usize, usize)> = BTreeMap::new();
         for touched in &searchable.files {
             let uses = files.entry(touched.path.to_string()).or_default();
-            if touched.touch == Touch::Read {
-                uses.0 += 1
-            } else {
-                uses.1 += 1
-            };
+            let count = if touched.touch == Touch::Read { &mut uses.0 } else { &mut uses.1 };
+            *count += 1;
             assert_eq!(tree.nodes[touched.entry as usize].kind, Kind::Assistant);
         }
         let tree_files: BTreeMap<_, _> =
