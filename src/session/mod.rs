@@ -16,6 +16,7 @@ pub mod node;
 mod raw;
 pub mod read;
 pub mod resume;
+pub mod searchable;
 pub mod shape;
 pub mod summary;
 pub mod time;
