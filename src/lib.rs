@@ -11,6 +11,7 @@
 //! | [`cli`] | the command line, one file a subcommand; exit codes | what the browser does |
 //! | [`session`] | what the lines of a session file mean: entries, trees, summaries, families | I/O |
 //! | [`store`] | where files are and their bytes: it alone uses the file system | what lines mean |
+//! | [`search`] | queries: the language, matching sessions and how well, completion | reading files |
 //! | [`doc`] | an entry in full as styled lines: Markdown, code, diffs, wrapping | colours, scrolling |
 //! | [`app`] | the state of the browser and how it changes; which rows there are | I/O, the clock, drawing |
 //! | [`keymap`] | the table of actions and their keys | doing them |
@@ -18,6 +19,7 @@
 //! | [`ui`] | the model on a frame, one file a pane; `ui::theme` alone knows colours | changing the model |
 //! | [`runtime`] | event loop, terminal, signals, worker threads, starting pi | decisions |
 //! | [`text`] | text that is safe for a terminal, its width, its meaning ([`text::Tone`]), the signs | colours |
+//! | [`fold`] | text as it is compared when something is looked for | looking for it |
 //! | [`words`] | numbers as people read them | |
 //!
 //! Who may use whom is said, and tested, in `tests/architecture.rs`. `docs/architecture.md` goes on from here.
