@@ -1,7 +1,8 @@
 //! The preview of a session or a project: what is known of it at a glance.
 
 use super::model::Model;
-use super::sessions::{Project, Row};
+use super::projects::Project;
+use super::sessions::Row;
 use crate::doc::DocLine;
 use crate::session::call::shorten;
 use crate::session::summary::Summary;

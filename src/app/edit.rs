@@ -28,6 +28,8 @@ pub enum Purpose {
         /// The entry.
         target: Target,
     },
+    /// A query over sessions.
+    Search,
     /// The word without which nothing is deleted for good.
     Word {
         /// What goes then.
@@ -76,6 +78,21 @@ impl Edit {
     /// The line as it is.
     pub fn value(&self) -> &str {
         self.input.value()
+    }
+
+    /// Where the cursor is, in characters.
+    pub fn cursor(&self) -> usize {
+        self.input.cursor()
+    }
+
+    /// Whether the cursor is behind the last character.
+    pub fn is_at_end(&self) -> bool {
+        self.cursor() == self.value().chars().count()
+    }
+
+    /// Puts the cursor behind so many characters.
+    pub fn go_to(&mut self, cursor: usize) {
+        self.input.handle(InputRequest::SetCursor(cursor));
     }
 
     /// Takes a key.

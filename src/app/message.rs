@@ -10,6 +10,8 @@ use super::picker::Answer;
 use super::resume::GoOn;
 use crate::doc::DocLine;
 use crate::keymap::Key;
+use crate::search::matcher::{Around, Hit};
+use crate::search::query::Query;
 use crate::session::family::Split;
 use crate::session::summary::{Shared, Summary};
 use crate::session::tree::{Index, Tree};
@@ -91,6 +93,20 @@ pub enum Msg {
         /// What to show of it, or why there is nothing.
         doc: Result<Vec<DocLine>, String>,
     },
+    /// Texts were read, so that they can be searched.
+    TextsRead {
+        /// So many.
+        done: usize,
+        /// Of so many.
+        total: usize,
+    },
+    /// Sessions were found.
+    Hits {
+        /// Which request.
+        find: u64,
+        /// They, the best first.
+        hits: Vec<Found>,
+    },
     /// pi could not be started.
     NotResumed(String),
     /// A change was made, or not.
@@ -166,6 +182,39 @@ pub struct Fork {
     pub split: Split,
 }
 
+/// A session that is searched.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// What the list knows of it.
+    pub summary: Shared,
+    /// Whether a pi is likely at work in it.
+    pub is_live: bool,
+    /// Whether others were forked from it.
+    pub has_forks: bool,
+    /// Whether it was forked from another one.
+    pub is_fork: bool,
+}
+
+/// A session that was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The file.
+    pub path: PathBuf,
+    /// How well, and where.
+    pub hit: Hit,
+    /// The text around, folded; nothing where the list shows it anyway.
+    pub snippet: Option<String>,
+    /// Whether that is on the path from the root to the leaf.
+    pub is_active: Option<bool>,
+}
+
+impl Found {
+    /// The entry that it was found in.
+    pub fn entry(&self) -> Option<Index> {
+        self.hit.place.as_ref().and_then(|place| place.entry)
+    }
+}
+
 /// Something to be done outside.
 #[derive(Debug)]
 pub enum Effect {
@@ -200,6 +249,22 @@ pub enum Effect {
         tree: Arc<Tree>,
         /// The entry.
         at: Index,
+    },
+    /// Read the texts of sessions, so that they can be searched.
+    ReadTexts {
+        /// They.
+        sessions: Arc<[Wanted]>,
+    },
+    /// Hold sessions against a query.
+    Find {
+        /// The number of the request.
+        find: u64,
+        /// The query.
+        query: Arc<Query>,
+        /// The sessions.
+        sessions: Arc<[Wanted]>,
+        /// What the query may speak of: now, home.
+        around: Box<Around>,
     },
     /// Give the terminal to pi, for good.
     Resume {

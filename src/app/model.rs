@@ -8,6 +8,7 @@ use super::layout::{Layout, PaneArea};
 use super::picker::Print;
 use super::preview::Subject;
 use super::question::Question;
+use super::search::Search;
 use super::sheet::{Sheet, largest};
 use super::update::say;
 use super::{preview, sessions, tree};
@@ -115,6 +116,7 @@ pub(super) struct Requests {
     pub(super) open: u64,
     pub(super) split: u64,
     pub(super) read: u64,
+    pub(super) find: u64,
 }
 
 /// Everything that the browser knows.
@@ -140,6 +142,8 @@ pub struct Model {
     pub message: Option<Message>,
     /// What is asked for.
     pub asking: Option<Asking>,
+    /// A search over sessions, if there is one.
+    pub search: Option<Search>,
     /// What the footer says.
     pub notice: Option<Notice>,
     pub(super) requests: Requests,
@@ -165,6 +169,7 @@ impl Model {
             help: None,
             message: None,
             asking: None,
+            search: None,
             notice: None,
             requests: Requests::default(),
             scanned: std::collections::HashSet::new(),

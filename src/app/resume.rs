@@ -10,7 +10,7 @@ use super::model::{Message, Model};
 use super::question::{Choice, Question, Then};
 use super::rows::Item;
 use super::update::{go_to_fork, say};
-use super::{change, picker};
+use super::{change, picker, search};
 use crate::keymap::Place;
 use crate::session::context::context;
 use crate::session::resume::{self, Resume};
@@ -48,6 +48,9 @@ pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
     }
     if model.focus != Place::Sessions && matches!(model.tree.selected_item(), Some(Item::Fork(_))) {
         return go_to_fork(model);
+    }
+    if model.focus == Place::Sessions && search::go_to_hit(model) {
+        return;
     }
     if picker::confirm(model, effects) {
         return;

@@ -4,6 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::cursor::Cursor;
+use super::message::Found;
+use super::projects::{self, Project};
+use super::search::Answer;
 use crate::config::Sort;
 use crate::session::family::Families;
 use crate::session::summary::{Owner, Shared, Summary};
@@ -38,26 +41,13 @@ pub enum Row {
     },
 }
 
-/// Sessions with the same working directory, and the families that began there.
-#[derive(Clone, Debug, Default)]
-pub struct Project {
-    /// The working directory; empty if the sessions name none.
-    pub cwd: String,
-    /// Its sessions' places among all sessions.
-    pub sessions: Vec<usize>,
-    /// Its families' roots, the newest first.
-    roots: Vec<usize>,
-    /// The newest message, in milliseconds since 1970.
-    pub latest: i64,
-    /// US dollars.
-    pub cost: f64,
-}
-
 /// Numbers over the sessions that are shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     /// Sessions.
     pub sessions: usize,
+    /// Projects.
+    pub projects: usize,
     /// US dollars.
     pub cost: f64,
     /// Sessions in which a pi is likely at work.
@@ -111,6 +101,18 @@ pub struct Pane {
     pub(super) live: HashSet<usize>,
     /// Of whom the sessions were whose files are gone: undo may bring them back.
     owners: HashMap<PathBuf, Owner>,
+    /// What a search found, while there is one: only that is shown.
+    pub answer: Option<Answer>,
+    /// Whether what was found is ordered by time rather than by how well it matches.
+    pub newest_first: bool,
+    /// Whether the rows stand without their projects and families.
+    pub is_flat: bool,
+    /// As many rows are seen at once.
+    pub room: usize,
+    /// Whether sessions came or went since a search took them.
+    pub(super) is_changed: bool,
+    /// Whether the families are those of all sessions.
+    is_tied: bool,
     /// Sessions whose parent is not among all.
     missing: HashSet<usize>,
     /// Folded rows.
@@ -127,6 +129,7 @@ impl Pane {
 
     /// Takes sessions that were read. A file that is there already is replaced.
     pub fn add(&mut self, sessions: Vec<Shared>) {
+        (self.is_changed, self.is_tied) = (true, false);
         let mut places: HashMap<PathBuf, usize> =
             self.all.iter().enumerate().map(|(at, session)| (session.path.clone(), at)).collect();
         for session in sessions {
@@ -149,12 +152,14 @@ impl Pane {
 
     /// Forgets the sessions whose file is not among those read.
     pub fn keep_only(&mut self, read: &HashSet<PathBuf>) {
+        (self.is_changed, self.is_tied) = (true, false);
         self.all.retain(|session| read.contains(&session.path));
         self.marks.retain(|path| read.contains(path));
     }
 
     /// Forgets sessions whose files are gone. If the selected one is among them, what stands in its place is selected.
     pub fn remove(&mut self, gone: &[PathBuf]) {
+        (self.is_changed, self.is_tied) = (true, false);
         let is_gone = |session: &Shared| gone.contains(&session.path);
         let goes = |row: &Row| matches!(row, Row::Session { at, .. } if is_gone(&self.all[*at]));
         self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(|row| goes(row)).count();
@@ -167,33 +172,102 @@ impl Pane {
     /// Makes the rows anew; the selection stays on the same session.
     pub fn rebuild(&mut self, glyphs: &Glyphs) {
         let shown: Vec<usize> = (0..self.all.len()).filter(|&at| self.is_shown(at)).collect();
-        let sessions: Vec<Shared> = shown.iter().map(|&at| self.all[at].clone()).collect();
-        self.families = Families::new(&sessions);
-        self.totals.sessions = sessions.len();
-        self.totals.cost = sessions.iter().fold(0.0, |sum, session| sum + session.cost);
-        self.projects = projects(&sessions, &self.families);
         self.rows.clear();
-        if self.sort == Sort::Threaded {
-            for project in 0..self.projects.len() {
-                self.rows.push(Row::Project(project));
-                if !self.folds.contains(&RowKey::Project(self.projects[project].cwd.clone())) {
-                    self.thread(project, &shown, glyphs);
-                }
-            }
+        self.is_flat = self.sort != Sort::Threaded;
+        if self.answer.is_some() {
+            self.show_hits(&shown, glyphs);
         } else {
-            self.flat(&shown);
-        }
-        for project in &mut self.projects {
-            project.sessions.iter_mut().for_each(|at| *at = shown[*at]);
+            let cost = |sum, &at: &usize| sum + self.all[at].cost;
+            self.totals.cost = shown.iter().fold(0.0, cost);
+            self.totals.sessions = shown.len();
+            if self.is_flat {
+                self.tie(&shown);
+                self.flat(&shown);
+            } else {
+                self.threads(&shown, glyphs);
+            }
+            self.totals.projects = self.projects.len();
         }
         // Families speak of places among the shown sessions; from here on all speak of places among all.
-        if sessions.len() < self.all.len() {
+        if !self.is_tied {
             self.families = Families::new(&self.all);
+            self.is_tied = true;
         }
         let known: HashSet<&PathBuf> = self.all.iter().map(|session| session.real_path()).collect();
         let is_missing = |at: &usize| self.all[*at].parent_path.as_ref().is_some_and(|path| !known.contains(path));
         self.missing = (0..self.all.len()).filter(is_missing).collect();
         self.find_selection();
+    }
+
+    /// The families and projects of some sessions.
+    fn tie(&mut self, shown: &[usize]) {
+        let sessions: Vec<Shared> = shown.iter().map(|&at| self.all[at].clone()).collect();
+        self.families = Families::new(&sessions);
+        self.is_tied = sessions.len() == self.all.len();
+        self.projects = projects::of(&sessions, &self.families);
+        for project in &mut self.projects {
+            project.sessions.iter_mut().for_each(|at| *at = shown[*at]);
+        }
+    }
+
+    /// Rows of sessions under their projects and parents.
+    fn threads(&mut self, shown: &[usize], glyphs: &Glyphs) {
+        self.tie(shown);
+        for project in 0..self.projects.len() {
+            self.rows.push(Row::Project(project));
+            if self.answer.is_some() || !self.folds.contains(&RowKey::Project(self.projects[project].cwd.clone())) {
+                self.thread(project, shown, glyphs);
+            }
+        }
+    }
+
+    /// Rows of what was found: with their projects and the sessions that they were forked from if all of it is seen at
+    /// once, else in their order.
+    fn show_hits(&mut self, shown: &[usize], glyphs: &Glyphs) {
+        let mut hits: Vec<usize> = shown.iter().copied().filter(|&at| self.is_hit(at)).collect();
+        if !self.is_flat && hits.len() < self.room {
+            if !self.is_tied {
+                self.families = Families::new(&self.all);
+            }
+            let above = |at: usize| std::iter::successors(Some(at), |&at| self.families.parents[at]);
+            let mut context: Vec<usize> = hits.iter().flat_map(|&hit| above(hit)).collect();
+            context.sort_unstable();
+            context.dedup();
+            let dirs: HashSet<&str> = context.iter().map(|&at| self.all[at].header.cwd.as_str()).collect();
+            if context.len() + dirs.len() <= self.room {
+                return self.threads(&context, glyphs);
+            }
+        }
+        self.is_flat = true;
+        if self.newest_first {
+            hits.sort_by_key(|&at| std::cmp::Reverse(self.all[at].order_time()));
+        } else {
+            hits.sort_by_key(|&at| self.found(at).map(|found| found.hit.rank()));
+        }
+        let row = |at| Row::Session { at, prefix: String::new(), below: 0 };
+        self.rows = hits.into_iter().map(row).collect();
+    }
+
+    /// How a session was found.
+    pub fn found(&self, at: usize) -> Option<&Found> {
+        self.answer.as_ref()?.found.get(&self.all[at].path)
+    }
+
+    /// Whether a session was found, or nothing is searched.
+    pub fn is_hit(&self, at: usize) -> bool {
+        self.answer.is_none() || self.found(at).is_some()
+    }
+
+    /// Selects the session that was found best, or the newest one.
+    pub(super) fn select_first_hit(&mut self) {
+        let rank = |row: usize| match self.rows[row] {
+            Row::Session { at, .. } => self.found(at).map(|found| found.hit.rank()),
+            Row::Project(_) => None,
+        };
+        let hits = (0..self.rows.len()).filter_map(|row| Some((rank(row)?, row)));
+        let row = if self.is_flat { None } else { hits.min().map(|(_, row)| row) };
+        self.cursor = Cursor { at: row.unwrap_or(0), top: 0 };
+        self.note_selection();
     }
 
     fn is_shown(&self, at: usize) -> bool {
@@ -213,7 +287,7 @@ impl Pane {
                 }
             };
             self.rows.push(Row::Session { at: shown[at], prefix, below: self.families.below[at] });
-            if self.folds.contains(&RowKey::Session(self.all[shown[at]].path.clone())) {
+            if self.answer.is_none() && self.folds.contains(&RowKey::Session(self.all[shown[at]].path.clone())) {
                 continue;
             }
             let lines = match last {
@@ -245,7 +319,7 @@ impl Pane {
     fn find_selection(&mut self) {
         if !self.touched {
             // Until somebody chooses, the newest session is the chosen one; it is more telling than its project.
-            let first = usize::from(self.rows.len() > 1 && self.sort == Sort::Threaded);
+            let first = usize::from(self.rows.len() > 1 && !self.is_flat);
             self.cursor = Cursor { at: first, top: 0 };
             return self.note_selection();
         }
@@ -324,11 +398,11 @@ impl Pane {
 
     /// Whether a row is folded.
     pub fn is_folded(&self, row: usize) -> bool {
-        self.key(row).is_some_and(|key| self.folds.contains(&key))
+        self.answer.is_none() && self.key(row).is_some_and(|key| self.folds.contains(&key))
     }
 
     fn can_fold(&self, row: usize) -> bool {
-        match self.rows.get(row) {
+        match self.rows.get(row).filter(|_| self.answer.is_none()) {
             Some(Row::Project(_)) => true,
             Some(Row::Session { below, .. }) => *below > 0,
             None => false,
@@ -351,7 +425,7 @@ impl Pane {
             Row::Session { prefix, .. } => prefix.chars().count() < depth,
         };
         let parent = (0..row).rev().find(is_parent);
-        if let Some(parent) = parent.filter(|_| self.sort == Sort::Threaded) {
+        if let Some(parent) = parent.filter(|_| !self.is_flat) {
             self.cursor.at = parent;
             return true;
         }
@@ -389,6 +463,9 @@ impl Pane {
     /// Selects a session wherever it is: shows and unfolds what hides it. Returns whether there is such a session.
     pub fn select(&mut self, path: &Path, glyphs: &Glyphs) -> bool {
         let Some(at) = self.all.iter().position(|session| session.path == path) else { return false };
+        if !self.is_hit(at) {
+            self.answer = None;
+        }
         self.show_subagents |= self.all[at].owner.is_some();
         self.named_only &= self.all[at].name.is_some();
         for above in std::iter::successors(self.families.parents[at], |&at| self.families.parents[at]) {
@@ -448,31 +525,4 @@ impl Pane {
     pub fn is_parent_missing(&self, at: usize) -> bool {
         self.progress.finished && self.missing.contains(&at)
     }
-}
-
-/// The projects of families, the newest first.
-fn projects(sessions: &[Shared], families: &Families) -> Vec<Project> {
-    let mut projects: Vec<Project> = Vec::new();
-    let mut place: HashMap<&str, usize> = HashMap::new();
-    let mut project_of = vec![0; sessions.len()];
-    // Roots come newest first, so projects do.
-    for &root in &families.roots {
-        let cwd = sessions[root].header.cwd.as_str();
-        let at = *place.entry(cwd).or_insert_with(|| {
-            let project = Project { cwd: cwd.to_string(), latest: families.latest[root], ..Project::default() };
-            projects.push(project);
-            projects.len() - 1
-        });
-        projects[at].roots.push(root);
-        project_of[root] = at;
-    }
-    for at in families.preorder() {
-        if let Some(parent) = families.parents[at] {
-            project_of[at] = project_of[parent];
-        }
-        let project = &mut projects[project_of[at]];
-        project.sessions.push(at);
-        project.cost += sessions[at].cost;
-    }
-    projects
 }

@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use super::card;
-use super::message::Effect;
+use super::message::{Effect, Found};
 use super::model::Model;
 use super::preview::Subject;
 use super::rows::Item;
 use super::sessions::Row;
+use super::{card, search};
 use crate::keymap::Place;
 
 /// Reads a session's tree, instead of the one that was asked for before.
@@ -19,8 +19,10 @@ pub(super) fn open(model: &mut Model, path: PathBuf) -> Effect {
 
 /// Brings everything in line.
 pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
+    search::follow_list(model, effects);
     model.sessions.note_selection();
     if let Some(area) = model.area(Place::Sessions) {
+        model.sessions.room = area.body.height.into();
         model.sessions.cursor.fit(model.sessions.rows.len(), area.body.height.into());
     }
     follow_session(model, effects);
@@ -51,6 +53,8 @@ fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {
         effects.extend(path.map(|path| open(model, path)));
     }
     model.tree.session = wanted;
+    let hit = model.selected_hit().and_then(Found::entry);
+    model.tree.point_at(hit);
 }
 
 fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
@@ -76,6 +80,10 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
         }
     };
     let row = || match model.sessions.selected_row()? {
+        // A session that was found by what an entry says shows that entry.
+        Row::Session { .. } if model.selected_hit().is_some_and(|found| found.entry().is_some()) => {
+            entry().filter(|_| model.tree.pointed().is_some() && model.tree.tree.is_some())
+        }
         Row::Session { at, .. } => Some(Subject::Session(model.sessions.all[*at].path.clone())),
         Row::Project(at) => Some(Subject::Project(model.sessions.projects.get(*at)?.cwd.clone())),
     };

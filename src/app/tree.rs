@@ -55,6 +55,8 @@ pub struct Pane {
     /// The fork that was selected when the session was left: its row comes later than the others.
     awaited: Option<PathBuf>,
     memories: HashMap<PathBuf, Memory>,
+    /// The entry that a search points at in this file.
+    pointed: Option<Index>,
 }
 
 impl Pane {
@@ -74,6 +76,7 @@ impl Pane {
         self.folds.clear();
         self.selected = None;
         self.awaited = None;
+        self.pointed = None;
         self.cursor = Cursor::default();
     }
 
@@ -101,6 +104,37 @@ impl Pane {
         };
         self.tree = Some(tree);
         self.rebuild();
+        self.go_to_pointed();
+    }
+
+    /// Points at an entry, or at none: it is selected as soon as its tree is there.
+    pub fn point_at(&mut self, entry: Option<Index>) {
+        if self.pointed != entry {
+            self.pointed = entry;
+            self.go_to_pointed();
+        }
+    }
+
+    /// The entry that a search points at.
+    pub fn pointed(&self) -> Option<Index> {
+        self.pointed
+    }
+
+    fn go_to_pointed(&mut self) {
+        let is_whole = |tree: &Tree, at: Index| !tree.is_partial && (at as usize) < tree.nodes.len();
+        let at = self.pointed.filter(|&at| self.tree.as_ref().is_some_and(|tree| is_whole(tree, at)));
+        if let Some(at) = at {
+            self.select(at);
+            self.fresh = true;
+        }
+    }
+
+    /// Shows all entries if the filter hides the one that is pointed at.
+    pub fn unhide(&mut self) {
+        if self.pointed.is_some_and(|at| self.tree.is_some() && self.rows.row_of(at).is_none()) {
+            self.filter = Filter::All;
+            self.go_to_pointed();
+        }
     }
 
     /// Shows that the file can't be opened, or not any more.

@@ -11,7 +11,7 @@ use super::question::Then;
 use super::resume::{self, confirm};
 use super::sessions::Progress;
 use super::settle::{open, settle};
-use super::{change, copy, delete, mark, name};
+use super::{change, copy, delete, mark, name, search};
 use crate::config::Filter;
 use crate::doc::DocLine;
 use crate::keymap::{Action, Key, Place};
@@ -40,6 +40,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Paste(text) => {
             if let Some(Asking::Line(edit)) = &mut model.asking {
                 edit.paste(&text);
+            } else if model.asking.is_none() && model.search.as_ref().is_some_and(|search| search.typing) {
+                search::paste(model, &text, &mut effects);
             }
         }
         Msg::Click { column, row, double } => click(model, (column, row), double, &mut effects),
@@ -53,6 +55,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::NotResumed(text) => {
             model.message = Some(Message::new("pi was not started", text));
         }
+        Msg::TextsRead { done, total } => search::take_read(model, done, total, &mut effects),
+        Msg::Hits { find, hits } if find == model.requests.find => search::take_hits(model, hits),
         Msg::Changed(changed) => change::take(model, *changed, &mut effects),
         Msg::Text { text, then } => copy::take_text(model, text, then, &mut effects),
         Msg::Copied { text, done, then } => copy::take_copied(model, &text, (done, then), &mut effects),
@@ -146,6 +150,9 @@ fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     if let Some(asking) = model.asking.take() {
         return press_asked(model, asking, (key, action), effects);
     }
+    if model.search.as_ref().is_some_and(|search| search.typing) {
+        return search::press(model, (key, action), effects);
+    }
     if let Some(action) = action {
         act(model, action, effects);
     }
@@ -207,7 +214,7 @@ fn press_in_help(model: &mut Model, key: Key, action: Option<Action>, effects: &
     }
 }
 
-fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
     let glyphs = model.setting.glyphs;
     let page = isize::try_from(model.height(model.focus).saturating_sub(1).max(1)).unwrap_or(1);
     match action {
@@ -242,6 +249,12 @@ fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
         Action::Redo => change::want(model, Request::Redo, After::Show, effects),
         Action::Fork => name::fork(model, effects),
         Action::Copy => copy::ask(model),
+        Action::Search => search::open(model, "", effects),
+        Action::SearchEverything => search::toggle_everything(model, effects),
+        Action::NextSort if model.sessions.answer.is_some() => {
+            model.sessions.newest_first = !model.sessions.newest_first;
+            model.sessions.rebuild(glyphs);
+        }
         Action::NextSort => {
             model.sessions.sort = model.sessions.sort.next();
             model.sessions.rebuild(glyphs);
@@ -322,6 +335,7 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
         Place::Preview => model.focus = Place::Tree,
         Place::Tree => model.focus = Place::Sessions,
         Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
+        Place::Sessions if model.search.is_some() => search::close(model),
         Place::Sessions => effects.extend(model.setting.picker.map(|_| Effect::Quit)),
     }
 }

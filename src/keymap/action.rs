@@ -124,6 +124,8 @@ actions! {
     Undo, "undo", ["u"], EVERYWHERE, Changing, "undo", "Take the last change back.";
     Redo, "redo", ["U"], EVERYWHERE, Changing, "redo", "Make the change again that was taken back.";
 
+    Search, "search", ["/"], SESSIONS, Sessions, "search", "Search the sessions; the guide has the language.";
+    SearchEverything, "search-everything", ["ctrl+x"], SESSIONS, Sessions, "everything", "While searching: search tool output, thinking and arguments as well, or the conversation only.";
     NextSort, "next-sort", ["ctrl+s"], SESSIONS, Sessions, "sort", "Sort the sessions in the next way.";
     NamedOnly, "named-only", ["ctrl+n"], SESSIONS, Sessions, "named", "Show only sessions that have a name, or all.";
     ShowPaths, "show-paths", ["ctrl+p"], SESSIONS, Sessions, "paths", "Show or hide the paths of the sessions.";

@@ -1,6 +1,7 @@
 //! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
 
 pub mod clipboard;
+pub mod finder;
 mod os;
 pub mod resume;
 mod terminal;
@@ -78,7 +79,8 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     let mut screen = Screen::open(config.mouse).context("can't draw on this terminal")?;
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
     let model = Model::new(setting.clone(), config, size, now());
-    let workers = Workers::new(Desk { setting: setting.clone(), files, changes }, sender.clone());
+    let workers =
+        Workers::new(Desk { setting: setting.clone(), files, changes, finder: Arc::default() }, sender.clone());
     watch_input(sender);
     let mut browser = Browser { model, workers, clicked: None };
     let end = browser.run(&mut screen, &events);

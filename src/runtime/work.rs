@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 
+use super::finder::Finder;
 use crate::app::message::{After, Changed, Effect, Failure, Fork, Msg};
 use crate::app::model::Setting;
 use crate::doc::{self, DocLine};
@@ -27,12 +28,14 @@ pub struct Desk {
     pub files: Files,
     /// Who makes changes; `None` where nothing can be changed.
     pub changes: Option<Changes>,
+    /// Who finds sessions.
+    pub finder: Arc<Finder>,
 }
 
 impl Desk {
     /// Does what `effect` wants and passes on what comes of it, until that is all or `reply` returns false. Gives up
     /// when `is_stale` says that nobody waits for it any more. Effects that touch no file are the loop's own.
-    pub fn work(&self, effect: Effect, is_stale: impl Fn() -> bool, mut reply: impl FnMut(Msg) -> bool) {
+    pub fn work(&self, effect: Effect, is_stale: impl Fn() -> bool + Sync, mut reply: impl FnMut(Msg) -> bool) {
         match effect {
             Effect::Scan { scan } => self.scan(scan, is_stale, reply),
             Effect::Open { open, path } => {
@@ -68,6 +71,14 @@ impl Desk {
                     entry.map_or(String::new(), |entry| entry.text())
                 });
                 reply(Msg::Text { text: text.map_err(|error| format!("{error:#}")), then });
+            }
+            Effect::ReadTexts { sessions } => {
+                self.finder
+                    .read(self.files, &sessions, |done, total| !is_stale() && reply(Msg::TextsRead { done, total }));
+            }
+            Effect::Find { find, query, sessions, around } => {
+                let hits = self.finder.find(&query, &sessions, &around, is_stale);
+                hits.map(|hits| reply(Msg::Hits { find, hits }));
             }
             Effect::Resume { .. } | Effect::Copy { .. } | Effect::Answer(_) | Effect::Suspend | Effect::Quit => {}
         }

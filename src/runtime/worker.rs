@@ -51,6 +51,8 @@ pub(super) struct Workers {
     open: Arc<Slot>,
     split: Arc<Slot>,
     read: Arc<Slot>,
+    texts: Arc<Slot>,
+    find: Arc<Slot>,
     changes: Sender<Effect>,
     /// How many of the changes are still to be made.
     waiting: Arc<Waiting>,
@@ -99,7 +101,7 @@ impl Workers {
             });
             slot
         };
-        let (open, split, read) = (slot(), slot(), slot());
+        let (open, split, read, texts, find) = (slot(), slot(), slot(), slot(), slot());
         let (changes, queue) = mpsc::channel();
         let waiting = Arc::<Waiting>::default();
         {
@@ -111,7 +113,7 @@ impl Workers {
                 }
             });
         }
-        Self { desk, sender, scan: Arc::default(), open, split, read, changes, waiting }
+        Self { desk, sender, scan: Arc::default(), open, split, read, texts, find, changes, waiting }
     }
 
     /// Begins what an effect wants, soon.
@@ -120,6 +122,8 @@ impl Workers {
             Effect::Open { .. } => self.open.put(effect),
             Effect::Split { .. } => self.split.put(effect),
             Effect::Read { .. } => self.read.put(effect),
+            Effect::ReadTexts { .. } => self.texts.put(effect),
+            Effect::Find { .. } => self.find.put(effect),
             Effect::Scan { scan } => {
                 self.scan.store(scan, Ordering::Relaxed);
                 let (desk, sender, latest) = (self.desk.clone(), self.sender.clone(), self.scan.clone());

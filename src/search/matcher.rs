@@ -152,6 +152,12 @@ struct Match {
     place: Place,
 }
 
+impl std::fmt::Debug for Matcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Matcher").field("texts", &self.texts.len()).field("facts", &self.facts.len()).finish()
+    }
+}
+
 impl Matcher {
     /// Makes a query ready.
     pub fn new(query: &Query, around: &Around) -> Self {

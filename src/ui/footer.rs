@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 use super::line::Pen;
 use crate::app::edit::{Edit, Seeing};
 use crate::app::model::{Asking, Model};
+use crate::app::search::Search;
 use crate::keymap::{Action, Place};
 use crate::text::{Span, Tone, spans_width, width};
 
@@ -18,6 +19,7 @@ fn wanted(place: Place) -> &'static [Action] {
             A::Confirm,
             A::Unfold,
             A::NextPane,
+            A::Search,
             A::NextSort,
             A::Rename,
             A::Delete,
@@ -77,21 +79,26 @@ const LINE_KEYS: &str = "  enter accepts, esc cancels ";
 /// The columns that a line has at least: in front of it, and to have room for other things behind it.
 const LEAST: (usize, usize) = (12, 30);
 
-/// A line that is being typed: its end with the cursor is what must be seen.
+/// A line that is being typed.
 fn line(frame: &mut Frame<'_>, area: Rect, edit: &Edit, pen: &Pen<'_>) {
+    typed(frame, area, edit, Span::new(Tone::Dim, LINE_KEYS), pen);
+}
+
+/// A line that is being typed: its end with the cursor is what must be seen, the hint if there is room.
+fn typed(frame: &mut Frame<'_>, area: Rect, edit: &Edit, hint: Span, pen: &Pen<'_>) {
     let columns = usize::from(area.width);
     let prompt = format!(" {}", edit.prompt);
     let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST.0));
     let room = columns - width(&prompt);
-    let keys = if room >= LEAST.1 + LINE_KEYS.len() { LINE_KEYS } else { "" };
-    let Seeing { before, under, after } = edit.seeing(room - keys.len() - 1);
+    let hint = if room >= LEAST.1 + width(&hint.text) { hint } else { Span::new(hint.tone, "") };
+    let Seeing { before, under, after } = edit.seeing(room - width(&hint.text) - 1);
     let left = [
         Span::new(Tone::Accent, prompt),
         Span::new(Tone::Text, before),
         Span::new(Tone::Match, under),
         Span::new(Tone::Text, after),
     ];
-    pen.put_both(frame, area, &left, &[Span::new(Tone::Dim, keys)]);
+    pen.put_both(frame, area, &left, &[hint]);
 }
 
 /// The word for an action here and now.
@@ -103,9 +110,27 @@ fn word(model: &Model, action: Action) -> &'static str {
     }
 }
 
+/// The line of a search: how it may go on, or what is wrong with it, stands behind it.
+fn search(frame: &mut Frame<'_>, area: Rect, search: &Search, pen: &Pen<'_>) {
+    let hint = match (&search.query, &search.completion) {
+        (Err(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
+        (_, Some(completion)) => {
+            let options = completion.options.iter().take(5).cloned().collect::<Vec<_>>();
+            Span::clean(Tone::Dim, &format!("  tab: {} ", options.join("  ")))
+        }
+        _ => Span::new(Tone::Dim, "  enter goes there, esc clears "),
+    };
+    let half = usize::from(area.width / 2);
+    let hint = Span::new(hint.tone, pen.glyphs().cut(&hint.text, half.max(LEAST.0)).into_owned());
+    typed(frame, area, &search.line, hint, pen);
+}
+
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
     if let Some(Asking::Line(edit)) = &model.asking {
         return line(frame, area, edit, pen);
+    }
+    if let (Some(typing), None) = (model.search.as_ref().filter(|search| search.typing), &model.asking) {
+        return search(frame, area, typing, pen);
     }
     if let Some(notice) = &model.notice {
         return pen.put(frame, area, &[Span::clean(notice.tone, &format!(" {}", notice.text))]);

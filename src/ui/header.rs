@@ -22,7 +22,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
     let dot = format!(" {} ", pen.glyphs().dot);
     let facts = [
         count(totals.sessions, "session", "sessions"),
-        count(sessions.projects.len(), "project", "projects"),
+        count(totals.projects, "project", "projects"),
         dollars(totals.cost),
     ];
     let mut left = vec![Span::new(Tone::Accent, " pitree ")];

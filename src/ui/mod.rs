@@ -2,6 +2,7 @@
 
 mod footer;
 mod header;
+mod hits;
 mod line;
 mod overlay;
 mod preview;

@@ -3,7 +3,7 @@
 use ratatui::Frame;
 
 use super::line::{Pen, both, cut};
-use super::{List, list, title};
+use super::{List, hits, list, title};
 use crate::app::layout::PaneArea;
 use crate::app::model::Model;
 use crate::app::sessions::Row;
@@ -18,13 +18,24 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     let pane = &model.sessions;
     let mut facts = Vec::new();
     facts.extend((!pane.marks.is_empty()).then(|| format!("{} marked", thousands(pane.marks.len()))));
-    facts.push(pane.sort.name().to_string());
+    match &model.search {
+        Some(search) => facts.extend(hits::facts(model, search)),
+        None => facts.push(pane.sort.name().to_string()),
+    }
     facts.extend(pane.named_only.then(|| "named only".into()));
     facts.extend(pane.show_subagents.then(|| "sub-agents".into()));
     let right = facts.join(&format!(" {} ", pen.glyphs().dot)) + " ";
     let focused = model.focus == Place::Sessions;
     title(frame, pen, area, focused, (Span::new(Tone::Text, "Sessions"), right));
-    if pane.rows.is_empty() && pane.progress.finished {
+    if let (true, Some(answer)) = (pane.rows.is_empty(), &pane.answer) {
+        let body = ratatui::layout::Rect { height: 1, ..area.body };
+        let hidden = answer.found.len();
+        let text = match hidden {
+            0 => "  nothing found".into(),
+            hidden => format!("  {} found, all of them hidden", thousands(hidden)),
+        };
+        pen.put(frame, body, &[Span::new(Tone::Dim, text)]);
+    } else if pane.rows.is_empty() && pane.progress.finished {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
         let text = if pane.named_only {
             format!("  no session has a name: {} shows all", super::key_of(model, pen, Action::NamedOnly))
@@ -42,9 +53,17 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
         Row::Project(place) => project(model, pen, at, *place, columns),
         Row::Session { at: session, prefix, below } => {
             let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
-            let mut left = session_left(model, pen, *session, prefix, fold.map(|folded| (folded, *below)));
+            let mut left = session_left(model, pen, (*session, columns), prefix, fold.map(|folded| (folded, *below)));
             left.insert(0, mark(model, pen, at));
-            let facts = facts(model, pen, *session, columns);
+            let found = model.sessions.found(*session).filter(|found| found.snippet.is_some());
+            let facts = match found {
+                Some(_) => age(model, pen, *session).to_vec(),
+                None => facts(model, pen, *session, columns),
+            };
+            if let Some(found) = found {
+                let room = columns.saturating_sub(spans_width(&left) + spans_width(&facts) + 3);
+                left.extend(hits::snippet(model, found, room, pen.glyphs()));
+            }
             if model.sessions.show_paths {
                 let room = columns.saturating_sub(spans_width(&facts) + 1);
                 add_path(&mut left, model, pen, *session, room);
@@ -82,11 +101,17 @@ fn mark(model: &Model, pen: &Pen<'_>, row: usize) -> Span {
     let pane = &model.sessions;
     match pane.is_marked(&pane.rows[row]) {
         true => Span::new(Tone::Accent, format!("{} ", pen.glyphs().mark)),
-        false => Span::new(Tone::Dim, if pane.sort == Sort::Threaded { "  " } else { "" }),
+        false => Span::new(Tone::Dim, if pane.is_flat { "" } else { "  " }),
     }
 }
 
-fn session_left(model: &Model, pen: &Pen<'_>, at: usize, prefix: &str, fold: Option<(bool, usize)>) -> Vec<Span> {
+fn session_left(
+    model: &Model,
+    pen: &Pen<'_>,
+    (at, columns): (usize, usize),
+    prefix: &str,
+    fold: Option<(bool, usize)>,
+) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let session = &model.sessions.all[at];
     let mut left = vec![Span::new(Tone::Dim, prefix)];
@@ -104,12 +129,22 @@ fn session_left(model: &Model, pen: &Pen<'_>, at: usize, prefix: &str, fold: Opt
     if !session.problems.is_empty() {
         left.push(Span::new(Tone::Warning, format!("{} ", glyphs.warning)));
     }
-    let tone = if session.name.is_some() { Tone::Name } else { Tone::Text };
-    left.push(Span::clean(tone, crate::session::call::cut(session.title(), 300)));
+    let found = model.sessions.found(at);
+    let tone = match &session.name {
+        _ if found.is_none() && model.sessions.answer.is_some() => Tone::Dim,
+        Some(_) => Tone::Name,
+        None => Tone::Text,
+    };
+    let mut title = clean(crate::session::call::cut(session.title(), 300)).into_owned();
+    let has_snippet = found.is_some_and(|found| found.snippet.is_some());
+    if has_snippet {
+        title = glyphs.cut(&title, (columns / 3).max(12)).into_owned(); // where it was found matters more
+    }
+    left.extend(hits::marked(model, &title, tone, found.is_some()));
     if let Some((true, below)) = fold {
         left.push(Span::new(Tone::Dim, format!("  {} {below}", glyphs.hidden)));
     }
-    if model.sessions.sort != Sort::Threaded {
+    if model.sessions.is_flat && !has_snippet {
         left.push(Span::clean(Tone::Dim, &format!("  {}", shorten(&session.header.cwd, &model.setting.home))));
     }
     left
@@ -153,10 +188,13 @@ fn facts(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
     if columns >= 30 {
         marks.push(Span::new(Tone::Dim, format!("{:>5} ", thousands(session.entry_count))));
     }
-    let age = session.modified.map_or("?".into(), |then| time::age(model.now, then));
-    marks.push(Span::new(Tone::Dim, format!("{age:>4} ")));
-    let is_live = model.sessions.is_live(at);
-    let live = if is_live { glyphs.live } else { " " };
-    marks.push(Span::new(Tone::Warning, live));
+    marks.extend(age(model, pen, at));
     marks
+}
+
+/// The age, and whether a pi is likely at work.
+fn age(model: &Model, pen: &Pen<'_>, at: usize) -> [Span; 2] {
+    let age = model.sessions.all[at].modified.map_or("?".into(), |then| time::age(model.now, then));
+    let live = if model.sessions.is_live(at) { pen.glyphs().live } else { " " };
+    [Span::new(Tone::Dim, format!("{age:>4} ")), Span::new(Tone::Warning, live)]
 }

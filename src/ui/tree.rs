@@ -26,6 +26,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         }
         format!("{filter} {} {of}{} ", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
     });
+    let right = match model.selected_hit().and_then(|found| found.is_active) {
+        Some(true) => format!("found on the active path {} {right}", pen.glyphs().dot),
+        Some(false) => format!("found on an abandoned branch {} {right}", pen.glyphs().dot),
+        None => right,
+    };
     let focused = model.focus == Place::Tree;
     title(frame, pen, area, focused, (Span::clean(Tone::Text, name), right));
     let Some(tree) = &pane.tree else {

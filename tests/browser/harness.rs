@@ -57,7 +57,7 @@ impl Browser {
         std::fs::create_dir(&bin).unwrap();
         let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()] };
         let changes = (files == Files::Disk).then(|| Changes::new(state.path().join("journal"), trash));
-        let desk = Desk { setting, files, changes };
+        let desk = Desk { setting, files, changes, finder: Arc::default() };
         let mut browser = Self { model, wants: Vec::new(), copied: Vec::new(), has_clipboard: true, desk, state };
         let effects = start(&mut browser.model);
         browser.perform(effects);

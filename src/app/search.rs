@@ -1,0 +1,273 @@
+//! Search over sessions: the line that is typed, the query that it reads as, and what was found. The list shows the
+//! hits, the tree the entry in which the selected one was found.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::edit::{Edit, Pressed, Purpose};
+use super::message::{Effect, Found, Wanted};
+use super::model::Model;
+use super::sessions::Pane;
+use super::update;
+use crate::keymap::{Action, Key, Place};
+use crate::search::complete::{Completion, Values, complete};
+use crate::search::matcher::{Around, Matcher};
+use crate::search::query::{Problem, Query};
+
+/// A search over sessions.
+#[derive(Debug)]
+pub struct Search {
+    /// The line.
+    pub line: Edit,
+    /// Whether keys go to the line.
+    pub typing: bool,
+    /// What it reads as, or why it reads as nothing.
+    pub query: Result<Arc<Query>, Problem>,
+    /// What marks hits in texts; that of the last query that could be read.
+    pub matcher: Arc<Matcher>,
+    /// How many texts were read, of how many.
+    pub read: Option<(usize, usize)>,
+    /// How the query may go on at the cursor.
+    pub completion: Option<Completion>,
+    /// The sessions that are searched.
+    sessions: Arc<[Wanted]>,
+    /// The query of the hits that are shown.
+    answered: Option<Arc<Query>>,
+}
+
+/// What was found, as the list needs it.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The hits, by file.
+    pub found: HashMap<PathBuf, Found>,
+}
+
+/// Begins to search, or goes on where one was.
+pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    model.focus = Place::Sessions;
+    if let Some(search) = model.search.as_mut().filter(|_| text.is_empty()) {
+        search.typing = true;
+        return;
+    }
+    model.search = Some(Search {
+        line: Edit::new(Purpose::Search, "/", text),
+        typing: text.is_empty(),
+        query: Ok(Arc::default()),
+        matcher: Arc::new(Matcher::new(&Query::default(), &around(model))),
+        read: None,
+        completion: None,
+        sessions: Arc::default(),
+        answered: None,
+    });
+    take_sessions(model, effects);
+    ask(model, effects);
+}
+
+/// Ends the search; the selection stays on its session.
+pub(super) fn close(model: &mut Model) {
+    model.search = None;
+    model.sessions.answer = None;
+    model.sessions.rebuild(model.setting.glyphs);
+}
+
+/// Takes a key while the line is typed. Keys that type nothing keep what they do in the list, as in pi's picker.
+pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>), effects: &mut Vec<Effect>) {
+    let types = matches!(key.code(), KeyCode::Char(_)) && !key.modifiers().contains(KeyModifiers::CONTROL);
+    let Some(search) = &mut model.search else { return };
+    let at_end = search.line.is_at_end();
+    match (key.code(), action) {
+        (KeyCode::Tab, _) => complete_line(model, effects),
+        (KeyCode::Delete, _) if !at_end => edit(model, key, effects),
+        (_, Some(action)) if !types && works_while_typing(action) => update::act(model, action, effects),
+        _ => edit(model, key, effects),
+    }
+}
+
+fn works_while_typing(action: Action) -> bool {
+    use Action as A;
+    matches!(
+        action,
+        A::Up
+            | A::Down
+            | A::PageUp
+            | A::PageDown
+            | A::NextSort
+            | A::NamedOnly
+            | A::ShowPaths
+            | A::ShowSubagents
+            | A::SearchEverything
+            | A::Rename
+            | A::Delete
+            | A::Suspend
+            | A::Quit
+    )
+}
+
+fn edit(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
+    let Some(search) = &mut model.search else { return };
+    let before = search.line.value().to_string();
+    match search.line.press(key) {
+        Pressed::Accepted => enter(model),
+        Pressed::Cancelled if before.is_empty() => close(model),
+        Pressed::Cancelled => {
+            search.line = Edit::new(Purpose::Search, "/", "");
+            changed(model, effects);
+        }
+        Pressed::Editing if search.line.value() != before => changed(model, effects),
+        Pressed::Editing => note_completion(model),
+    }
+}
+
+/// Takes what was pasted.
+pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    if let Some(search) = &mut model.search {
+        search.line.paste(text);
+        changed(model, effects);
+    }
+}
+
+/// Leaves the line; goes to the entry in which the selected session was found.
+fn enter(model: &mut Model) {
+    if let Some(search) = &mut model.search {
+        search.typing = false;
+        if search.line.value().trim().is_empty() {
+            return close(model);
+        }
+    }
+    go_to_hit(model);
+}
+
+/// Goes to the entry in which the selected session was found. Returns whether there is one.
+pub(super) fn go_to_hit(model: &mut Model) -> bool {
+    let is_hit = model.selected_hit().is_some_and(|found| found.entry().is_some());
+    if is_hit {
+        model.focus = Place::Tree;
+        model.tree.unhide();
+    }
+    is_hit
+}
+
+/// Switches between the conversation and everything in the files.
+pub(super) fn toggle_everything(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(search) = &mut model.search else { return };
+    let value = search.line.value();
+    let value = match value.strip_prefix("all:") {
+        Some(rest) => rest.trim_start().to_string(),
+        None => format!("all: {value}"),
+    };
+    search.line = Edit::new(Purpose::Search, "/", &value);
+    changed(model, effects);
+}
+
+fn complete_line(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(search) = &mut model.search else { return };
+    let Some(Completion { at, options }) = search.completion.take() else { return };
+    let Some(option) = options.first() else { return };
+    let (value, end) = (search.line.value(), at.start + option.len());
+    let value = format!("{}{option}{}", &value[..at.start], &value[at.end..]);
+    search.line = Edit::new(Purpose::Search, "/", &value);
+    search.line.go_to(value[..end].chars().count());
+    changed(model, effects);
+}
+
+fn around(model: &Model) -> Around {
+    Around { now_ms: model.now, home: model.setting.home.clone(), zone: model.setting.zone.clone() }
+}
+
+/// The line is another one.
+fn changed(model: &mut Model, effects: &mut Vec<Effect>) {
+    note_completion(model);
+    ask(model, effects);
+}
+
+fn note_completion(model: &mut Model) {
+    let Some(search) = &mut model.search else { return };
+    let dirs: Vec<String> = model.sessions.projects.iter().map(|project| project.cwd.clone()).collect();
+    let values = Values { dirs: &dirs, ..Values::default() };
+    let value = search.line.value();
+    let cursor = value.char_indices().nth(search.line.cursor()).map_or(value.len(), |(at, _)| at);
+    search.completion = complete(value, cursor, values);
+}
+
+/// Asks for what the line reads as.
+fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
+    let around = around(model);
+    let Some(search) = &mut model.search else { return };
+    search.query = Query::parse(search.line.value()).map(Arc::new);
+    let Ok(query) = &search.query else { return };
+    search.matcher = Arc::new(Matcher::new(query, &around));
+    model.requests.find += 1;
+    if query.is_empty() {
+        search.answered = None;
+        model.sessions.answer = None;
+        return model.sessions.rebuild(model.setting.glyphs);
+    }
+    let (query, sessions) = (query.clone(), search.sessions.clone());
+    effects.push(Effect::Find { find: model.requests.find, query, sessions, around: Box::new(around) });
+}
+
+/// Takes the sessions as they are now: their texts are read, and they are searched again.
+fn take_sessions(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(search) = &mut model.search else { return };
+    model.sessions.is_changed = false;
+    search.sessions = model.sessions.wanted();
+    effects.push(Effect::ReadTexts { sessions: search.sessions.clone() });
+}
+
+/// After a message: the list may have changed.
+pub(super) fn follow_list(model: &mut Model, effects: &mut Vec<Effect>) {
+    if model.search.is_some() && model.sessions.is_changed && model.sessions.progress.finished {
+        take_sessions(model, effects);
+        ask(model, effects);
+    }
+    // Somebody went to a session that was not found.
+    if model.sessions.answer.is_none() && model.search.as_ref().is_some_and(|search| search.answered.is_some()) {
+        model.search = None;
+    }
+}
+
+/// Some of the texts were read.
+pub(super) fn take_read(model: &mut Model, done: usize, total: usize, effects: &mut Vec<Effect>) {
+    let Some(search) = &mut model.search else { return };
+    search.read = (done < total).then_some((done, total));
+    ask(model, effects);
+}
+
+/// Takes what was found.
+pub(super) fn take_hits(model: &mut Model, hits: Vec<Found>) {
+    let Some(search) = &mut model.search else { return };
+    let Ok(query) = &search.query else { return };
+    let is_new = search.answered.as_ref() != Some(query);
+    search.answered = Some(query.clone());
+    let found = hits.into_iter().map(|found| (found.path.clone(), found)).collect();
+    model.sessions.answer = Some(Answer { found });
+    model.sessions.rebuild(model.setting.glyphs);
+    if is_new {
+        model.sessions.select_first_hit();
+    }
+}
+
+impl Model {
+    /// Where the selected session was found.
+    pub fn selected_hit(&self) -> Option<&Found> {
+        self.sessions.answer.as_ref()?.found.get(&self.sessions.selected_session()?.path)
+    }
+}
+
+impl Pane {
+    /// All sessions as a search needs them, the newest first.
+    fn wanted(&self) -> Arc<[Wanted]> {
+        let mut order: Vec<usize> = (0..self.all.len()).collect();
+        order.sort_by_key(|&at| std::cmp::Reverse(self.all[at].order_time()));
+        let wanted = |at: usize| Wanted {
+            summary: self.all[at].clone(),
+            is_live: self.is_live(at),
+            has_forks: self.fork_count(at) > 0,
+            is_fork: self.all[at].header.parent_session.is_some(),
+        };
+        order.into_iter().map(wanted).collect()
+    }
+}

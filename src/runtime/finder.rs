@@ -1,0 +1,203 @@
+//! Holds sessions against queries, by all processors, and keeps what was read of them for the next key.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::app::message::{Found, Wanted};
+use crate::search::matcher::{Around, Candidate, Field, Hit, Matcher, Tier, Titles};
+use crate::search::query::Query;
+use crate::session::searchable::Searchable;
+use crate::store::files::Files;
+use crate::store::texts;
+
+/// Sessions that one thread tries before it looks whether anybody still waits.
+const BETWEEN_LOOKS: usize = 64;
+/// Fewer sessions are not worth a second thread.
+const WORTH_SPLITTING: usize = 256;
+/// How much of a text is shown before and behind a hit, in bytes.
+const AROUND_HIT: (usize, usize) = (36, 120);
+
+/// What is known of sessions, and what was found last.
+#[derive(Debug, Default)]
+pub struct Finder {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    sessions: HashMap<PathBuf, Known>,
+    /// How often texts were added.
+    generation: u64,
+    last: Option<Last>,
+}
+
+/// What was read of a file when it had a length and a time.
+#[derive(Clone, Debug)]
+struct Known {
+    as_of: (u64, i64),
+    titles: Arc<Titles>,
+    text: Option<Arc<Searchable>>,
+}
+
+/// The last search: one that narrows it looks only among its hits.
+#[derive(Debug)]
+struct Last {
+    query: Query,
+    sessions: Arc<[Wanted]>,
+    generation: u64,
+    known: Arc<[Known]>,
+    hits: Vec<usize>,
+}
+
+fn as_of(session: &Wanted) -> (u64, i64) {
+    (session.summary.bytes, session.summary.mtime)
+}
+
+impl Finder {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        // A panic elsewhere ends the program anyway.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the texts of sessions that are not known yet, in their order; says after each batch how many of how many
+    /// are, until all are or `told` returns false.
+    pub fn read(&self, files: Files, sessions: &[Wanted], mut told: impl FnMut(usize, usize) -> bool) {
+        let is_known = |kept: &Kept, session: &Wanted| {
+            let known = kept.sessions.get(&session.summary.path);
+            known.is_some_and(|known| known.as_of == as_of(session) && known.text.is_some())
+        };
+        let missing: Vec<&Wanted> = {
+            let kept = self.lock();
+            sessions.iter().filter(|session| !is_known(&kept, session)).collect()
+        };
+        let by_path: HashMap<&PathBuf, &Wanted> =
+            missing.iter().map(|&session| (&session.summary.path, session)).collect();
+        let paths: Vec<&PathBuf> = missing.iter().map(|session| &session.summary.path).collect();
+        let before = sessions.len() - missing.len();
+        texts::read(files, &paths, |batch| {
+            let mut kept = self.lock();
+            for (path, text) in batch.texts {
+                let Some(session) = by_path.get(&path) else { continue };
+                let known = Known { text: Some(Arc::new(text)), ..Known::new(session) };
+                kept.sessions.insert(path, known);
+            }
+            kept.generation += 1;
+            drop(kept);
+            told(before + batch.done, sessions.len())
+        });
+    }
+
+    /// What is known of the sessions, and of these the ones to try.
+    fn prepare(&self, query: &Query, sessions: &Arc<[Wanted]>) -> (u64, Arc<[Known]>, Vec<usize>) {
+        let kept = &mut *self.lock();
+        let same = kept
+            .last
+            .as_ref()
+            .filter(|last| Arc::ptr_eq(&last.sessions, sessions) && last.generation == kept.generation);
+        if let Some(last) = same {
+            let all = || (0..sessions.len()).collect();
+            let to_try = if query.narrows(&last.query) { last.hits.clone() } else { all() };
+            return (last.generation, last.known.clone(), to_try);
+        }
+        let known = sessions.iter().map(|session| {
+            let known = kept.sessions.entry(session.summary.path.clone()).or_insert_with(|| Known::new(session));
+            if known.as_of != as_of(session) {
+                *known = Known::new(session);
+            }
+            known.clone()
+        });
+        (kept.generation, known.collect(), (0..sessions.len()).collect())
+    }
+
+    /// The sessions that match, the best first; `None` if `is_stale` says that nobody waits any more.
+    pub fn find(
+        &self,
+        query: &Query,
+        sessions: &Arc<[Wanted]>,
+        around: &Around,
+        is_stale: impl Fn() -> bool + Sync,
+    ) -> Option<Vec<Found>> {
+        let (generation, known, to_try) = self.prepare(query, sessions);
+        let matcher = Matcher::new(query, around);
+        let stop = AtomicBool::new(false);
+        let work = |places: &[usize]| {
+            let mut found = Vec::new();
+            for (count, &at) in places.iter().enumerate() {
+                if count % BETWEEN_LOOKS == 0 && (stop.load(Ordering::Relaxed) || is_stale()) {
+                    stop.store(true, Ordering::Relaxed);
+                    break;
+                }
+                found.extend(try_one(&matcher, &sessions[at], &known[at]).map(|hit| (at, hit)));
+            }
+            found
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(8);
+        let mut hits: Vec<(usize, Found)> = if to_try.len() < WORTH_SPLITTING {
+            work(&to_try)
+        } else {
+            thread::scope(|scope| {
+                let chunks = to_try.chunks(to_try.len().div_ceil(threads));
+                let workers: Vec<_> = chunks.map(|chunk| scope.spawn(|| work(chunk))).collect();
+                workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+            })
+        };
+        if stop.into_inner() {
+            return None;
+        }
+        let places = hits.iter().map(|(at, _)| *at).collect();
+        let last = Last { query: query.clone(), sessions: sessions.clone(), generation, known, hits: places };
+        self.lock().last = Some(last);
+        // Scattered letters are for what is nowhere as it was typed.
+        if hits.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy) {
+            hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
+        }
+        hits.sort_by_key(|(_, found)| found.hit.rank());
+        Some(hits.into_iter().map(|(_, found)| found).collect())
+    }
+}
+
+impl Known {
+    fn new(session: &Wanted) -> Self {
+        Self { as_of: as_of(session), titles: Arc::new(Titles::new(&session.summary)), text: None }
+    }
+}
+
+fn try_one(matcher: &Matcher, session: &Wanted, known: &Known) -> Option<Found> {
+    let text = known.text.as_deref();
+    let hit = matcher.matches(&Candidate {
+        summary: &session.summary,
+        titles: &known.titles,
+        text,
+        is_live: session.is_live,
+        has_forks: session.has_forks,
+        is_fork: session.is_fork,
+    })?;
+    let entry = hit.place.as_ref().and_then(|place| place.entry);
+    let is_active = entry.zip(text).map(|(entry, text)| text.is_active(entry));
+    let snippet = text.and_then(|text| snippet(&hit, text));
+    Some(Found { path: session.summary.path.clone(), hit, snippet, is_active })
+}
+
+/// The folded text around a hit; nothing for one in what the list shows anyway.
+fn snippet(hit: &Hit, text: &Searchable) -> Option<String> {
+    let place = hit.place.as_ref()?;
+    let folded = match place.field {
+        Field::Conversation => &text.conversation.folded,
+        Field::Summary => &text.summaries.folded,
+        Field::Label => {
+            return text.labels.iter().find(|(at, _)| Some(*at) == place.entry).map(|(_, label)| format!("[{label}]"));
+        }
+        Field::File => {
+            let touched = text.files.iter().find(|touched| Some(touched.entry) == place.entry)?;
+            return Some(touched.path.to_string());
+        }
+        Field::Name | Field::FirstMessage | Field::Id | Field::Cwd => return None,
+    };
+    let start = folded.floor_char_boundary(place.at.start.saturating_sub(AROUND_HIT.0));
+    let end = folded.ceil_char_boundary((place.at.end + AROUND_HIT.1).min(folded.len()));
+    let cut = if start > 0 { "…" } else { "" };
+    Some(format!("{cut}{}", &folded[start..end]))
+}

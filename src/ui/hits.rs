@@ -1,0 +1,58 @@
+//! What a search shows in the list: counts, what was looked for marked in titles, and the text around a hit.
+
+use crate::app::message::Found;
+use crate::app::model::Model;
+use crate::app::search::Search;
+use crate::text::{Glyphs, Span, Tone, clean, width};
+use crate::words::{count, thousands};
+
+/// How many were found, in which order, and how far the reading of texts is.
+pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
+    let pane = &model.sessions;
+    let mut facts = Vec::new();
+    if let Some((done, total)) = search.read {
+        facts.push(format!("reading texts {}/{}", thousands(done), thousands(total)));
+    }
+    if let Some(answer) = &pane.answer {
+        facts.push(count(answer.found.len(), "hit", "hits"));
+        facts.extend(pane.is_flat.then(|| if pane.newest_first { "newest first" } else { "best first" }.into()));
+    }
+    facts
+}
+
+/// A clean text with what was looked for marked in it.
+pub(super) fn marked(model: &Model, text: &str, tone: Tone, is_hit: bool) -> Vec<Span> {
+    let matcher = model.search.as_ref().map(|search| &search.matcher).filter(|_| is_hit);
+    let marks = matcher.map_or(Vec::new(), |matcher| matcher.marks(text, true));
+    let mut spans = Vec::with_capacity(1 + 2 * marks.len());
+    let mut end = 0;
+    for mark in marks {
+        spans.push(Span::new(tone, &text[end..mark.start]));
+        spans.push(Span::new(Tone::Match, &text[mark.clone()]));
+        end = mark.end;
+    }
+    spans.push(Span::new(tone, &text[end..]));
+    spans
+}
+
+/// The text around a hit in so many columns, and whether that is on the active path: in words where there is room, else
+/// by the sign of the active path or none.
+pub(super) fn snippet(model: &Model, found: &Found, room: usize, glyphs: &Glyphs) -> Vec<Span> {
+    const ROOM_FOR_WORDS: usize = 60;
+    let Some(snippet) = &found.snippet else { return Vec::new() };
+    let path = match found.is_active {
+        Some(true) if room >= ROOM_FOR_WORDS => "active path: ".into(),
+        Some(false) if room >= ROOM_FOR_WORDS => "abandoned branch: ".into(),
+        Some(true) => format!("{} ", glyphs.active),
+        Some(false) | None => String::new(),
+    };
+    let left = room.saturating_sub(width(&path));
+    let mut spans = vec![Span::new(Tone::Dim, "  "), Span::new(Tone::Active, path)];
+    let mut text = marked(model, &clean(snippet), Tone::Dim, true);
+    // The hit itself must be seen.
+    if let Some(first) = text.first_mut().filter(|first| first.tone == Tone::Dim) {
+        first.text = glyphs.cut_start(&first.text, left / 3).into_owned();
+    }
+    spans.extend(text);
+    spans
+}
