@@ -36,7 +36,7 @@ pub(super) fn marked(model: &Model, text: &str, tone: Tone, is_hit: bool) -> Vec
 }
 
 /// The text around a hit in so many columns, and whether that is on the active path: in words where there is room, else
-/// by the sign of the active path or none.
+/// the active path by its sign.
 pub(super) fn snippet(model: &Model, found: &Found, room: usize, glyphs: &Glyphs) -> Vec<Span> {
     const ROOM_FOR_WORDS: usize = 60;
     let Some(snippet) = &found.snippet else { return Vec::new() };
@@ -44,7 +44,8 @@ pub(super) fn snippet(model: &Model, found: &Found, room: usize, glyphs: &Glyphs
         Some(true) if room >= ROOM_FOR_WORDS => "active path: ".into(),
         Some(false) if room >= ROOM_FOR_WORDS => "abandoned branch: ".into(),
         Some(true) => format!("{} ", glyphs.active),
-        Some(false) | None => String::new(),
+        Some(false) => "abandoned: ".into(),
+        None => String::new(),
     };
     let left = room.saturating_sub(width(&path));
     let mut spans = vec![Span::new(Tone::Dim, "  "), Span::new(Tone::Active, path)];
