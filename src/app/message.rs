@@ -106,6 +106,10 @@ pub enum Msg {
         find: u64,
         /// They, the best first.
         hits: Vec<Found>,
+        /// Whether they come to those that were found before.
+        more: bool,
+        /// How many files were searched for that, of how many; `None` when all were, or texts were searched.
+        progress: Option<(usize, usize)>,
     },
     /// pi could not be started.
     NotResumed(String),
@@ -200,18 +204,35 @@ pub struct Wanted {
 pub struct Found {
     /// The file.
     pub path: PathBuf,
-    /// How well, and where.
+    /// How well, and in what.
     pub hit: Hit,
+    /// The entry that it was found in.
+    pub at: Option<At>,
     /// The text around, folded; nothing where the list shows it anyway.
     pub snippet: Option<String>,
     /// Whether that is on the path from the root to the leaf.
     pub is_active: Option<bool>,
 }
 
-impl Found {
-    /// The entry that it was found in.
-    pub fn entry(&self) -> Option<Index> {
-        self.hit.place.as_ref().and_then(|place| place.entry)
+/// An entry of a session that may not be open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// By its place among the entries.
+    Place(Index),
+    /// By where its line starts in the file, in bytes.
+    Offset(u64),
+}
+
+impl At {
+    /// Where the entry is in the tree of the session.
+    pub fn find(self, tree: &Tree) -> Option<Index> {
+        match self {
+            Self::Place(at) => Some(at).filter(|&at| (at as usize) < tree.nodes.len()),
+            Self::Offset(offset) => {
+                let found = tree.nodes.binary_search_by_key(&offset, |node| node.offset);
+                found.ok().map(|at| at as Index)
+            }
+        }
     }
 }
 

@@ -30,8 +30,12 @@ pub struct Search {
     pub matcher: Arc<Matcher>,
     /// How many texts were read, of how many.
     pub read: Option<(usize, usize)>,
+    /// How many files were searched for everything, of how many.
+    pub searched: Option<(usize, usize)>,
     /// How the query may go on at the cursor.
     pub completion: Option<Completion>,
+    /// Whether somebody chose a row since the query changed: until then the best hit is selected.
+    pub(super) chosen: bool,
     /// The sessions that are searched.
     sessions: Arc<[Wanted]>,
     /// The query of the hits that are shown.
@@ -58,7 +62,9 @@ pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         query: Ok(Arc::default()),
         matcher: Arc::new(Matcher::new(&Query::default(), &around(model))),
         read: None,
+        searched: None,
         completion: None,
+        chosen: false,
         sessions: Arc::default(),
         answered: None,
     });
@@ -81,7 +87,10 @@ pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>), eff
     match (key.code(), action) {
         (KeyCode::Tab, _) => complete_line(model, effects),
         (KeyCode::Delete, _) if !at_end => edit(model, key, effects),
-        (_, Some(action)) if !types && works_while_typing(action) => update::act(model, action, effects),
+        (_, Some(action)) if !types && works_while_typing(action) => {
+            search.chosen = true;
+            update::act(model, action, effects);
+        }
         _ => edit(model, key, effects),
     }
 }
@@ -133,6 +142,7 @@ pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 fn enter(model: &mut Model) {
     if let Some(search) = &mut model.search {
         search.typing = false;
+        search.chosen = true;
         if search.line.value().trim().is_empty() {
             return close(model);
         }
@@ -142,7 +152,7 @@ fn enter(model: &mut Model) {
 
 /// Goes to the entry in which the selected session was found. Returns whether there is one.
 pub(super) fn go_to_hit(model: &mut Model) -> bool {
-    let is_hit = model.selected_hit().is_some_and(|found| found.entry().is_some());
+    let is_hit = model.selected_hit().is_some_and(|found| found.at.is_some());
     if is_hit {
         model.focus = Place::Tree;
         model.tree.unhide();
@@ -179,6 +189,9 @@ fn around(model: &Model) -> Around {
 
 /// The line is another one.
 fn changed(model: &mut Model, effects: &mut Vec<Effect>) {
+    if let Some(search) = &mut model.search {
+        search.chosen = false;
+    }
     note_completion(model);
     ask(model, effects);
 }
@@ -236,16 +249,19 @@ pub(super) fn take_read(model: &mut Model, done: usize, total: usize, effects: &
     ask(model, effects);
 }
 
-/// Takes what was found.
-pub(super) fn take_hits(model: &mut Model, hits: Vec<Found>) {
+/// Takes what was found, all of it or `more`.
+pub(super) fn take_hits(model: &mut Model, hits: Vec<Found>, more: bool, progress: Option<(usize, usize)>) {
     let Some(search) = &mut model.search else { return };
     let Ok(query) = &search.query else { return };
     let is_new = search.answered.as_ref() != Some(query);
     search.answered = Some(query.clone());
-    let found = hits.into_iter().map(|found| (found.path.clone(), found)).collect();
-    model.sessions.answer = Some(Answer { found });
+    search.searched = progress;
+    let is_chosen = search.chosen;
+    let mut answer = model.sessions.answer.take().filter(|_| more && !is_new).unwrap_or_default();
+    answer.found.extend(hits.into_iter().map(|found| (found.path.clone(), found)));
+    model.sessions.answer = Some(answer);
     model.sessions.rebuild(model.setting.glyphs);
-    if is_new {
+    if !is_chosen {
         model.sessions.select_first_hit();
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::message::{Effect, Found};
+use super::message::Effect;
 use super::model::Model;
 use super::preview::Subject;
 use super::rows::Item;
@@ -53,7 +53,7 @@ fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {
         effects.extend(path.map(|path| open(model, path)));
     }
     model.tree.session = wanted;
-    let hit = model.selected_hit().and_then(Found::entry);
+    let hit = model.selected_hit().and_then(|found| found.at);
     model.tree.point_at(hit);
 }
 
@@ -81,8 +81,8 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     };
     let row = || match model.sessions.selected_row()? {
         // A session that was found by what an entry says shows that entry.
-        Row::Session { .. } if model.selected_hit().is_some_and(|found| found.entry().is_some()) => {
-            entry().filter(|_| model.tree.pointed().is_some() && model.tree.tree.is_some())
+        Row::Session { .. } if model.selected_hit().is_some_and(|found| found.at.is_some()) => {
+            entry().filter(|_| model.tree.pointed().is_some())
         }
         Row::Session { at, .. } => Some(Subject::Session(model.sessions.all[*at].path.clone())),
         Row::Project(at) => Some(Subject::Project(model.sessions.projects.get(*at)?.cwd.clone())),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::cursor::Cursor;
-use super::message::Fork;
+use super::message::{At, Fork};
 use super::rows::{Item, RowIndex, Rows};
 use crate::config::Filter;
 use crate::session::summary::Shared;
@@ -56,7 +56,7 @@ pub struct Pane {
     awaited: Option<PathBuf>,
     memories: HashMap<PathBuf, Memory>,
     /// The entry that a search points at in this file.
-    pointed: Option<Index>,
+    pointed: Option<At>,
 }
 
 impl Pane {
@@ -108,22 +108,21 @@ impl Pane {
     }
 
     /// Points at an entry, or at none: it is selected as soon as its tree is there.
-    pub fn point_at(&mut self, entry: Option<Index>) {
+    pub fn point_at(&mut self, entry: Option<At>) {
         if self.pointed != entry {
             self.pointed = entry;
             self.go_to_pointed();
         }
     }
 
-    /// The entry that a search points at.
+    /// The entry that a search points at, when its tree is there.
     pub fn pointed(&self) -> Option<Index> {
-        self.pointed
+        let tree = self.tree.as_ref().filter(|tree| !tree.is_partial)?;
+        self.pointed?.find(tree)
     }
 
     fn go_to_pointed(&mut self) {
-        let is_whole = |tree: &Tree, at: Index| !tree.is_partial && (at as usize) < tree.nodes.len();
-        let at = self.pointed.filter(|&at| self.tree.as_ref().is_some_and(|tree| is_whole(tree, at)));
-        if let Some(at) = at {
+        if let Some(at) = self.pointed() {
             self.select(at);
             self.fresh = true;
         }
@@ -131,7 +130,7 @@ impl Pane {
 
     /// Shows all entries if the filter hides the one that is pointed at.
     pub fn unhide(&mut self) {
-        if self.pointed.is_some_and(|at| self.tree.is_some() && self.rows.row_of(at).is_none()) {
+        if self.pointed().is_some_and(|at| self.rows.row_of(at).is_none()) {
             self.filter = Filter::All;
             self.go_to_pointed();
         }

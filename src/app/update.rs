@@ -56,7 +56,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.message = Some(Message::new("pi was not started", text));
         }
         Msg::TextsRead { done, total } => search::take_read(model, done, total, &mut effects),
-        Msg::Hits { find, hits } if find == model.requests.find => search::take_hits(model, hits),
+        Msg::Hits { find, hits, more, progress } if find == model.requests.find => {
+            search::take_hits(model, hits, more, progress);
+        }
         Msg::Changed(changed) => change::take(model, *changed, &mut effects),
         Msg::Text { text, then } => copy::take_text(model, text, then, &mut effects),
         Msg::Copied { text, done, then } => copy::take_copied(model, &text, (done, then), &mut effects),
@@ -374,6 +376,9 @@ fn toggle_filter(model: &mut Model, filter: Filter) {
 
 fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &mut Vec<Effect>) {
     model.notice = None;
+    if let Some(search) = &mut model.search {
+        (search.chosen, search.typing) = (true, false);
+    }
     if model.help.take().is_some() || model.message.take().is_some() {
         return;
     }

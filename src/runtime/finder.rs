@@ -1,17 +1,17 @@
 //! Holds sessions against queries, by all processors, and keeps what was read of them for the next key.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::app::message::{Found, Wanted};
+use crate::app::message::{At, Found, Wanted};
 use crate::search::matcher::{Around, Candidate, Field, Hit, Matcher, Tier, Titles};
 use crate::search::query::Query;
 use crate::session::searchable::Searchable;
 use crate::store::files::Files;
-use crate::store::texts;
+use crate::store::{everything, texts};
 
 /// Sessions that one thread tries before it looks whether anybody still waits.
 const BETWEEN_LOOKS: usize = 64;
@@ -159,6 +159,59 @@ impl Finder {
     }
 }
 
+impl Finder {
+    /// The sessions in which everything is searched, as they are found, with how many of the sessions are done.
+    pub fn find_everything(
+        &self,
+        files: Files,
+        (query, around): (&Query, &Around),
+        sessions: &Arc<[Wanted]>,
+        is_stale: impl Fn() -> bool + Sync,
+        mut told: impl FnMut(Vec<Found>, usize) -> bool,
+    ) {
+        let rest = query.without_words();
+        let fits: Option<HashSet<PathBuf>> = match rest.is_empty() {
+            true => None,
+            false => match self.find(&rest, sessions, around, &is_stale) {
+                Some(found) => Some(found.into_iter().map(|found| found.path).collect()),
+                None => return,
+            },
+        };
+        let fits = |session: &&Wanted| fits.as_ref().is_none_or(|fits| fits.contains(&session.summary.path));
+        let wanted: Vec<&Wanted> = sessions.iter().filter(fits).collect();
+        let paths: Vec<&PathBuf> = wanted.iter().map(|session| &session.summary.path).collect();
+        let by_path: HashMap<&PathBuf, &Wanted> = paths.iter().copied().zip(wanted.iter().copied()).collect();
+        let (words, skipped) = (query.words(), sessions.len() - wanted.len());
+        everything::search(
+            files,
+            &paths,
+            everything::Wanted { words: &words, in_one: 1, in_all: usize::MAX },
+            is_stale,
+            |batch| {
+                let mut found: Vec<Found> = Vec::new();
+                for hit in batch.hits {
+                    // The hits of a session come together, and the first is the one to go to.
+                    if found.last().is_none_or(|last| last.path != hit.path) {
+                        found.extend(by_path.get(&hit.path).map(|session| of_everything(session, hit)));
+                    }
+                }
+                told(found, skipped + batch.done)
+            },
+        );
+        told(Vec::new(), sessions.len());
+    }
+}
+
+fn of_everything(session: &Wanted, hit: everything::Hit) -> Found {
+    Found {
+        path: hit.path,
+        hit: Hit { tier: Tier::Text, score: 0, place: None, time: session.summary.order_time() },
+        at: Some(At::Offset(hit.offset)),
+        snippet: Some(format!("{}: {}", hit.field.name(), hit.snippet.text)),
+        is_active: hit.active,
+    }
+}
+
 impl Known {
     fn new(session: &Wanted) -> Self {
         Self { as_of: as_of(session), titles: Arc::new(Titles::new(&session.summary)), text: None }
@@ -178,7 +231,7 @@ fn try_one(matcher: &Matcher, session: &Wanted, known: &Known) -> Option<Found> 
     let entry = hit.place.as_ref().and_then(|place| place.entry);
     let is_active = entry.zip(text).map(|(entry, text)| text.is_active(entry));
     let snippet = text.and_then(|text| snippet(&hit, text));
-    Some(Found { path: session.summary.path.clone(), hit, snippet, is_active })
+    Some(Found { path: session.summary.path.clone(), at: entry.map(At::Place), hit, snippet, is_active })
 }
 
 /// The folded text around a hit; nothing for one in what the list shows anyway.

@@ -76,9 +76,17 @@ impl Desk {
                 self.finder
                     .read(self.files, &sessions, |done, total| !is_stale() && reply(Msg::TextsRead { done, total }));
             }
+            Effect::Find { find, query, sessions, around } if query.everything && !query.words().is_empty() => {
+                let all = sessions.len();
+                let told = |hits, done| {
+                    let progress = (done < all).then_some((done, all));
+                    reply(Msg::Hits { find, hits, more: true, progress })
+                };
+                self.finder.find_everything(self.files, (&query, &around), &sessions, is_stale, told);
+            }
             Effect::Find { find, query, sessions, around } => {
                 let hits = self.finder.find(&query, &sessions, &around, is_stale);
-                hits.map(|hits| reply(Msg::Hits { find, hits }));
+                hits.map(|hits| reply(Msg::Hits { find, hits, more: false, progress: None }));
             }
             Effect::Resume { .. } | Effect::Copy { .. } | Effect::Answer(_) | Effect::Suspend | Effect::Quit => {}
         }

@@ -175,6 +175,22 @@ impl Query {
         self.terms.iter().all(|term| matches!(term.what, What::Unfinished(_)))
     }
 
+    /// The words and phrases that must be somewhere.
+    pub fn words(&self) -> Vec<String> {
+        let word = |term: &Term| match &term.what {
+            What::Word(text) | What::Phrase(text) if !term.is_excluded => Some(text.clone()),
+            _ => None,
+        };
+        self.terms.iter().filter_map(word).collect()
+    }
+
+    /// The query without them: what must hold besides.
+    #[must_use]
+    pub fn without_words(&self) -> Self {
+        let is_word = |term: &&Term| !term.is_excluded && matches!(term.what, What::Word(_) | What::Phrase(_));
+        Self { everything: false, terms: self.terms.iter().filter(|term| !is_word(term)).cloned().collect() }
+    }
+
     /// Whether certainly nothing is found that `earlier` didn't find, as long as both are asked at the same time and
     /// nothing more was read of the sessions in between: what is typed next can then be searched among the hits.
     pub fn narrows(&self, earlier: &Self) -> bool {

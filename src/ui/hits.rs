@@ -10,7 +10,9 @@ use crate::words::{count, thousands};
 pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
     let pane = &model.sessions;
     let mut facts = Vec::new();
-    if let Some((done, total)) = search.read {
+    if let Some((done, total)) = search.searched {
+        facts.push(format!("searching {}/{}", thousands(done), thousands(total)));
+    } else if let Some((done, total)) = search.read {
         facts.push(format!("reading texts {}/{}", thousands(done), thousands(total)));
     }
     if let Some(answer) = &pane.answer {
