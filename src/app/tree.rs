@@ -118,7 +118,10 @@ impl Pane {
     /// The entry that a search points at, when its tree is there.
     pub fn pointed(&self) -> Option<Index> {
         let tree = self.tree.as_ref().filter(|tree| !tree.is_partial)?;
-        self.pointed?.find(tree)
+        let at = self.pointed?.find(tree)?;
+        // A message of tool calls alone has no row: its calls stand in those of their results.
+        let result = tree.children(at).first().filter(|_| tree.nodes[at as usize].silent);
+        Some(result.copied().unwrap_or(at))
     }
 
     fn go_to_pointed(&mut self) {
