@@ -18,6 +18,7 @@
 //! | [`ui`] | the model on a frame, one file a pane; `ui::theme` alone knows colours | changing the model |
 //! | [`runtime`] | event loop, terminal, signals, worker threads, clipboard, starting pi | decisions |
 //! | [`text`] | text that is safe for a terminal, its width, its meaning ([`text::Tone`]), the signs | colours |
+//! | [`fold`] | text as it is compared when something is looked for | looking for it |
 //! | [`words`] | numbers as people read them | |
 //!
 //! Who may use whom is said, and tested, in `tests/architecture.rs`. `docs/architecture.md` goes on from here.
@@ -26,6 +27,7 @@ pub mod app;
 pub mod cli;
 pub mod config;
 pub mod doc;
+pub mod fold;
 pub mod keymap;
 pub mod runtime;
 pub mod session;

@@ -1,5 +1,5 @@
 //! What a session file means: pure, no I/O. Lines are read by [`read`] into an [`entry`], on top of [`json`]; a file's
-//! lines make a [`tree`] or a [`summary`]; files make families in [`family`]. What the model would see is in
+//! lines make a [`tree`], a [`summary`] or a [`searchable`]; files make families in [`family`]. What the model would see is in
 //! [`context`]. Changes are built in [`mod@line`] (one line to append), [`fork`] (a new file) and [`migrate`] (an old file
 //! in today's form), on top of `raw`.
 
@@ -16,6 +16,7 @@ pub mod node;
 mod raw;
 pub mod read;
 pub mod resume;
+pub mod searchable;
 pub mod shape;
 pub mod summary;
 pub mod time;

@@ -1,9 +1,10 @@
-//! The only user of the file system: where sessions are ([`locate`]), what a list shows of them ([`scan`]), one file's
-//! tree and bodies ([`load`]), and whether a pi is at work in them ([`live`]). What lines mean is said in `session`.
+//! The only user of the file system: where sessions are ([`locate`]), what a list shows of them ([`scan`]), what is
+//! searched of them ([`texts`]), one file's tree and bodies ([`load`]), and whether a pi is at work in them ([`live`]). What lines mean is said in `session`.
 
 pub mod append;
 pub mod change;
 mod create;
+mod crew;
 pub mod demo;
 pub mod files;
 pub mod journal;
@@ -12,4 +13,5 @@ pub mod live;
 pub mod load;
 pub mod locate;
 pub mod scan;
+pub mod texts;
 pub mod trash;

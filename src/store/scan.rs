@@ -6,18 +6,13 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
+use super::crew;
 use super::demo;
 use super::files::Files;
 use super::lines;
 use crate::session::summary::{Builder, Header, Owner, Summary};
-
-/// How long summaries are gathered before they are passed on.
-const BATCH: Duration = Duration::from_millis(40);
 
 /// Folders below a session's own that are looked into: `<session>/<hash>/run-0` and some more.
 const DEEPEST: usize = 8;
@@ -37,6 +32,12 @@ pub struct Found {
     pub mtime: i64,
     /// Whose sub-agent wrote it.
     pub owner: Option<Owner>,
+}
+
+impl AsRef<Path> for Found {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
 }
 
 /// Something that could not be read.
@@ -198,48 +199,16 @@ pub fn milliseconds(time: SystemTime) -> i64 {
 
 /// Reads what a list shows of the files and passes it on in batches, until all are done or `batch` returns false.
 pub fn read(files: Files, found: &[Found], mut batch: impl FnMut(Batch) -> bool) {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(8);
-    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    thread::scope(|scope| {
-        let (sender, results) = mpsc::channel();
-        for _ in 0..threads {
-            let (sender, next, stop) = (sender.clone(), &next, &stop);
-            scope.spawn(move || {
-                let mut buffer = Vec::new();
-                while !stop.load(Ordering::Relaxed) {
-                    let Some(found) = found.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                    if sender.send(summary(files, found, &mut buffer)).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        let (mut gathered, mut done, mut due) = (Batch::default(), 0, Instant::now());
-        loop {
-            match results.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(result) => {
-                    done += 1;
-                    match result {
-                        Ok(Some(summary)) => gathered.sessions.push(summary),
-                        Ok(None) => {}
-                        Err(unreadable) => gathered.unreadable.push(unreadable),
-                    }
-                    if Instant::now() < due {
-                        continue;
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+    let work = |found: &Found, worker: &mut crew::Worker<'_>| summary(files, found, &mut worker.buffer).transpose();
+    crew::each(found, work, |crew::Batch { results, done }| {
+        let mut read = Batch { done, ..Batch::default() };
+        for result in results {
+            match result {
+                Ok(summary) => read.sessions.push(summary),
+                Err(unreadable) => read.unreadable.push(unreadable),
             }
-            due = Instant::now() + BATCH;
-            if gathered.done < done && !batch(Batch { done, ..std::mem::take(&mut gathered) }) {
-                stop.store(true, Ordering::Relaxed);
-                return;
-            }
-            gathered.done = done;
         }
-        batch(Batch { done, ..gathered });
+        batch(read)
     });
 }
 
