@@ -1,12 +1,173 @@
-//! Text in the form in which it is compared when something is looked for: without case.
+//! Text as it is compared in a search: `É`, `é` and `e` with a combining accent are one. Composed (NFC), then folded by
+//! Unicode's simple case folding. White space stays as it is.
+//!
+//! pi's list compares by JavaScript's `toLowerCase` (1.5.2). All that is equal there is equal here.
 
-/// Appends the folded form of a text.
+use std::ops::Range;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The text folded.
+pub fn fold(text: &str) -> String {
+    let mut folded = String::new();
+    fold_into(&mut folded, text);
+    folded
+}
+
+/// Appends the text folded. What stands in `out` is not composed with it.
 pub fn fold_into(out: &mut String, text: &str) {
-    if text.is_ascii() {
+    let mut rest = text;
+    out.reserve(text.len());
+    while !rest.is_empty() {
+        let ascii = ascii_len(rest.as_bytes());
+        // The last letter before other characters may be composed with them.
+        let plain = if ascii == rest.len() { ascii } else { ascii.saturating_sub(1) };
         let start = out.len();
-        out.push_str(text);
+        out.push_str(&rest[..plain]);
         out[start..].make_ascii_lowercase();
-    } else {
-        out.extend(text.chars().flat_map(char::to_lowercase));
+        rest = &rest[plain..];
+        let others = rest.bytes().skip(1).position(|b| b.is_ascii()).map_or(rest.len(), |at| at + 1);
+        let (composing, after) = rest.split_at(others);
+        if is_nfc_quick(composing.chars()) == IsNormalized::Yes {
+            composing.chars().for_each(|c| push_folded(out, c));
+        } else {
+            composing.nfc().for_each(|c| push_folded(out, c));
+        }
+        rest = after;
+    }
+}
+
+/// How many bytes at the start are ASCII.
+fn ascii_len(bytes: &[u8]) -> usize {
+    const STEP: usize = 64; // a block is tested at once, as vectors
+    let blocks = bytes.chunks_exact(STEP).take_while(|block| block.is_ascii()).count() * STEP;
+    let rest = &bytes[blocks..];
+    blocks + rest.iter().position(|b| !b.is_ascii()).unwrap_or(rest.len())
+}
+
+fn push_folded(out: &mut String, c: char) {
+    // Simple folding leaves it alone, `toLowerCase` does not.
+    if c == 'İ' {
+        return out.push_str("i\u{307}");
+    }
+    out.push(fold_char(c));
+}
+
+/// A character's simple case folding.
+pub fn fold_char(c: char) -> char {
+    if c.is_ascii() {
+        return c.to_ascii_lowercase();
+    }
+    unicode_case_mapping::case_folded(c).and_then(|folded| char::from_u32(folded.get())).unwrap_or(c)
+}
+
+/// A folded text that knows where its pieces come from.
+#[derive(Clone, Debug, Default)]
+pub struct Folded {
+    /// The folded text.
+    pub text: String,
+    /// Where each grapheme cluster starts, folded and originally; empty while that is the same.
+    starts: Vec<(usize, usize)>,
+    len: usize,
+}
+
+impl Folded {
+    /// Folds the text.
+    pub fn new(original: &str) -> Self {
+        let mut folded = Self { len: original.len(), ..Self::default() };
+        if original.is_ascii() {
+            folded.text = original.to_ascii_lowercase();
+            return folded;
+        }
+        for (at, cluster) in original.grapheme_indices(true) {
+            folded.starts.push((folded.text.len(), at));
+            fold_into(&mut folded.text, cluster);
+        }
+        folded
+    }
+
+    /// The bytes of the original that became these bytes of the folded text: whole grapheme clusters.
+    pub fn original(&self, range: Range<usize>) -> Range<usize> {
+        if self.starts.is_empty() {
+            return range.start.min(self.len)..range.end.min(self.len);
+        }
+        let first = self.starts.partition_point(|(folded, _)| *folded <= range.start).saturating_sub(1);
+        let after = self.starts.partition_point(|(folded, _)| *folded < range.end.max(range.start));
+        let original = |at: usize| self.starts.get(at).map_or(self.len, |(_, original)| *original);
+        original(first)..original(after.max(first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn folds_case_and_composes() {
+        for (text, folded) in [
+            ("Hello, World", "hello, world"),
+            ("É e\u{301} E\u{301}", "é é é"),
+            ("ΟΔΟΣ οδος", "οδοσ οδοσ"),
+            ("Straße STRAẞE", "straße straße"),
+            ("İstanbul", "i\u{307}stanbul"),
+            ("漢字 한글", "漢字 한글"),
+            ("\u{212a} \u{212b}", "k å"),
+        ] {
+            assert_eq!(fold(text), folded, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_lower_case_makes_equal_is_equal() {
+        for c in '\0'..=char::MAX {
+            let lower: String = c.to_lowercase().collect();
+            // What Unicode has added since the tables of the crate were made is left alone.
+            if unicode_case_mapping::to_lowercase(c)[0] != 0 {
+                assert_eq!(fold(&lower), fold(&c.to_string()), "{c:?} {:x}", c as u32);
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_lead_back_to_whole_clusters() {
+        let original = "ab E\u{301}É👩‍👩‍👧 x";
+        let folded = Folded::new(original);
+        assert_eq!(folded.text, "ab éé👩‍👩‍👧 x");
+        let back = |part: &str| {
+            let at = folded.text.find(part).unwrap();
+            &original[folded.original(at..at + part.len())]
+        };
+        assert_eq!(back("é"), "E\u{301}");
+        assert_eq!(back("éé"), "E\u{301}É");
+        assert_eq!(back("👧 x"), "👩‍👩‍👧 x");
+        assert_eq!(back("b "), "b ");
+        assert_eq!(folded.original(2..2), 2..2);
+    }
+
+    proptest! {
+        #[test]
+        fn folding_twice_changes_nothing(text: String) {
+            let folded = fold(&text);
+            prop_assert_eq!(fold(&folded), folded);
+        }
+
+        #[test]
+        fn is_the_folding_of_the_composed_text(text in "[a-cE\u{301}\u{323}éÉ한\u{1100}\u{1161}\u{11a8}ſİ漢 ]{0,90}") {
+            let mut simple = String::new();
+            text.nfc().for_each(|c| push_folded(&mut simple, c));
+            prop_assert_eq!(fold(&text), simple);
+        }
+
+        #[test]
+        fn clusters_fold_as_the_whole_does(text in "[a-cE\u{301}\u{323}éÉ한\u{1100}\u{1161}\u{11a8}\r\n👩\u{200d} ]{0,30}|\\PC{0,30}") {
+            let folded = Folded::new(&text);
+            prop_assert_eq!(&folded.text, &fold(&text));
+            for (at, c) in folded.text.char_indices() {
+                let back = folded.original(at..at + c.len_utf8());
+                prop_assert!(fold(&text[back]).contains(c));
+            }
+        }
     }
 }

@@ -30,6 +30,7 @@ pub mod doc;
 pub mod fold;
 pub mod keymap;
 pub mod runtime;
+pub mod search;
 pub mod session;
 pub mod store;
 pub mod text;
