@@ -11,6 +11,7 @@
 //! | [`cli`] | the command line, one file a subcommand; exit codes | what the browser does |
 //! | [`session`] | what the lines of a session file mean: entries, trees, summaries, families | I/O |
 //! | [`store`] | where files are and their bytes: it alone uses the file system | what lines mean |
+//! | [`search`] | queries: the language, matching sessions and how well, completion | reading files |
 //! | [`doc`] | an entry in full as styled lines: Markdown, code, diffs, wrapping | colours, scrolling |
 //! | [`app`] | the state of the browser and how it changes; which rows there are | I/O, the clock, drawing |
 //! | [`keymap`] | the table of actions and their keys | doing them |

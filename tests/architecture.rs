@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("fold", &[]),
     ("session", &[]),
     ("store", &["session"]),
+    ("search", &["session"]),
     ("keymap", &[]),
     ("config", &["keymap"]),
     ("doc", &["session"]),

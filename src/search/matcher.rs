@@ -291,9 +291,7 @@ fn title(field: Field, at: Range<usize>) -> Place {
 }
 
 fn passage(field: Field, passages: &Passages, at: Range<usize>) -> Place {
-    let next = passages.starts.partition_point(|(start, _)| *start as usize <= at.start);
-    let entry = next.checked_sub(1).and_then(|before| passages.starts.get(before)).map(|(_, entry)| *entry);
-    Place { field, entry, at }
+    Place { field, entry: passages.entry_at(at.start), at }
 }
 
 /// A whole name before the beginning of one, that before the beginning of a word, that before all else.
