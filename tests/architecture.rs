@@ -23,9 +23,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("keymap", &[]),
     ("config", &["keymap"]),
     ("doc", &["session"]),
-    ("app", &["session", "store", "keymap", "config", "doc"]),
-    ("ui", &["session", "keymap", "config", "doc", "app"]),
-    ("runtime", &["session", "store", "keymap", "config", "doc", "app", "ui"]),
+    ("app", &["session", "store", "search", "keymap", "config", "doc"]),
+    ("ui", &["session", "search", "keymap", "config", "doc", "app"]),
+    ("runtime", &["session", "store", "search", "keymap", "config", "doc", "app", "ui"]),
     ("cli", &["session", "store", "keymap", "config", "app", "runtime"]),
 ];
 

@@ -28,6 +28,8 @@ pub enum Purpose {
         /// The entry.
         target: Target,
     },
+    /// Something to look for: taken while it is typed.
+    Query,
     /// The word without which nothing is deleted for good.
     Word {
         /// What goes then.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::copy::Copy;
 use super::picker::Answer;
 use super::resume::GoOn;
+use super::spots::{Spot, Wanted};
 use crate::doc::DocLine;
 use crate::keymap::Key;
 use crate::session::family::Split;
@@ -95,6 +96,15 @@ pub enum Msg {
     NotResumed(String),
     /// A change was made, or not.
     Changed(Box<Changed>),
+    /// Places that a palette lists were read.
+    Listed {
+        /// Which request.
+        list: u64,
+        /// The places of some sessions.
+        found: Vec<(PathBuf, Vec<Spot>)>,
+        /// Whether these were the last.
+        done: bool,
+    },
     /// The whole text of an entry was read.
     Text {
         /// It, or why there is none.
@@ -216,6 +226,15 @@ pub enum Effect {
         now: i64,
         /// What follows.
         after: After,
+    },
+    /// Find the places that a palette lists.
+    List {
+        /// The number of the request.
+        list: u64,
+        /// Which places.
+        wanted: Wanted,
+        /// The files to look in, the most wanted first.
+        paths: Vec<PathBuf>,
     },
     /// Read the whole text of an entry.
     Text {

@@ -44,6 +44,7 @@ pub(super) fn accept(model: &mut Model, edit: &Edit, effects: &mut Vec<Effect>) 
             Request::Label { path: path.clone(), target: target.clone(), label: value, migrate: false }
         }
         Purpose::Word { files } if value.trim() == delete::WORD => Request::Delete { files: files.clone() },
+        Purpose::Query => return,
         Purpose::Word { .. } => return say(model, Tone::Dim, "nothing was deleted".into()),
     };
     change::want(model, request, After::Rest, effects);

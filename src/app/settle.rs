@@ -33,6 +33,10 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
         }
         model.tree.cursor.fit(model.tree.rows.list.len(), height);
     }
+    let size = model.size;
+    if let Some(palette) = model.palettes.last_mut() {
+        palette.fit(size);
+    }
     ask_for_forks(model, effects);
     follow_selection(model, effects);
     if let Some(area) = model.area(Place::Preview) {

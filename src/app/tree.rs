@@ -1,15 +1,16 @@
 //! The tree pane: the open session, which of its rows are seen, and moving about in it.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cursor::Cursor;
 use super::message::Fork;
-use super::rows::{Item, RowIndex, Rows};
+use super::rows::{Item, RowIndex, Rows, passes};
 use crate::config::Filter;
 use crate::session::summary::Shared;
 use crate::session::tree::{Index, Tree};
+use crate::store::change::Target;
 
 /// What an entry is known by, whatever its place: its id, or its place in a file without ids.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -52,6 +53,8 @@ pub struct Pane {
     pub fresh: bool,
     folds: HashSet<Index>,
     selected: Option<Item>,
+    /// The entry of a file that is still to be opened, to be gone to then.
+    awaited_entry: Option<(PathBuf, Target)>,
     /// The fork that was selected when the session was left: its row comes later than the others.
     awaited: Option<PathBuf>,
     memories: HashMap<PathBuf, Memory>,
@@ -101,6 +104,39 @@ impl Pane {
         };
         self.tree = Some(tree);
         self.rebuild();
+        self.find_awaited();
+    }
+
+    /// Goes to an entry of a file, whatever hides it; as soon as that is open.
+    pub fn go_to_entry(&mut self, path: &Path, entry: Target) {
+        self.awaited_entry = Some((path.to_path_buf(), entry));
+        self.find_awaited();
+    }
+
+    fn find_awaited(&mut self) {
+        let (Some(tree), Some((path, entry))) = (&self.tree, &self.awaited_entry) else { return };
+        // The places of a part are not those of the whole.
+        let is_known = !(tree.is_partial && matches!(entry, Target::Place(_)));
+        if self.path.as_ref() != Some(path) {
+            return;
+        }
+        let found = entry.find(tree).filter(|_| is_known);
+        if found.is_some() || !tree.is_partial {
+            self.awaited_entry = None;
+        }
+        if let Some(at) = found {
+            self.reveal(at);
+        }
+    }
+
+    /// Selects an entry, and changes the filter if it hides it.
+    fn reveal(&mut self, at: Index) {
+        let Some(tree) = &self.tree else { return };
+        if !passes(tree, at, self.filter) {
+            let shows = |filter: &&Filter| passes(tree, at, **filter);
+            self.filter = [Filter::Default, Filter::All].iter().find(shows).copied().unwrap_or(self.filter);
+        }
+        self.select(at);
     }
 
     /// Shows that the file can't be opened, or not any more.
@@ -139,9 +175,10 @@ impl Pane {
         self.cursor.follow(row);
     }
 
-    /// Somebody goes on: a fork that is awaited would take the selection away.
+    /// Somebody goes on: a fork or an entry that is awaited would take the selection away.
     pub fn await_nothing(&mut self) {
         self.awaited = None;
+        self.awaited_entry = None;
     }
 
     /// Remembers the selected row, so that it is found again when the rows change.

@@ -11,7 +11,7 @@ use super::question::Then;
 use super::resume::{self, confirm};
 use super::sessions::Progress;
 use super::settle::{open, settle};
-use super::{change, copy, delete, mark, name};
+use super::{change, copy, delete, labels, mark, name, outline, palette};
 use crate::config::Filter;
 use crate::doc::DocLine;
 use crate::keymap::{Action, Key, Place};
@@ -40,6 +40,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Paste(text) => {
             if let Some(Asking::Line(edit)) = &mut model.asking {
                 edit.paste(&text);
+            } else {
+                palette::paste(model, &text);
             }
         }
         Msg::Click { column, row, double } => click(model, (column, row), double, &mut effects),
@@ -54,6 +56,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.message = Some(Message::new("pi was not started", text));
         }
         Msg::Changed(changed) => change::take(model, *changed, &mut effects),
+        Msg::Listed { list, found, done } => palette::take_spots(model, list, (found, done)),
         Msg::Text { text, then } => copy::take_text(model, text, then, &mut effects),
         Msg::Copied { text, done, then } => copy::take_copied(model, &text, (done, then), &mut effects),
         reply => take_reply(model, reply),
@@ -146,6 +149,9 @@ fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     if let Some(asking) = model.asking.take() {
         return press_asked(model, asking, (key, action), effects);
     }
+    if !model.palettes.is_empty() {
+        return palette::press(model, key, effects);
+    }
     if let Some(action) = action {
         act(model, action, effects);
     }
@@ -207,12 +213,15 @@ fn press_in_help(model: &mut Model, key: Key, action: Option<Action>, effects: &
     }
 }
 
-fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
     let glyphs = model.setting.glyphs;
     let page = isize::try_from(model.height(model.focus).saturating_sub(1).max(1)).unwrap_or(1);
     match action {
         Action::Quit => effects.push(Effect::Quit),
         Action::Suspend => effects.push(Effect::Suspend),
+        Action::Palette => palette::actions(model),
+        Action::Labels => labels::open(model, effects),
+        Action::Files => outline::open(model, effects),
         Action::Help => model.help = Some(Help::default()),
         Action::Reload => reload(model, effects),
         Action::Up => go(model, -1),
@@ -366,6 +375,7 @@ fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &m
     match &model.asking {
         Some(Asking::Line(_)) => return, // what was typed is not thrown away by accident
         Some(Asking::Question(_)) => return model.asking = None,
+        None if !model.palettes.is_empty() => return palette::click(model, (column, row), double, effects),
         None => {}
     }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
@@ -391,6 +401,7 @@ fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     match &mut model.asking {
         Some(Asking::Question(question)) => return question.scroll(by, model.size),
         Some(Asking::Line(_)) => return,
+        None if !model.palettes.is_empty() => return palette::wheel(model, by),
         None => {}
     }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };

@@ -8,6 +8,7 @@ use anyhow::{Result, anyhow, bail};
 
 use crate::app::message::{After, Changed, Effect, Failure, Fork, Msg};
 use crate::app::model::Setting;
+use crate::app::spots;
 use crate::doc::{self, DocLine};
 use crate::session::family;
 use crate::session::node::Node;
@@ -58,6 +59,14 @@ impl Desk {
             Effect::Read { read, path, tree, at } => {
                 let doc = self.document(&path, &tree, at).map_err(|error| format!("{error:#}"));
                 reply(Msg::Read { read, doc });
+            }
+            Effect::List { list, wanted, paths } => {
+                let spots = |path: &PathBuf, tree: Option<Tree>| {
+                    (path.clone(), tree.map_or(Vec::new(), |tree| spots::of(&tree, &wanted)))
+                };
+                load::many(self.files, &paths, &self.setting.home, spots, |found, done| {
+                    reply(Msg::Listed { list, found, done }) && !is_stale()
+                });
             }
             Effect::Change { request, now, after } => {
                 reply(Msg::Changed(Box::new(self.change(request, now, after))));

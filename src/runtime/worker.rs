@@ -51,6 +51,7 @@ pub(super) struct Workers {
     open: Arc<Slot>,
     split: Arc<Slot>,
     read: Arc<Slot>,
+    list: Arc<Slot>,
     changes: Sender<Effect>,
     /// How many of the changes are still to be made.
     waiting: Arc<Waiting>,
@@ -99,7 +100,7 @@ impl Workers {
             });
             slot
         };
-        let (open, split, read) = (slot(), slot(), slot());
+        let (open, split, read, list) = (slot(), slot(), slot(), slot());
         let (changes, queue) = mpsc::channel();
         let waiting = Arc::<Waiting>::default();
         {
@@ -111,7 +112,7 @@ impl Workers {
                 }
             });
         }
-        Self { desk, sender, scan: Arc::default(), open, split, read, changes, waiting }
+        Self { desk, sender, scan: Arc::default(), open, split, read, list, changes, waiting }
     }
 
     /// Begins what an effect wants, soon.
@@ -120,6 +121,7 @@ impl Workers {
             Effect::Open { .. } => self.open.put(effect),
             Effect::Split { .. } => self.split.put(effect),
             Effect::Read { .. } => self.read.put(effect),
+            Effect::List { .. } => self.list.put(effect),
             Effect::Scan { scan } => {
                 self.scan.store(scan, Ordering::Relaxed);
                 let (desk, sender, latest) = (self.desk.clone(), self.sender.clone(), self.scan.clone());

@@ -84,14 +84,15 @@ fn line(frame: &mut Frame<'_>, area: Rect, edit: &Edit, pen: &Pen<'_>) {
     let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST.0));
     let room = columns - width(&prompt);
     let keys = if room >= LEAST.1 + LINE_KEYS.len() { LINE_KEYS } else { "" };
-    let Seeing { before, under, after } = edit.seeing(room - keys.len() - 1);
-    let left = [
-        Span::new(Tone::Accent, prompt),
-        Span::new(Tone::Text, before),
-        Span::new(Tone::Match, under),
-        Span::new(Tone::Text, after),
-    ];
+    let mut left = vec![Span::new(Tone::Accent, prompt)];
+    left.extend(typed(edit, room - keys.len() - 1));
     pen.put_both(frame, area, &left, &[Span::new(Tone::Dim, keys)]);
+}
+
+/// What is typed, as far as it is seen in `columns`.
+pub(super) fn typed(edit: &Edit, columns: usize) -> [Span; 3] {
+    let Seeing { before, under, after } = edit.seeing(columns);
+    [Span::new(Tone::Text, before), Span::new(Tone::Cursor, under), Span::new(Tone::Text, after)]
 }
 
 /// The word for an action here and now.

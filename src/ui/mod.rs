@@ -4,6 +4,7 @@ mod footer;
 mod header;
 mod line;
 mod overlay;
+mod palette;
 mod preview;
 mod sessions;
 pub mod theme;

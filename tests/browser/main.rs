@@ -8,6 +8,7 @@
 
 mod changes;
 mod harness;
+mod palettes;
 mod picker;
 mod resume;
 mod scale;
