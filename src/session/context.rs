@@ -137,7 +137,7 @@ pub(super) struct Edit {
 
 impl Edit {
     pub(super) fn new(entry: &Entry<'_>) -> Option<Self> {
-        Some(Self { target: IdHash::of(entry.target_id?), omits: !entry.replaces })
+        Some(Self { target: IdHash::of(entry.target_id?), omits: entry.replacement.is_none() })
     }
 }
 

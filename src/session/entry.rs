@@ -50,8 +50,8 @@ pub struct Entry<'a> {
     pub model_id: Option<Str<'a>>,
     /// `thinkingLevel` of a thinking level change.
     pub thinking_level: Option<Str<'a>>,
-    /// Whether `replacement` of a `context_edit` is there and not null.
-    pub replaces: bool,
+    /// `replacement` of a `context_edit` as it stands in the file, if it is there and not null.
+    pub replacement: Option<&'a [u8]>,
     /// `data` of a `custom` entry, or `details` of any other, as it stands in the file.
     pub data: Option<&'a [u8]>,
     /// `version` of a header.

@@ -77,6 +77,11 @@ impl<'a> Str<'a> {
         if self.escaped { Cow::Owned(self.text().into_owned().into_bytes()) } else { Cow::Borrowed(self.raw) }
     }
 
+    /// The string as it is written in the file, without its quotes.
+    pub fn raw(self) -> &'a [u8] {
+        self.raw
+    }
+
     /// The bytes that the string takes in the file.
     pub fn raw_len(self) -> usize {
         self.raw.len()

@@ -264,7 +264,11 @@ fn row_text(kind: Kind, entry: &Entry<'_>) -> String {
         }
         Kind::Usage => format!("[usage: {} ${:.3}]", flat(entry.model_id), entry.cost()),
         Kind::ContextEdit => {
-            format!("[context {}: {}]", if entry.replaces { "replace" } else { "omit" }, flat(entry.target_id))
+            format!(
+                "[context {}: {}]",
+                if entry.replacement.is_some() { "replace" } else { "omit" },
+                flat(entry.target_id)
+            )
         }
         Kind::Unknown if entry.type_name.is_empty() => "[no type]".into(),
         Kind::Unknown => format!("[{}]", flat(Some(entry.type_name))),

@@ -74,8 +74,8 @@ fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Entry<'a>> {
             b"modelId" | b"model" => e.model_id = r.opt_string()?,
             b"thinkingLevel" => e.thinking_level = r.opt_string()?,
             b"replacement" => {
-                e.replaces = r.kind()? != Json::Null;
-                r.skip()?;
+                let is_null = r.kind()? == Json::Null;
+                e.replacement = Some(r.skip()?).filter(|_| !is_null);
             }
             b"data" | b"details" => e.data = Some(r.skip()?),
             b"version" => e.version = read_version(r)?,

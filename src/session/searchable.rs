@@ -6,11 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::active::Active;
 use super::call::{self, Touch};
 use super::entry::{Entry, Message};
 use super::json::Str;
 use super::read;
-use super::shape::{Active, IdHash, Ids, Index, Shape};
+use super::shape::{IdHash, Ids, Index, Shape};
 use super::summary::NotASession;
 use crate::fold::fold_into;
 
@@ -192,7 +193,7 @@ impl Builder {
             };
         }
         self.found.labels = labels.into_iter().collect();
-        self.found.active = shape.active();
+        self.found.active = Active::new(&shape);
         self.found.conversation.shrink();
         self.found.summaries.shrink();
         self.found.files.shrink_to_fit();

@@ -79,20 +79,6 @@ pub struct Shape {
     by_id: ById<Index>,
 }
 
-/// The entries on the path from the root to the leaf.
-#[derive(Debug, Default)]
-pub struct Active {
-    /// A bit for each entry.
-    bits: Box<[u64]>,
-}
-
-impl Active {
-    /// Whether an entry is among them.
-    pub fn has(&self, at: Index) -> bool {
-        self.bits.get(at as usize / 64).is_some_and(|bits| bits >> (at % 64) & 1 == 1)
-    }
-}
-
 impl Shape {
     /// Resolves the parents. In files without ids (`version` below 2) each entry follows the one before it.
     pub fn new(ids: &[Ids], version: f64) -> Self {
@@ -127,17 +113,6 @@ impl Shape {
     /// The entry with an id: the last one, if it stands twice.
     pub fn find(&self, id: IdHash) -> Option<Index> {
         self.by_id.get(&id).copied()
-    }
-
-    /// The entries on the path from the root to the leaf, the last entry of the file.
-    pub fn active(&self) -> Active {
-        let mut active = Active { bits: vec![0; self.parents.len().div_ceil(64)].into() };
-        let mut at = (self.parents.len() as Index).checked_sub(1);
-        while let Some(here) = at {
-            active.bits[here as usize / 64] |= 1 << (here % 64);
-            at = self.parents[here as usize];
-        }
-        active
     }
 
     /// How many children each entry has.

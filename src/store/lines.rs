@@ -17,38 +17,58 @@ pub fn each(
     buffer: &mut Vec<u8>,
     mut line: impl FnMut(u64, &[u8], bool) -> bool,
 ) -> io::Result<()> {
-    let mut offset = start; // of the first byte in the buffer
-    let mut filled = 0;
-    let mut searched = 0;
-    loop {
+    blocks(reader, start, buffer, |offset, block| {
         let mut from = 0;
-        while let Some(found) = memchr::memchr(b'\n', &buffer[searched..filled]) {
-            let at = searched + found;
-            if offset + from as u64 >= end || !line(offset + from as u64, &buffer[from..at], true) {
-                return Ok(());
+        while from < block.len() {
+            let found = memchr::memchr(b'\n', &block[from..]);
+            let at = found.map_or(block.len(), |found| from + found);
+            let offset = offset + from as u64;
+            if offset >= end || !line(offset, &block[from..at], found.is_some()) {
+                return false;
             }
             from = at + 1;
-            searched = from;
         }
-        if offset + from as u64 >= end {
-            return Ok(());
-        }
-        buffer.copy_within(from..filled, 0);
-        offset += from as u64;
-        filled -= from;
-        searched = filled;
+        true
+    })
+}
+
+/// Calls `block` with the offset and the bytes of some whole lines, line breaks included, until all were passed on or it
+/// returns false. `start` is the offset of the first byte that `reader` gives.
+///
+/// # Errors
+/// Reading failed.
+pub fn blocks(
+    reader: &mut impl Read,
+    start: u64,
+    buffer: &mut Vec<u8>,
+    mut block: impl FnMut(u64, &[u8]) -> bool,
+) -> io::Result<()> {
+    let mut offset = start; // of the first byte in the buffer
+    let mut filled = 0;
+    loop {
         if buffer.len() < filled + CHUNK {
             buffer.resize(filled + CHUNK, 0);
         }
-        match reader.read(&mut buffer[filled..]) {
+        let count = match reader.read(&mut buffer[filled..]) {
             Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
+        };
+        let before = filled;
+        filled += count;
+        if let Some(last) = memchr::memrchr(b'\n', &buffer[before..filled]) {
+            let end = before + last + 1;
+            if !block(offset, &buffer[..end]) {
+                return Ok(());
+            }
+            buffer.copy_within(end..filled, 0);
+            offset += end as u64;
+            filled -= end;
         }
     }
     if filled > 0 {
-        line(offset, &buffer[..filled], false);
+        block(offset, &buffer[..filled]);
     }
     // One huge line must not keep its memory for the rest of the scan.
     if buffer.len() > 16 * CHUNK {
