@@ -103,6 +103,11 @@ impl Span {
     }
 }
 
+/// What spans say.
+pub fn spans_text(spans: &[Span]) -> String {
+    spans.iter().map(|span| span.text.as_str()).collect()
+}
+
 /// The columns that spans take on a terminal.
 pub fn spans_width(spans: &[Span]) -> usize {
     spans.iter().map(|span| width(&span.text)).sum()

@@ -11,6 +11,7 @@ use super::resume::GoOn;
 use super::spots::{Spot, Wanted};
 use crate::doc::DocLine;
 use crate::keymap::Key;
+use crate::search::inside::Inside;
 use crate::session::family::Split;
 use crate::session::summary::{Shared, Summary};
 use crate::session::tree::{Index, Tree};
@@ -96,6 +97,15 @@ pub enum Msg {
     NotResumed(String),
     /// A change was made, or not.
     Changed(Box<Changed>),
+    /// Entries of the open session were found to have what is looked for.
+    Hits {
+        /// Which request.
+        find: u64,
+        /// The entries.
+        hits: Vec<Index>,
+        /// Whether these are the first ones, and whether they are the last.
+        first_last: (bool, bool),
+    },
     /// Places that a palette lists were read.
     Listed {
         /// Which request.
@@ -226,6 +236,17 @@ pub enum Effect {
         now: i64,
         /// What follows.
         after: After,
+    },
+    /// Find the entries of a session that have some words.
+    Find {
+        /// The number of the request.
+        find: u64,
+        /// The file.
+        path: PathBuf,
+        /// Its tree.
+        tree: Arc<Tree>,
+        /// The words.
+        words: Arc<Inside>,
     },
     /// Find the places that a palette lists.
     List {

@@ -7,6 +7,7 @@ pub mod copy;
 pub mod cursor;
 mod delete;
 pub mod edit;
+pub mod find;
 pub mod help;
 mod labels;
 pub mod layout;

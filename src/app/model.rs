@@ -119,6 +119,7 @@ pub(super) struct Requests {
     pub(super) split: u64,
     pub(super) read: u64,
     pub(super) list: u64,
+    pub(super) find: u64,
 }
 
 /// Everything that the browser knows.

@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use super::card;
 use super::message::Effect;
 use super::model::Model;
 use super::preview::Subject;
 use super::rows::Item;
 use super::sessions::Row;
+use super::{card, find};
 use crate::keymap::Place;
 
 /// Reads a session's tree, instead of the one that was asked for before.
@@ -39,6 +39,7 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     }
     ask_for_forks(model, effects);
     follow_selection(model, effects);
+    find::settle(model, effects);
     if let Some(area) = model.area(Place::Preview) {
         model.preview.fit(area.text().width.into(), area.body.height.into());
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cursor::Cursor;
+use super::find::Find;
 use super::message::Fork;
 use super::rows::{Item, RowIndex, Rows, passes};
 use crate::config::Filter;
@@ -28,6 +29,24 @@ struct Memory {
     folds: HashSet<EntryKey>,
 }
 
+/// Where one is in the tree that is open.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    selected: Option<Item>,
+    folds: HashSet<Index>,
+    top: RowIndex,
+}
+
+impl Place {
+    /// The entry that was selected, or at which the selected fork hangs.
+    pub(super) fn anchor(&self, forks: &[Fork]) -> Option<Index> {
+        match self.selected? {
+            Item::Entry(at) => Some(at),
+            Item::Fork(place) => forks.get(place).map(|fork| fork.split.at),
+        }
+    }
+}
+
 /// The state of the pane.
 #[derive(Debug, Default)]
 pub struct Pane {
@@ -45,6 +64,8 @@ pub struct Pane {
     pub forks: Vec<Fork>,
     /// Whether the time of labels is shown.
     pub label_times: bool,
+    /// What is looked for in it.
+    pub find: Option<Find>,
     /// The rows.
     pub rows: Rows,
     /// The selected row.
@@ -73,6 +94,7 @@ impl Pane {
         self.tree = None;
         self.error = None;
         self.forks.clear();
+        self.find = None;
         self.rows = Rows::default();
         self.folds.clear();
         self.selected = None;
@@ -166,13 +188,36 @@ impl Pane {
         let Some(tree) = &self.tree else { return };
         let forks: Vec<(Index, usize)> =
             self.forks.iter().enumerate().map(|(place, fork)| (fork.split.at, place)).collect();
-        self.rows = Rows::new(tree, self.filter, &self.folds, &forks);
+        // Another session is no hit.
+        let forks = if self.find.as_ref().is_some_and(|find| find.only_hits) { Vec::new() } else { forks };
+        self.rows = Rows::new(tree, |at| self.shows(tree, at), &self.folds, &forks);
         let row = match self.selected {
             Some(Item::Entry(at)) => self.rows.nearest(tree, at),
             Some(fork @ Item::Fork(_)) => self.rows.list.iter().position(|row| row.item == fork).unwrap_or(0),
             None => 0,
         };
         self.cursor.follow(row);
+    }
+
+    /// Whether an entry has a row, unless a fold hides it: hits always have one.
+    fn shows(&self, tree: &Tree, at: Index) -> bool {
+        match &self.find {
+            Some(find) if find.only_hits => find.is_hit(at),
+            Some(find) if find.is_hit(at) => true,
+            _ => passes(tree, at, self.filter),
+        }
+    }
+
+    /// Where one is: what is selected and folded.
+    pub(super) fn place(&self) -> Place {
+        Place { selected: self.selected, folds: self.folds.clone(), top: self.cursor.top }
+    }
+
+    /// Goes back to where one was.
+    pub(super) fn go_back(&mut self, place: Place) {
+        (self.selected, self.folds) = (place.selected, place.folds);
+        self.rebuild();
+        self.cursor.top = place.top;
     }
 
     /// Somebody goes on: a fork or an entry that is awaited would take the selection away.
@@ -296,7 +341,7 @@ impl Pane {
         self.folds.clear();
         if fold {
             // A folded root would leave nothing to see.
-            let all = Rows::new(&tree, self.filter, &self.folds, &[]);
+            let all = Rows::new(&tree, |at| self.shows(&tree, at), &self.folds, &[]);
             let branches = (0..all.list.len()).filter(|&row| all.list[row].parent.is_some() && all.is_foldable(row));
             self.folds = branches
                 .filter_map(|row| match all.list[row].item {

@@ -110,6 +110,9 @@ actions! {
     PreviewUp, "preview-up", ["K"], EVERYWHERE, Moving, "preview up", "Scroll the preview up, from any pane.";
     PreviewDown, "preview-down", ["J"], EVERYWHERE, Moving, "preview down", "Scroll the preview down, from any pane.";
 
+    Find, "find", ["/"], ENTRIES, Finding, "find", "Look for words in the whole session, or in the preview; tab hides the rest of the tree.";
+    NextHit, "next-hit", ["n"], ENTRIES, Finding, "next", "Go to the next hit.";
+    PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Go to the previous hit.";
     Labels, "labels", ["'"], EVERYWHERE, Finding, "labels", "List the labels of all sessions: go to one, rename or clear it.";
     Files, "files", ["F"], EVERYWHERE, Finding, "files", "List the files that the session, or the project, read and changed, and which entries did it.";
     Palette, "palette", [":"], EVERYWHERE, Finding, "actions", "List all that can be done here, and do it.";

@@ -8,8 +8,9 @@ use anyhow::{Result, anyhow, bail};
 
 use crate::app::message::{After, Changed, Effect, Failure, Fork, Msg};
 use crate::app::model::Setting;
-use crate::app::spots;
+use crate::app::{find, spots};
 use crate::doc::{self, DocLine};
+use crate::fold::fold;
 use crate::session::family;
 use crate::session::node::Node;
 use crate::session::read;
@@ -17,7 +18,7 @@ use crate::session::tree::{Index, Tree};
 use crate::store::change::{Changes, Done, Refusal, Request};
 use crate::store::files::Files;
 use crate::store::load::{self, Bodies};
-use crate::store::{live, scan};
+use crate::store::{hits, live, scan};
 
 /// Where and for whom effects are carried out.
 #[derive(Clone, Debug)]
@@ -59,6 +60,15 @@ impl Desk {
             Effect::Read { read, path, tree, at } => {
                 let doc = self.document(&path, &tree, at).map_err(|error| format!("{error:#}"));
                 reply(Msg::Read { read, doc });
+            }
+            Effect::Find { find, path, tree, words } => {
+                let has = |texts: &str| words.score(&fold(texts)).is_some();
+                let mut is_first = true;
+                hits::each(self.files, &path, &tree, has, |found, is_last| {
+                    let hits = found.into_iter().map(|at| find::seen(&tree, at)).collect();
+                    let first_last = (std::mem::take(&mut is_first), is_last);
+                    reply(Msg::Hits { find, hits, first_last }) && !is_stale()
+                });
             }
             Effect::List { list, wanted, paths } => {
                 let spots = |path: &PathBuf, tree: Option<Tree>| {

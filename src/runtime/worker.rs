@@ -52,6 +52,7 @@ pub(super) struct Workers {
     split: Arc<Slot>,
     read: Arc<Slot>,
     list: Arc<Slot>,
+    find: Arc<Slot>,
     changes: Sender<Effect>,
     /// How many of the changes are still to be made.
     waiting: Arc<Waiting>,
@@ -100,7 +101,7 @@ impl Workers {
             });
             slot
         };
-        let (open, split, read, list) = (slot(), slot(), slot(), slot());
+        let (open, split, read, list, find) = (slot(), slot(), slot(), slot(), slot());
         let (changes, queue) = mpsc::channel();
         let waiting = Arc::<Waiting>::default();
         {
@@ -112,7 +113,7 @@ impl Workers {
                 }
             });
         }
-        Self { desk, sender, scan: Arc::default(), open, split, read, list, changes, waiting }
+        Self { desk, sender, scan: Arc::default(), open, split, read, list, find, changes, waiting }
     }
 
     /// Begins what an effect wants, soon.
@@ -122,6 +123,7 @@ impl Workers {
             Effect::Split { .. } => self.split.put(effect),
             Effect::Read { .. } => self.read.put(effect),
             Effect::List { .. } => self.list.put(effect),
+            Effect::Find { .. } => self.find.put(effect),
             Effect::Scan { scan } => {
                 self.scan.store(scan, Ordering::Relaxed);
                 let (desk, sender, latest) = (self.desk.clone(), self.sender.clone(), self.scan.clone());

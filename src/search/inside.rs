@@ -20,6 +20,12 @@ struct Term {
     fuzzy: Option<Fuzzy>,
 }
 
+impl std::fmt::Debug for Inside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inside").field("terms", &self.terms.len()).finish_non_exhaustive()
+    }
+}
+
 impl Inside {
     /// Words, phrases and a pattern, as in the search over sessions; all of them must be in a text.
     ///

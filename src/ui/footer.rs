@@ -3,8 +3,8 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::line::Pen;
-use crate::app::edit::{Edit, Seeing};
+use super::line::{Pen, cut};
+use crate::app::edit::{Edit, Purpose, Seeing};
 use crate::app::model::{Asking, Model};
 use crate::keymap::{Action, Place};
 use crate::text::{Span, Tone, spans_width, width};
@@ -72,21 +72,39 @@ const MARKED: &[Action] =
 /// What can be done without sessions.
 const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action::Quit];
 
-/// The words for Enter and Esc while a line is typed, if there is room for them beside it.
-const LINE_KEYS: &str = "  enter accepts, esc cancels ";
 /// The columns that a line has at least: in front of it, and to have room for other things behind it.
 const LEAST: (usize, usize) = (12, 30);
 
 /// A line that is being typed: its end with the cursor is what must be seen.
-fn line(frame: &mut Frame<'_>, area: Rect, edit: &Edit, pen: &Pen<'_>) {
+fn line(frame: &mut Frame<'_>, area: Rect, (edit, model): (&Edit, &Model), pen: &Pen<'_>) {
+    let aside = aside(edit, model);
     let columns = usize::from(area.width);
     let prompt = format!(" {}", edit.prompt);
     let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST.0));
     let room = columns - width(&prompt);
-    let keys = if room >= LEAST.1 + LINE_KEYS.len() { LINE_KEYS } else { "" };
+    let aside = if aside.tone == Tone::Error || room >= LEAST.1 + width(&aside.text) { aside } else { Span::default() };
+    let right = width(&aside.text).min(room / 2);
     let mut left = vec![Span::new(Tone::Accent, prompt)];
-    left.extend(typed(edit, room - keys.len() - 1));
-    pen.put_both(frame, area, &left, &[Span::new(Tone::Dim, keys)]);
+    left.extend(typed(edit, room - right - 1));
+    pen.put_both(frame, area, &left, &cut(&[aside], right, pen.glyphs()));
+}
+
+/// The words for the keys that end a line, or what is wrong with it.
+fn aside(edit: &Edit, model: &Model) -> Span {
+    let problem = match (&edit.purpose, model.focus) {
+        (Purpose::Query, Place::Preview) => model.preview.problem(),
+        (Purpose::Query, _) => model.tree.find.as_ref().and_then(|find| find.problem.as_deref()),
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        return Span::clean(Tone::Error, &format!("  {problem} "));
+    }
+    let keys = match (&edit.purpose, model.focus) {
+        (Purpose::Query, Place::Tree) => "  enter keeps, tab hides the rest, esc goes back ",
+        (Purpose::Query, _) => "  enter keeps, esc goes back ",
+        _ => "  enter accepts, esc cancels ",
+    };
+    Span::new(Tone::Dim, keys)
 }
 
 /// What is typed, as far as it is seen in `columns`.
@@ -106,7 +124,7 @@ fn word(model: &Model, action: Action) -> &'static str {
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
     if let Some(Asking::Line(edit)) = &model.asking {
-        return line(frame, area, edit, pen);
+        return line(frame, area, (edit, model), pen);
     }
     if let Some(notice) = &model.notice {
         return pen.put(frame, area, &[Span::clean(notice.tone, &format!(" {}", notice.text))]);

@@ -7,6 +7,7 @@
 )]
 
 mod changes;
+mod finding;
 mod harness;
 mod palettes;
 mod picker;
