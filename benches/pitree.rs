@@ -12,7 +12,7 @@ use std::sync::Arc;
 use divan::{Bencher, black_box};
 use pitree::app::message::{Effect, Msg};
 use pitree::app::model::{Model, Setting};
-use pitree::app::rows::Rows;
+use pitree::app::rows::{Rows, passes};
 use pitree::app::update::{start, update};
 use pitree::config::{Config, Filter};
 use pitree::runtime::work::Desk;
@@ -104,7 +104,7 @@ fn open_end_of_100000_entries(bencher: Bencher, bytes: usize) {
 #[divan::bench(args = [0, 50])]
 fn rows_of_100000_entries(bencher: Bencher, branch_every: usize) {
     let tree = tree(branch_every);
-    bencher.bench(|| Rows::new(black_box(&tree), Filter::Default, &HashSet::new(), &[]));
+    bencher.bench(|| Rows::new(black_box(&tree), |at| passes(&tree, at, Filter::Default), &HashSet::new(), &[]));
 }
 
 /// The browser on a directory, with everything read.

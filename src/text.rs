@@ -3,6 +3,7 @@
 //! [`clean_lines`]. No colours here: `ui::theme` gives each [`Tone`] its look.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -77,6 +78,8 @@ pub enum Tone {
     Hunk,
     /// Text that matches what is being looked for.
     Match,
+    /// Under the cursor of a line that is being typed.
+    Cursor,
 }
 
 /// A run of text with one meaning. The text is clean: no control characters.
@@ -100,9 +103,43 @@ impl Span {
     }
 }
 
+/// What spans say.
+pub fn spans_text(spans: &[Span]) -> String {
+    spans.iter().map(|span| span.text.as_str()).collect()
+}
+
 /// The columns that spans take on a terminal.
 pub fn spans_width(spans: &[Span]) -> usize {
     spans.iter().map(|span| width(&span.text)).sum()
+}
+
+/// Spans with some bytes of their text shown as a match; `ranges` come in order and don't overlap.
+pub fn mark(spans: &[Span], ranges: &[Range<usize>]) -> Vec<Span> {
+    let mut out = Vec::with_capacity(spans.len() + 2 * ranges.len());
+    let mut start = 0; // of the span in the whole text
+    let mut ranges = ranges.iter().peekable();
+    for span in spans {
+        let end = start + span.text.len();
+        let mut at = start;
+        let mut put = |tone, to: usize| {
+            let text = span.text.get(at - start..to - start).unwrap_or_default();
+            if !text.is_empty() {
+                out.push(Span::new(tone, text));
+            }
+            at = to;
+        };
+        while let Some(range) = ranges.peek().filter(|range| range.start < end) {
+            put(span.tone, range.start.max(start));
+            put(Tone::Match, range.end.min(end));
+            if range.end > end {
+                break;
+            }
+            ranges.next();
+        }
+        put(span.tone, end);
+        start = end;
+    }
+    out
 }
 
 /// Characters that would move the cursor, start an escape sequence, reorder or hide text on a terminal.
@@ -317,6 +354,19 @@ mod tests {
     fn cleans_escape_sequences_and_reordering() {
         assert_eq!(clean("a\x1b[31mb\u{9b}c\u{202e}d\x7f\n\te"), "a␛[31mb\u{fffd}c\u{fffd}d␡  e");
         assert!(matches!(clean("plain é 漢"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn marks_matches_across_spans() {
+        let spans = [Span::new(Tone::User, "user: "), Span::new(Tone::Text, "use é")];
+        let shown = |ranges: &[Range<usize>]| {
+            let part = |span: Span| if span.tone == Tone::Match { format!("<{}>", span.text) } else { span.text };
+            mark(&spans, ranges).into_iter().map(part).collect::<Vec<_>>().join("|")
+        };
+        assert_eq!(shown(&[]), "user: |use é");
+        assert_eq!(shown(&[0..2, 4..8, 10..12]), "<us>|er|<: >|<us>|e |<é>");
+        assert_eq!(shown(&[0..12]), "<user: >|<use é>");
+        assert_eq!(shown(&[6..6, 9..40]), "user: |use|< é>");
     }
 
     #[test]

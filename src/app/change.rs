@@ -8,7 +8,7 @@ use super::question::{Choice, Question, Then};
 use super::resume::{self, GoOn};
 use super::settle::open;
 use super::update::say;
-use super::{delete, update};
+use super::{delete, labels, update};
 use crate::doc::DocLine;
 use crate::session::summary::Summary;
 use crate::store::change::{Done, Refusal, Request};
@@ -56,11 +56,13 @@ fn take_files(model: &mut Model, read: Vec<Summary>, gone: &[PathBuf], effects: 
     if let Some(path) = read.iter().find(|session| is_open(session)).map(|session| session.path.clone()) {
         effects.push(open(model, path));
     }
+    let touched: Vec<PathBuf> = read.iter().map(|session| session.path.clone()).collect();
     if !read.is_empty() || !gone.is_empty() {
         model.sessions.remove(gone);
         model.sessions.add_again(read);
         model.sessions.rebuild(model.setting.glyphs);
         model.sessions.note_live(model.now);
+        labels::follow(model, &touched, effects);
     }
     new
 }

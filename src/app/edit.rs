@@ -30,6 +30,8 @@ pub enum Purpose {
     },
     /// A query over sessions.
     Search,
+    /// Something to look for: taken while it is typed.
+    Query,
     /// The word without which nothing is deleted for good.
     Word {
         /// What goes then.

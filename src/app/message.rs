@@ -8,8 +8,10 @@ use std::sync::Arc;
 use super::copy::Copy;
 use super::picker::Answer;
 use super::resume::GoOn;
+use super::spots::{Spot, Wanted};
 use crate::doc::DocLine;
 use crate::keymap::Key;
+use crate::search::inside::Inside;
 use crate::search::matcher::{Around, Hit};
 use crate::search::query::Query;
 use crate::session::family::Split;
@@ -101,9 +103,9 @@ pub enum Msg {
         total: usize,
     },
     /// Sessions were found.
-    Hits {
+    SessionsFound {
         /// Which request.
-        find: u64,
+        search: u64,
         /// They, the best first.
         hits: Vec<Found>,
         /// Whether they come to those that were found before.
@@ -115,6 +117,24 @@ pub enum Msg {
     NotResumed(String),
     /// A change was made, or not.
     Changed(Box<Changed>),
+    /// Entries of the open session were found to have what is looked for.
+    Hits {
+        /// Which request.
+        find: u64,
+        /// The entries.
+        hits: Vec<Index>,
+        /// Whether these are the first ones, and whether they are the last.
+        first_last: (bool, bool),
+    },
+    /// Places that a palette lists were read.
+    Listed {
+        /// Which request.
+        list: u64,
+        /// The places of some sessions.
+        found: Vec<(PathBuf, Vec<Spot>)>,
+        /// Whether these were the last.
+        done: bool,
+    },
     /// The whole text of an entry was read.
     Text {
         /// It, or why there is none.
@@ -188,7 +208,7 @@ pub struct Fork {
 
 /// A session that is searched.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct Sought {
     /// What the list knows of it.
     pub summary: Shared,
     /// Whether a pi is likely at work in it.
@@ -274,16 +294,16 @@ pub enum Effect {
     /// Read the texts of sessions, so that they can be searched.
     ReadTexts {
         /// They.
-        sessions: Arc<[Wanted]>,
+        sessions: Arc<[Sought]>,
     },
     /// Hold sessions against a query.
-    Find {
+    Search {
         /// The number of the request.
-        find: u64,
+        search: u64,
         /// The query.
         query: Arc<Query>,
         /// The sessions.
-        sessions: Arc<[Wanted]>,
+        sessions: Arc<[Sought]>,
         /// What the query may speak of: now, home.
         around: Box<Around>,
     },
@@ -302,6 +322,26 @@ pub enum Effect {
         now: i64,
         /// What follows.
         after: After,
+    },
+    /// Find the entries of a session that have some words.
+    Find {
+        /// The number of the request.
+        find: u64,
+        /// The file.
+        path: PathBuf,
+        /// Its tree.
+        tree: Arc<Tree>,
+        /// The words.
+        words: Arc<Inside>,
+    },
+    /// Find the places that a palette lists.
+    List {
+        /// The number of the request.
+        list: u64,
+        /// Which places.
+        wanted: Wanted,
+        /// The files to look in, the most wanted first.
+        paths: Vec<PathBuf>,
     },
     /// Read the whole text of an entry.
     Text {

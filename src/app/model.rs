@@ -1,10 +1,12 @@
 //! Everything that the browser knows.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::edit::Edit;
 use super::help::Help;
 use super::layout::{Layout, PaneArea};
+use super::palette::Palette;
 use super::picker::Print;
 use super::preview::Subject;
 use super::question::Question;
@@ -17,6 +19,7 @@ use crate::doc::plain;
 use crate::keymap::{Keymap, Place};
 use crate::session::summary::Summary;
 use crate::session::tree::{Index, Tree};
+use crate::store::change::Target;
 use crate::store::locate::Located;
 use crate::text::{ASCII, Glyphs, Tone, UNICODE, clean};
 
@@ -116,7 +119,9 @@ pub(super) struct Requests {
     pub(super) open: u64,
     pub(super) split: u64,
     pub(super) read: u64,
+    pub(super) list: u64,
     pub(super) find: u64,
+    pub(super) search: u64,
 }
 
 /// Everything that the browser knows.
@@ -140,6 +145,8 @@ pub struct Model {
     pub help: Option<Help>,
     /// A box with a message, if it is open.
     pub message: Option<Message>,
+    /// The palettes that are open: the last one is seen, the others are gone back to.
+    pub palettes: Vec<Palette>,
     /// What is asked for.
     pub asking: Option<Asking>,
     /// A search over sessions, if there is one.
@@ -168,6 +175,7 @@ impl Model {
             preview: preview::Pane::default(),
             help: None,
             message: None,
+            palettes: Vec::new(),
             asking: None,
             search: None,
             notice: None,
@@ -231,6 +239,14 @@ impl Model {
         };
         say(self, Tone::Warning, why.into());
         None
+    }
+
+    /// Goes to an entry of any session, whatever hides it; as soon as its tree is open.
+    pub(super) fn go_to_entry(&mut self, path: &Path, entry: Target) {
+        if self.sessions.select(path, self.setting.glyphs) {
+            self.focus = Place::Tree;
+            self.tree.go_to_entry(path, entry);
+        }
     }
 
     /// The rows of a pane's body; 1 if it is not seen.

@@ -4,7 +4,7 @@ use super::edit::{Edit, Purpose};
 use super::message::{After, Effect};
 use super::model::Model;
 use super::update::say;
-use super::{change, delete};
+use super::{change, delete, find};
 use crate::keymap::Place;
 use crate::store::change::{Request, Target};
 use crate::text::Tone;
@@ -45,6 +45,7 @@ pub(super) fn accept(model: &mut Model, edit: &Edit, effects: &mut Vec<Effect>) 
         }
         Purpose::Word { files } if value.trim() == delete::WORD => Request::Delete { files: files.clone() },
         Purpose::Search => return, // it is asked for as it is typed
+        Purpose::Query => return find::keep(model),
         Purpose::Word { .. } => return say(model, Tone::Dim, "nothing was deleted".into()),
     };
     change::want(model, request, After::Rest, effects);

@@ -1,14 +1,20 @@
 //! The preview pane: what it is about, its text, and the part of it that is seen.
 
+use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::doc::DocLine;
 use crate::doc::wrap::Wrapped;
+use crate::search::inside::Inside;
 use crate::session::tree::Index;
+use crate::text::{Span, mark, spans_text};
 
 /// Rows that are wrapped beyond the top: nearly every text is then wrapped as a whole, and how far one is in it is
 /// known.
 const AHEAD: usize = 1000;
+/// Rows that are seen above a hit that is gone to.
+const ABOVE: usize = 3;
 
 /// What the preview is about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,12 +43,27 @@ pub struct Pane {
     pub top: usize,
     /// Whether the text is still being read.
     pub waiting: bool,
+    /// What is looked for in it.
+    find: Option<Find>,
+}
+
+/// A search in the text.
+#[derive(Debug, Default)]
+struct Find {
+    words: Arc<Inside>,
+    problem: Option<String>,
+    /// Every match: the line's number and the bytes of its text.
+    hits: Vec<(usize, Range<usize>)>,
+    /// The one that was gone to.
+    at: usize,
+    /// The row that was on top when the search began; `None` if the words are those that the tree is searched for.
+    from: Option<usize>,
 }
 
 impl Default for Pane {
     fn default() -> Self {
         let subject = Subject::Nothing;
-        Self { subject, lines: Vec::new(), wrapped: Wrapped::new(1), top: 0, waiting: false }
+        Self { subject, lines: Vec::new(), wrapped: Wrapped::new(1), top: 0, waiting: false, find: None }
     }
 }
 
@@ -58,6 +79,7 @@ impl Pane {
         if self.lines != lines {
             self.lines = lines;
             self.wrapped = Wrapped::new(self.wrapped.width());
+            self.find_hits();
         }
     }
 
@@ -86,5 +108,117 @@ impl Pane {
     pub fn to_end(&mut self) {
         self.wrapped.all(&self.lines);
         self.top = self.wrapped.len();
+    }
+
+    /// A row as it is drawn, matches marked.
+    pub fn row(&self, index: usize) -> Vec<Span> {
+        let pieces = self.wrapped.row(&self.lines, index).into_iter();
+        let spans: Vec<Span> = pieces.map(|(text, tone)| Span::new(tone, text)).collect();
+        let (Some(find), Some((line, start))) = (&self.find, self.wrapped.place(index)) else { return spans };
+        let lead = self.wrapped.lead(&self.lines, index);
+        let first = find.hits.partition_point(|(of, hit)| (*of, hit.end) <= (line, start));
+        let end = start + spans.iter().map(|span| span.text.len()).sum::<usize>();
+        let hits = find.hits[first..].iter().take_while(|(of, hit)| *of == line && hit.start < end);
+        let marks: Vec<_> =
+            hits.map(|(_, hit)| hit.start.saturating_sub(start) + lead..hit.end - start + lead).collect();
+        mark(&spans, &marks)
+    }
+
+    /// Which hit one is at, and how many there are, if something is looked for here.
+    pub fn hit(&self) -> Option<(usize, usize)> {
+        let find = self.find.as_ref().filter(|find| !find.words.is_empty())?;
+        Some((find.at, find.hits.len()))
+    }
+
+    /// What is wrong with what is looked for.
+    pub fn problem(&self) -> Option<&str> {
+        self.find.as_ref()?.problem.as_deref()
+    }
+
+    /// Begins to look for something.
+    pub(super) fn begin_search(&mut self) {
+        self.find = Some(Find { from: Some(self.top), ..Find::default() });
+    }
+
+    /// Looks for words as they are typed: goes to the first hit from where the search began.
+    pub(super) fn look_for(&mut self, words: Result<Arc<Inside>, String>) {
+        let from = self.find.as_ref().and_then(|find| find.from).unwrap_or(self.top);
+        let problem = words.as_ref().err().cloned();
+        self.find = Some(Find { words: words.unwrap_or_default(), problem, from: Some(from), ..Find::default() });
+        self.top = from;
+        self.find_hits();
+        let Some((line, byte)) = self.wrapped.place(from) else { return };
+        if let Some(find) = &self.find {
+            let next = find.hits.partition_point(|(of, hit)| (*of, hit.start) < (line, byte));
+            self.go_to_hit(if next < find.hits.len() { next } else { 0 });
+        }
+    }
+
+    /// Shows the words that the tree is searched for, unless something else is looked for here.
+    pub(super) fn show_words(&mut self, words: Option<Arc<Inside>>) {
+        let is_own = self.find.as_ref().is_some_and(|find| find.from.is_some());
+        let is_shown = match (&self.find, &words) {
+            (Some(find), Some(words)) => Arc::ptr_eq(&find.words, words),
+            (None, None) => true,
+            _ => false,
+        };
+        if !is_own && !is_shown {
+            self.find = words.map(|words| Find { words, ..Find::default() });
+            self.find_hits();
+        }
+    }
+
+    /// Ends the search and goes back to where it began.
+    pub(super) fn give_up(&mut self) {
+        if let Some(from) = self.find.take().and_then(|find| find.from) {
+            self.top = from;
+        }
+    }
+
+    /// The words stay, unless there are none.
+    pub(super) fn keep(&mut self) {
+        if self.find.as_ref().is_some_and(|find| find.words.is_empty()) {
+            self.give_up();
+        }
+    }
+
+    /// Ends a search that was begun here. Returns whether there was one.
+    pub(super) fn end_search(&mut self) -> bool {
+        self.find.take_if(|find| find.from.is_some()).is_some()
+    }
+
+    /// Goes to the next hit or the previous one. Returns whether that was from the other end on; `None` without hits.
+    pub(super) fn next_hit(&mut self, forward: bool) -> Option<bool> {
+        let find = self.find.as_ref().filter(|find| !find.hits.is_empty())?;
+        let last = find.hits.len() - 1;
+        let (at, wrapped) = match (forward, find.at) {
+            (true, at) if at == last => (0, true),
+            (true, at) => (at + 1, false),
+            (false, 0) => (last, true),
+            (false, at) => (at - 1, false),
+        };
+        self.go_to_hit(at);
+        Some(wrapped)
+    }
+
+    fn find_hits(&mut self) {
+        let Some(find) = &mut self.find else { return };
+        find.hits.clear();
+        for (line, one) in self.lines.iter().enumerate().filter(|_| !find.words.is_empty()) {
+            let marks = find.words.marks(&spans_text(&one.spans)).into_iter();
+            find.hits.extend(marks.map(|hit| (line, hit)));
+        }
+        if find.from.is_none() {
+            self.go_to_hit(0);
+        }
+    }
+
+    fn go_to_hit(&mut self, at: usize) {
+        let Some(find) = &mut self.find else { return };
+        find.at = at;
+        if let Some((line, hit)) = find.hits.get(at) {
+            self.wrapped.ensure_place(&self.lines, *line, hit.start);
+            self.top = self.wrapped.row_at(*line, hit.start).unwrap_or_default().saturating_sub(ABOVE);
+        }
     }
 }

@@ -100,8 +100,9 @@ fn ends_branch(tree: &Tree, at: Index) -> bool {
 }
 
 impl Rows {
-    /// The rows of `tree`. `forks` are the entries at which files were forked off, with their place among the forks.
-    pub fn new(tree: &Tree, filter: Filter, folds: &HashSet<Index>, forks: &[(Index, usize)]) -> Self {
+    /// The rows of the entries that `shows` is true for. `forks` are the entries at which files were forked off, with
+    /// their place among the forks.
+    pub fn new(tree: &Tree, shows: impl Fn(Index) -> bool, folds: &HashSet<Index>, forks: &[(Index, usize)]) -> Self {
         const NONE: u32 = u32::MAX;
         let count = tree.nodes.len();
         // The visible entries in drawing order, and for each entry the nearest visible one at or above it.
@@ -117,7 +118,7 @@ impl Rows {
             });
             buried[at as usize] = hidden;
             nearest[at as usize] = above;
-            if hidden || !passes(tree, at, filter) {
+            if hidden || !shows(at) {
                 continue;
             }
             let row = list.len() as u32;

@@ -1,21 +1,24 @@
 //! Search over sessions: the line that is typed, the query that it reads as, and what was found. The list shows the
 //! hits, the tree the entry in which the selected one was found.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
+use super::cursor::Cursor;
 use super::edit::{Edit, Pressed, Purpose};
-use super::message::{Effect, Found, Wanted};
+use super::message::{Effect, Found, Sought};
 use super::model::Model;
-use super::sessions::Pane;
+use super::sessions::{Pane, Row};
 use super::update;
 use crate::keymap::{Action, Key, Place};
 use crate::search::complete::{Completion, Values, complete};
 use crate::search::matcher::{Around, Matcher};
 use crate::search::query::{Problem, Query};
+use crate::session::family::Families;
+use crate::text::Glyphs;
 
 /// A search over sessions.
 #[derive(Debug)]
@@ -37,7 +40,7 @@ pub struct Search {
     /// Whether somebody chose a row since the query changed: until then the best hit is selected.
     pub(super) chosen: bool,
     /// The sessions that are searched.
-    sessions: Arc<[Wanted]>,
+    sessions: Arc<[Sought]>,
     /// The query of the hits that are shown.
     answered: Option<Arc<Query>>,
 }
@@ -212,14 +215,14 @@ fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
     search.query = Query::parse(search.line.value()).map(Arc::new);
     let Ok(query) = &search.query else { return };
     search.matcher = Arc::new(Matcher::new(query, &around));
-    model.requests.find += 1;
+    model.requests.search += 1;
     if query.is_empty() {
         search.answered = None;
         model.sessions.answer = None;
         return model.sessions.rebuild(model.setting.glyphs);
     }
     let (query, sessions) = (query.clone(), search.sessions.clone());
-    effects.push(Effect::Find { find: model.requests.find, query, sessions, around: Box::new(around) });
+    effects.push(Effect::Search { search: model.requests.search, query, sessions, around: Box::new(around) });
 }
 
 /// Takes the sessions as they are now: their texts are read, and they are searched again.
@@ -274,11 +277,60 @@ impl Model {
 }
 
 impl Pane {
+    /// Rows of what was found: with their projects and the sessions that they were forked from if all of it is seen at
+    /// once, else in their order.
+    pub(super) fn show_hits(&mut self, shown: &[usize], glyphs: &Glyphs) {
+        let mut hits: Vec<usize> = shown.iter().copied().filter(|&at| self.is_hit(at)).collect();
+        if !self.is_flat && hits.len() < self.room {
+            if !self.is_tied {
+                self.families = Families::new(&self.all);
+            }
+            let above = |at: usize| std::iter::successors(Some(at), |&at| self.families.parents[at]);
+            let mut context: Vec<usize> = hits.iter().flat_map(|&hit| above(hit)).collect();
+            context.sort_unstable();
+            context.dedup();
+            let dirs: HashSet<&str> = context.iter().map(|&at| self.all[at].header.cwd.as_str()).collect();
+            if context.len() + dirs.len() <= self.room {
+                return self.threads(&context, glyphs);
+            }
+        }
+        self.is_flat = true;
+        if self.newest_first {
+            hits.sort_by_key(|&at| std::cmp::Reverse(self.all[at].order_time()));
+        } else {
+            hits.sort_by_key(|&at| self.found(at).map(|found| found.hit.rank()));
+        }
+        let row = |at| Row::Session { at, prefix: String::new(), below: 0 };
+        self.rows = hits.into_iter().map(row).collect();
+    }
+
+    /// How a session was found.
+    pub fn found(&self, at: usize) -> Option<&Found> {
+        self.answer.as_ref()?.found.get(&self.all[at].path)
+    }
+
+    /// Whether a session was found, or nothing is searched.
+    pub fn is_hit(&self, at: usize) -> bool {
+        self.answer.is_none() || self.found(at).is_some()
+    }
+
+    /// Selects the session that was found best, or the newest one.
+    pub(super) fn select_first_hit(&mut self) {
+        let rank = |row: usize| match self.rows[row] {
+            Row::Session { at, .. } => self.found(at).map(|found| found.hit.rank()),
+            Row::Project(_) => None,
+        };
+        let hits = (0..self.rows.len()).filter_map(|row| Some((rank(row)?, row)));
+        let row = if self.is_flat { None } else { hits.min().map(|(_, row)| row) };
+        self.cursor = Cursor { at: row.unwrap_or(0), top: 0 };
+        self.note_selection();
+    }
+
     /// All sessions as a search needs them, the newest first.
-    fn wanted(&self) -> Arc<[Wanted]> {
+    fn wanted(&self) -> Arc<[Sought]> {
         let mut order: Vec<usize> = (0..self.all.len()).collect();
         order.sort_by_key(|&at| std::cmp::Reverse(self.all[at].order_time()));
-        let wanted = |at: usize| Wanted {
+        let wanted = |at: usize| Sought {
             summary: self.all[at].clone(),
             is_live: self.is_live(at),
             has_forks: self.fork_count(at) > 0,

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::cursor::Cursor;
-use super::message::Found;
 use super::projects::{self, Project};
 use super::search::Answer;
 use crate::config::Sort;
@@ -112,12 +111,12 @@ pub struct Pane {
     /// Whether sessions came or went since a search took them.
     pub(super) is_changed: bool,
     /// Whether the families are those of all sessions.
-    is_tied: bool,
+    pub(super) is_tied: bool,
     /// Sessions whose parent is not among all.
     missing: HashSet<usize>,
     /// Folded rows.
     folds: HashSet<RowKey>,
-    families: Families,
+    pub(super) families: Families,
     selected: Option<RowKey>,
 }
 
@@ -211,7 +210,7 @@ impl Pane {
     }
 
     /// Rows of sessions under their projects and parents.
-    fn threads(&mut self, shown: &[usize], glyphs: &Glyphs) {
+    pub(super) fn threads(&mut self, shown: &[usize], glyphs: &Glyphs) {
         self.tie(shown);
         for project in 0..self.projects.len() {
             self.rows.push(Row::Project(project));
@@ -219,55 +218,6 @@ impl Pane {
                 self.thread(project, shown, glyphs);
             }
         }
-    }
-
-    /// Rows of what was found: with their projects and the sessions that they were forked from if all of it is seen at
-    /// once, else in their order.
-    fn show_hits(&mut self, shown: &[usize], glyphs: &Glyphs) {
-        let mut hits: Vec<usize> = shown.iter().copied().filter(|&at| self.is_hit(at)).collect();
-        if !self.is_flat && hits.len() < self.room {
-            if !self.is_tied {
-                self.families = Families::new(&self.all);
-            }
-            let above = |at: usize| std::iter::successors(Some(at), |&at| self.families.parents[at]);
-            let mut context: Vec<usize> = hits.iter().flat_map(|&hit| above(hit)).collect();
-            context.sort_unstable();
-            context.dedup();
-            let dirs: HashSet<&str> = context.iter().map(|&at| self.all[at].header.cwd.as_str()).collect();
-            if context.len() + dirs.len() <= self.room {
-                return self.threads(&context, glyphs);
-            }
-        }
-        self.is_flat = true;
-        if self.newest_first {
-            hits.sort_by_key(|&at| std::cmp::Reverse(self.all[at].order_time()));
-        } else {
-            hits.sort_by_key(|&at| self.found(at).map(|found| found.hit.rank()));
-        }
-        let row = |at| Row::Session { at, prefix: String::new(), below: 0 };
-        self.rows = hits.into_iter().map(row).collect();
-    }
-
-    /// How a session was found.
-    pub fn found(&self, at: usize) -> Option<&Found> {
-        self.answer.as_ref()?.found.get(&self.all[at].path)
-    }
-
-    /// Whether a session was found, or nothing is searched.
-    pub fn is_hit(&self, at: usize) -> bool {
-        self.answer.is_none() || self.found(at).is_some()
-    }
-
-    /// Selects the session that was found best, or the newest one.
-    pub(super) fn select_first_hit(&mut self) {
-        let rank = |row: usize| match self.rows[row] {
-            Row::Session { at, .. } => self.found(at).map(|found| found.hit.rank()),
-            Row::Project(_) => None,
-        };
-        let hits = (0..self.rows.len()).filter_map(|row| Some((rank(row)?, row)));
-        let row = if self.is_flat { None } else { hits.min().map(|(_, row)| row) };
-        self.cursor = Cursor { at: row.unwrap_or(0), top: 0 };
-        self.note_selection();
     }
 
     fn is_shown(&self, at: usize) -> bool {

@@ -8,7 +8,7 @@ use super::model::Model;
 use super::preview::Subject;
 use super::rows::Item;
 use super::sessions::Row;
-use super::{card, search};
+use super::{card, find, search};
 use crate::keymap::Place;
 
 /// Reads a session's tree, instead of the one that was asked for before.
@@ -35,8 +35,13 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
         }
         model.tree.cursor.fit(model.tree.rows.list.len(), height);
     }
+    let size = model.size;
+    if let Some(palette) = model.palettes.last_mut() {
+        palette.fit(size);
+    }
     ask_for_forks(model, effects);
     follow_selection(model, effects);
+    find::settle(model, effects);
     if let Some(area) = model.area(Place::Preview) {
         model.preview.fit(area.text().width.into(), area.body.height.into());
     }

@@ -1,5 +1,7 @@
 //! A box over the panes, with a text that scrolls if the terminal is too small for it.
 
+use ratatui::layout::Rect;
+
 use crate::doc::DocLine;
 use crate::doc::wrap::Wrapped;
 
@@ -9,6 +11,12 @@ const FRAME: (u16, u16) = (4, 2);
 /// How large a box may be, frame included, on a terminal of some columns and rows.
 pub fn largest((columns, rows): (u16, u16), widest: u16) -> (u16, u16) {
     (columns.saturating_sub(2).min(widest), rows.saturating_sub(2))
+}
+
+/// Where a box of some columns and rows stands: in the middle of the terminal.
+pub fn middle((columns, rows): (u16, u16), (width, height): (u16, u16)) -> Rect {
+    let (width, height) = (width.min(columns), height.min(rows));
+    Rect::new((columns - width) / 2, (rows - height) / 2, width, height)
 }
 
 /// A text wrapped to the inside of a box.

@@ -1,15 +1,17 @@
 //! The tree pane: the open session, which of its rows are seen, and moving about in it.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cursor::Cursor;
+use super::find::Find;
 use super::message::{At, Fork};
-use super::rows::{Item, RowIndex, Rows};
+use super::rows::{Item, RowIndex, Rows, passes};
 use crate::config::Filter;
 use crate::session::summary::Shared;
 use crate::session::tree::{Index, Tree};
+use crate::store::change::Target;
 
 /// What an entry is known by, whatever its place: its id, or its place in a file without ids.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,6 +27,24 @@ enum EntryKey {
 struct Memory {
     selected: Option<EntryKey>,
     folds: HashSet<EntryKey>,
+}
+
+/// Where one is in the tree that is open.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    selected: Option<Item>,
+    folds: HashSet<Index>,
+    top: RowIndex,
+}
+
+impl Place {
+    /// The entry that was selected, or at which the selected fork hangs.
+    pub(super) fn anchor(&self, forks: &[Fork]) -> Option<Index> {
+        match self.selected? {
+            Item::Entry(at) => Some(at),
+            Item::Fork(place) => forks.get(place).map(|fork| fork.split.at),
+        }
+    }
 }
 
 /// The state of the pane.
@@ -44,6 +64,8 @@ pub struct Pane {
     pub forks: Vec<Fork>,
     /// Whether the time of labels is shown.
     pub label_times: bool,
+    /// What is looked for in it.
+    pub find: Option<Find>,
     /// The rows.
     pub rows: Rows,
     /// The selected row.
@@ -52,6 +74,8 @@ pub struct Pane {
     pub fresh: bool,
     folds: HashSet<Index>,
     selected: Option<Item>,
+    /// The entry of a file that is still to be opened, to be gone to then.
+    awaited_entry: Option<(PathBuf, Target)>,
     /// The fork that was selected when the session was left: its row comes later than the others.
     awaited: Option<PathBuf>,
     memories: HashMap<PathBuf, Memory>,
@@ -72,6 +96,7 @@ impl Pane {
         self.tree = None;
         self.error = None;
         self.forks.clear();
+        self.find = None;
         self.rows = Rows::default();
         self.folds.clear();
         self.selected = None;
@@ -104,6 +129,7 @@ impl Pane {
         };
         self.tree = Some(tree);
         self.rebuild();
+        self.find_awaited();
         self.go_to_pointed();
     }
 
@@ -131,12 +157,43 @@ impl Pane {
         }
     }
 
-    /// Shows all entries if the filter hides the one that is pointed at.
+    /// Changes the filter if it hides the entry that is pointed at.
     pub fn unhide(&mut self) {
-        if self.pointed().is_some_and(|at| self.rows.row_of(at).is_none()) {
-            self.filter = Filter::All;
-            self.go_to_pointed();
+        if let Some(at) = self.pointed() {
+            self.reveal(at);
         }
+    }
+
+    /// Goes to an entry of a file, whatever hides it; as soon as that is open.
+    pub fn go_to_entry(&mut self, path: &Path, entry: Target) {
+        self.awaited_entry = Some((path.to_path_buf(), entry));
+        self.find_awaited();
+    }
+
+    fn find_awaited(&mut self) {
+        let (Some(tree), Some((path, entry))) = (&self.tree, &self.awaited_entry) else { return };
+        // The places of a part are not those of the whole.
+        let is_known = !(tree.is_partial && matches!(entry, Target::Place(_)));
+        if self.path.as_ref() != Some(path) {
+            return;
+        }
+        let found = entry.find(tree).filter(|_| is_known);
+        if found.is_some() || !tree.is_partial {
+            self.awaited_entry = None;
+        }
+        if let Some(at) = found {
+            self.reveal(at);
+        }
+    }
+
+    /// Selects an entry, and changes the filter if it hides it.
+    fn reveal(&mut self, at: Index) {
+        let Some(tree) = &self.tree else { return };
+        if !passes(tree, at, self.filter) {
+            let shows = |filter: &&Filter| passes(tree, at, **filter);
+            self.filter = [Filter::Default, Filter::All].iter().find(shows).copied().unwrap_or(self.filter);
+        }
+        self.select(at);
     }
 
     /// Shows that the file can't be opened, or not any more.
@@ -166,7 +223,9 @@ impl Pane {
         let Some(tree) = &self.tree else { return };
         let forks: Vec<(Index, usize)> =
             self.forks.iter().enumerate().map(|(place, fork)| (fork.split.at, place)).collect();
-        self.rows = Rows::new(tree, self.filter, &self.folds, &forks);
+        // Another session is no hit.
+        let forks = if self.find.as_ref().is_some_and(|find| find.only_hits) { Vec::new() } else { forks };
+        self.rows = Rows::new(tree, |at| self.shows(tree, at), &self.folds, &forks);
         let row = match self.selected {
             Some(Item::Entry(at)) => self.rows.nearest(tree, at),
             Some(fork @ Item::Fork(_)) => self.rows.list.iter().position(|row| row.item == fork).unwrap_or(0),
@@ -175,9 +234,31 @@ impl Pane {
         self.cursor.follow(row);
     }
 
-    /// Somebody goes on: a fork that is awaited would take the selection away.
+    /// Whether an entry has a row, unless a fold hides it: hits always have one.
+    fn shows(&self, tree: &Tree, at: Index) -> bool {
+        match &self.find {
+            Some(find) if find.only_hits => find.is_hit(at),
+            Some(find) if find.is_hit(at) => true,
+            _ => passes(tree, at, self.filter),
+        }
+    }
+
+    /// Where one is: what is selected and folded.
+    pub(super) fn place(&self) -> Place {
+        Place { selected: self.selected, folds: self.folds.clone(), top: self.cursor.top }
+    }
+
+    /// Goes back to where one was.
+    pub(super) fn go_back(&mut self, place: Place) {
+        (self.selected, self.folds) = (place.selected, place.folds);
+        self.rebuild();
+        self.cursor.top = place.top;
+    }
+
+    /// Somebody goes on: a fork or an entry that is awaited would take the selection away.
     pub fn await_nothing(&mut self) {
         self.awaited = None;
+        self.awaited_entry = None;
     }
 
     /// Remembers the selected row, so that it is found again when the rows change.
@@ -295,7 +376,7 @@ impl Pane {
         self.folds.clear();
         if fold {
             // A folded root would leave nothing to see.
-            let all = Rows::new(&tree, self.filter, &self.folds, &[]);
+            let all = Rows::new(&tree, |at| self.shows(&tree, at), &self.folds, &[]);
             let branches = (0..all.list.len()).filter(|&row| all.list[row].parent.is_some() && all.is_foldable(row));
             self.folds = branches
                 .filter_map(|row| match all.list[row].item {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::edit;
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use super::edit::{self, Purpose};
 use super::help::Help;
 use super::message::{After, Effect, Msg};
 use super::model::{Asking, Message, Model, Notice};
@@ -11,7 +13,7 @@ use super::question::Then;
 use super::resume::{self, confirm};
 use super::sessions::Progress;
 use super::settle::{open, settle};
-use super::{change, copy, delete, mark, name, search};
+use super::{change, copy, delete, find, labels, mark, name, outline, palette, search};
 use crate::config::Filter;
 use crate::doc::DocLine;
 use crate::keymap::{Action, Key, Place};
@@ -34,12 +36,19 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
     if matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Click { .. } | Msg::Wheel { .. }) {
         model.sessions.touched = true;
         model.tree.await_nothing();
+        find::stop_following(model);
     }
     match msg {
         Msg::Key(key) => press(model, key, &mut effects),
         Msg::Paste(text) => {
             if let Some(Asking::Line(edit)) = &mut model.asking {
                 edit.paste(&text);
+                if edit.purpose == Purpose::Query {
+                    let query = edit.value().to_string();
+                    find::typed(model, &query, &mut effects);
+                }
+            } else if !model.palettes.is_empty() {
+                palette::paste(model, &text);
             } else if model.asking.is_none() && model.search.as_ref().is_some_and(|search| search.typing) {
                 search::paste(model, &text, &mut effects);
             }
@@ -56,10 +65,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
             model.message = Some(Message::new("pi was not started", text));
         }
         Msg::TextsRead { done, total } => search::take_read(model, done, total, &mut effects),
-        Msg::Hits { find, hits, more, progress } if find == model.requests.find => {
+        Msg::SessionsFound { search, hits, more, progress } if search == model.requests.search => {
             search::take_hits(model, hits, more, progress);
         }
         Msg::Changed(changed) => change::take(model, *changed, &mut effects),
+        Msg::Listed { list, found, done } => palette::take_spots(model, list, (found, done)),
         Msg::Text { text, then } => copy::take_text(model, text, then, &mut effects),
         Msg::Copied { text, done, then } => copy::take_copied(model, &text, (done, then), &mut effects),
         reply => take_reply(model, reply),
@@ -117,6 +127,7 @@ fn take_reply(model: &mut Model, reply: Msg) {
             }
             Err(error) => model.tree.fail(error),
         },
+        Msg::Hits { find, hits, first_last } if find == requests.find => find::take(model, hits, first_last),
         Msg::Split { split, forks } if split == requests.split => model.tree.set_forks(forks),
         Msg::Read { read, doc } if read == requests.read => {
             let error =
@@ -152,6 +163,9 @@ fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     if let Some(asking) = model.asking.take() {
         return press_asked(model, asking, (key, action), effects);
     }
+    if !model.palettes.is_empty() {
+        return palette::press(model, key, effects);
+    }
     if model.search.as_ref().is_some_and(|search| search.typing) {
         return search::press(model, (key, action), effects);
     }
@@ -165,8 +179,17 @@ fn press_asked(model: &mut Model, mut asking: Asking, (key, action): (Key, Optio
     match &mut asking {
         Asking::Line(edit) => match edit.press(key) {
             edit::Pressed::Accepted => name::accept(model, edit, effects),
+            edit::Pressed::Cancelled if edit.purpose == Purpose::Query => find::give_up(model),
             edit::Pressed::Cancelled => {}
-            edit::Pressed::Editing => model.asking = Some(asking),
+            edit::Pressed::Editing => {
+                if edit.purpose == Purpose::Query {
+                    match key.code() {
+                        KeyCode::Tab => find::toggle_only_hits(model),
+                        _ => find::typed(model, edit.value(), effects),
+                    }
+                }
+                model.asking = Some(asking);
+            }
         },
         Asking::Question(question) => match question.press(key, action, model.size) {
             Some(then) => choose(model, then, effects),
@@ -189,7 +212,6 @@ fn choose(model: &mut Model, then: Then, effects: &mut Vec<Effect>) {
 
 /// In the help letters are typed, so only keys that type nothing keep their meaning.
 fn press_in_help(model: &mut Model, key: Key, action: Option<Action>, effects: &mut Vec<Effect>) {
-    use crossterm::event::{KeyCode, KeyModifiers};
     let keymap = &model.setting.keymap;
     let Some(help) = &mut model.help else { return };
     let page = isize::try_from(model.size.1 / 2).unwrap_or(1);
@@ -222,6 +244,11 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
     match action {
         Action::Quit => effects.push(Effect::Quit),
         Action::Suspend => effects.push(Effect::Suspend),
+        Action::Find => find::open(model),
+        Action::NextHit | Action::PreviousHit => find::next(model, action == Action::NextHit),
+        Action::Palette => palette::actions(model),
+        Action::Labels => labels::open(model, effects),
+        Action::Files => outline::open(model, effects),
         Action::Help => model.help = Some(Help::default()),
         Action::Reload => reload(model, effects),
         Action::Up => go(model, -1),
@@ -330,9 +357,12 @@ fn turn(model: &mut Model, by: usize) {
     model.focus = Place::ALL[(at + by) % Place::ALL.len()];
 }
 
-/// One step back: the marks, or a pane. At the first one there is nothing to leave: quitting is another key, but for a
+/// One step back: the search, the marks, or a pane. At the first one there is nothing to leave: quitting is another key, but for a
 /// picker.
 fn back(model: &mut Model, effects: &mut Vec<Effect>) {
+    if find::end(model) {
+        return;
+    }
     match model.focus {
         Place::Preview => model.focus = Place::Tree,
         Place::Tree => model.focus = Place::Sessions,
@@ -385,6 +415,7 @@ fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &m
     match &model.asking {
         Some(Asking::Line(_)) => return, // what was typed is not thrown away by accident
         Some(Asking::Question(_)) => return model.asking = None,
+        None if !model.palettes.is_empty() => return palette::click(model, (column, row), double, effects),
         None => {}
     }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
@@ -410,6 +441,7 @@ fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     match &mut model.asking {
         Some(Asking::Question(question)) => return question.scroll(by, model.size),
         Some(Asking::Line(_)) => return,
+        None if !model.palettes.is_empty() => return palette::wheel(model, by),
         None => {}
     }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };

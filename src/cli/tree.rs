@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Number;
 
 use super::{Chosen, output, resolve};
-use crate::app::rows::Rows;
+use crate::app::rows::{Rows, passes};
 use crate::app::tree_text;
 use crate::config::Filter;
 use crate::session::entry::Stamp;
@@ -49,7 +49,7 @@ impl TreeCommand {
 
 fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &Chosen) -> Result<()> {
     let glyphs = if chosen.config.ascii { &ASCII } else { &UNICODE };
-    let rows = Rows::new(tree, filter, &HashSet::new(), &[]);
+    let rows = Rows::new(tree, |at| passes(tree, at, filter), &HashSet::new(), &[]);
     for row in 0..rows.list.len() {
         let crate::app::rows::Item::Entry(at) = rows.list[row].item else { continue };
         write!(out, "{}", rows.prefix(row, 0..usize::MAX, glyphs))?;

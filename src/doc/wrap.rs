@@ -115,6 +115,13 @@ impl Wrapped {
         pieces
     }
 
+    /// The bytes of the indentation in front of the text of row number `index`.
+    pub fn lead(&self, lines: &[DocLine], index: usize) -> usize {
+        let row = self.rows.get(index).filter(|row| row.start.offset > 0);
+        let line = row.and_then(|row| lines.get(row.start.line));
+        line.map_or(0, |line| hanging(line, self.indent(line)).iter().map(|(text, _)| text.len()).sum())
+    }
+
     /// Adds one row; false at the end of the document.
     fn step(&mut self, lines: &[DocLine]) -> bool {
         let Some(line) = lines.get(self.next.line) else { return false };

@@ -26,6 +26,8 @@ const ENTRIES: &[Place] = &[Place::Tree, Place::Preview];
 pub enum Group {
     /// Moving through rows and panes.
     Moving,
+    /// Going to what is looked for.
+    Finding,
     /// What is done with the selected row, and with pitree itself.
     Doing,
     /// What changes sessions, and takes it back.
@@ -41,6 +43,7 @@ impl Group {
     pub fn title(self) -> &'static str {
         match self {
             Self::Moving => "Moving around",
+            Self::Finding => "Finding things",
             Self::Doing => "Doing things",
             Self::Changing => "Changing sessions",
             Self::Sessions => "Session list",
@@ -106,6 +109,13 @@ actions! {
     PreviousPane, "previous-pane", ["shift+tab"], EVERYWHERE, Moving, "pane", "Go to the previous pane.";
     PreviewUp, "preview-up", ["K"], EVERYWHERE, Moving, "preview up", "Scroll the preview up, from any pane.";
     PreviewDown, "preview-down", ["J"], EVERYWHERE, Moving, "preview down", "Scroll the preview down, from any pane.";
+
+    Find, "find", ["/"], ENTRIES, Finding, "find", "Look for words in the whole session, or in the preview; tab hides the rest of the tree.";
+    NextHit, "next-hit", ["n"], ENTRIES, Finding, "next", "Go to the next hit.";
+    PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Go to the previous hit.";
+    Labels, "labels", ["'"], EVERYWHERE, Finding, "labels", "List the labels of all sessions: go to one, rename or clear it.";
+    Files, "files", ["F"], EVERYWHERE, Finding, "files", "List the files that the session, or the project, read and changed, and which entries did it.";
+    Palette, "palette", [":"], EVERYWHERE, Finding, "actions", "List all that can be done here, and do it.";
 
     Confirm, "confirm", ["enter"], EVERYWHERE, Doing, "resume", "Resume the session, in the tree from any entry on; fold or unfold a project.";
     Back, "back", ["esc"], EVERYWHERE, Doing, "back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::app::message::{At, Found, Wanted};
+use crate::app::message::{At, Found, Sought};
 use crate::search::matcher::{Around, Candidate, Field, Hit, Matcher, Tier, Titles};
 use crate::search::query::Query;
 use crate::session::searchable::Searchable;
@@ -46,13 +46,13 @@ struct Known {
 #[derive(Debug)]
 struct Last {
     query: Query,
-    sessions: Arc<[Wanted]>,
+    sessions: Arc<[Sought]>,
     generation: u64,
     known: Arc<[Known]>,
     hits: Vec<usize>,
 }
 
-fn as_of(session: &Wanted) -> (u64, i64) {
+fn as_of(session: &Sought) -> (u64, i64) {
     (session.summary.bytes, session.summary.mtime)
 }
 
@@ -64,16 +64,16 @@ impl Finder {
 
     /// Reads the texts of sessions that are not known yet, in their order; says after each batch how many of how many
     /// are, until all are or `told` returns false.
-    pub fn read(&self, files: Files, sessions: &[Wanted], mut told: impl FnMut(usize, usize) -> bool) {
-        let is_known = |kept: &Kept, session: &Wanted| {
+    pub fn read(&self, files: Files, sessions: &[Sought], mut told: impl FnMut(usize, usize) -> bool) {
+        let is_known = |kept: &Kept, session: &Sought| {
             let known = kept.sessions.get(&session.summary.path);
             known.is_some_and(|known| known.as_of == as_of(session) && known.text.is_some())
         };
-        let missing: Vec<&Wanted> = {
+        let missing: Vec<&Sought> = {
             let kept = self.lock();
             sessions.iter().filter(|session| !is_known(&kept, session)).collect()
         };
-        let by_path: HashMap<&PathBuf, &Wanted> =
+        let by_path: HashMap<&PathBuf, &Sought> =
             missing.iter().map(|&session| (&session.summary.path, session)).collect();
         let paths: Vec<&PathBuf> = missing.iter().map(|session| &session.summary.path).collect();
         let before = sessions.len() - missing.len();
@@ -91,7 +91,7 @@ impl Finder {
     }
 
     /// What is known of the sessions, and of these the ones to try.
-    fn prepare(&self, query: &Query, sessions: &Arc<[Wanted]>) -> (u64, Arc<[Known]>, Vec<usize>) {
+    fn prepare(&self, query: &Query, sessions: &Arc<[Sought]>) -> (u64, Arc<[Known]>, Vec<usize>) {
         let kept = &mut *self.lock();
         let same = kept
             .last
@@ -116,7 +116,7 @@ impl Finder {
     pub fn find(
         &self,
         query: &Query,
-        sessions: &Arc<[Wanted]>,
+        sessions: &Arc<[Sought]>,
         around: &Around,
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<Found>> {
@@ -165,7 +165,7 @@ impl Finder {
         &self,
         files: Files,
         (query, around): (&Query, &Around),
-        sessions: &Arc<[Wanted]>,
+        sessions: &Arc<[Sought]>,
         is_stale: impl Fn() -> bool + Sync,
         mut told: impl FnMut(Vec<Found>, usize) -> bool,
     ) {
@@ -177,10 +177,10 @@ impl Finder {
                 None => return,
             },
         };
-        let fits = |session: &&Wanted| fits.as_ref().is_none_or(|fits| fits.contains(&session.summary.path));
-        let wanted: Vec<&Wanted> = sessions.iter().filter(fits).collect();
+        let fits = |session: &&Sought| fits.as_ref().is_none_or(|fits| fits.contains(&session.summary.path));
+        let wanted: Vec<&Sought> = sessions.iter().filter(fits).collect();
         let paths: Vec<&PathBuf> = wanted.iter().map(|session| &session.summary.path).collect();
-        let by_path: HashMap<&PathBuf, &Wanted> = paths.iter().copied().zip(wanted.iter().copied()).collect();
+        let by_path: HashMap<&PathBuf, &Sought> = paths.iter().copied().zip(wanted.iter().copied()).collect();
         let (words, skipped) = (query.words(), sessions.len() - wanted.len());
         everything::search(
             files,
@@ -202,7 +202,7 @@ impl Finder {
     }
 }
 
-fn of_everything(session: &Wanted, hit: everything::Hit) -> Found {
+fn of_everything(session: &Sought, hit: everything::Hit) -> Found {
     Found {
         path: hit.path,
         hit: Hit { tier: Tier::Text, score: 0, place: None, time: session.summary.order_time() },
@@ -213,12 +213,12 @@ fn of_everything(session: &Wanted, hit: everything::Hit) -> Found {
 }
 
 impl Known {
-    fn new(session: &Wanted) -> Self {
+    fn new(session: &Sought) -> Self {
         Self { as_of: as_of(session), titles: Arc::new(Titles::new(&session.summary)), text: None }
     }
 }
 
-fn try_one(matcher: &Matcher, session: &Wanted, known: &Known) -> Option<Found> {
+fn try_one(matcher: &Matcher, session: &Sought, known: &Known) -> Option<Found> {
     let text = known.text.as_deref();
     let hit = matcher.matches(&Candidate {
         summary: &session.summary,

@@ -9,7 +9,9 @@ use anyhow::{Result, anyhow, bail};
 use super::finder::Finder;
 use crate::app::message::{After, Changed, Effect, Failure, Fork, Msg};
 use crate::app::model::Setting;
+use crate::app::{find, spots};
 use crate::doc::{self, DocLine};
+use crate::fold::fold;
 use crate::session::family;
 use crate::session::node::Node;
 use crate::session::read;
@@ -17,7 +19,7 @@ use crate::session::tree::{Index, Tree};
 use crate::store::change::{Changes, Done, Refusal, Request};
 use crate::store::files::Files;
 use crate::store::load::{self, Bodies};
-use crate::store::{live, scan};
+use crate::store::{hits, live, scan};
 
 /// Where and for whom effects are carried out.
 #[derive(Clone, Debug)]
@@ -62,6 +64,23 @@ impl Desk {
                 let doc = self.document(&path, &tree, at).map_err(|error| format!("{error:#}"));
                 reply(Msg::Read { read, doc });
             }
+            Effect::Find { find, path, tree, words } => {
+                let has = |texts: &str| words.score(&fold(texts)).is_some();
+                let mut is_first = true;
+                hits::each(self.files, &path, &tree, has, |found, is_last| {
+                    let hits = found.into_iter().map(|at| find::seen(&tree, at)).collect();
+                    let first_last = (std::mem::take(&mut is_first), is_last);
+                    reply(Msg::Hits { find, hits, first_last }) && !is_stale()
+                });
+            }
+            Effect::List { list, wanted, paths } => {
+                let spots = |path: &PathBuf, tree: Option<Tree>| {
+                    (path.clone(), tree.map_or(Vec::new(), |tree| spots::of(&tree, &wanted)))
+                };
+                load::many(self.files, &paths, &self.setting.home, spots, |found, done| {
+                    reply(Msg::Listed { list, found, done }) && !is_stale()
+                });
+            }
             Effect::Change { request, now, after } => {
                 reply(Msg::Changed(Box::new(self.change(request, now, after))));
             }
@@ -76,17 +95,17 @@ impl Desk {
                 self.finder
                     .read(self.files, &sessions, |done, total| !is_stale() && reply(Msg::TextsRead { done, total }));
             }
-            Effect::Find { find, query, sessions, around } if query.everything && !query.words().is_empty() => {
+            Effect::Search { search, query, sessions, around } if query.everything && !query.words().is_empty() => {
                 let all = sessions.len();
                 let told = |hits, done| {
                     let progress = (done < all).then_some((done, all));
-                    reply(Msg::Hits { find, hits, more: true, progress })
+                    reply(Msg::SessionsFound { search, hits, more: true, progress })
                 };
                 self.finder.find_everything(self.files, (&query, &around), &sessions, is_stale, told);
             }
-            Effect::Find { find, query, sessions, around } => {
+            Effect::Search { search, query, sessions, around } => {
                 let hits = self.finder.find(&query, &sessions, &around, is_stale);
-                hits.map(|hits| reply(Msg::Hits { find, hits, more: false, progress: None }));
+                hits.map(|hits| reply(Msg::SessionsFound { search, hits, more: false, progress: None }));
             }
             Effect::Resume { .. } | Effect::Copy { .. } | Effect::Answer(_) | Effect::Suspend | Effect::Quit => {}
         }

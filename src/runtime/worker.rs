@@ -52,6 +52,8 @@ pub(super) struct Workers {
     split: Arc<Slot>,
     read: Arc<Slot>,
     texts: Arc<Slot>,
+    search: Arc<Slot>,
+    list: Arc<Slot>,
     find: Arc<Slot>,
     changes: Sender<Effect>,
     /// How many of the changes are still to be made.
@@ -101,7 +103,8 @@ impl Workers {
             });
             slot
         };
-        let (open, split, read, texts, find) = (slot(), slot(), slot(), slot(), slot());
+        let (open, split, read, list, find) = (slot(), slot(), slot(), slot(), slot());
+        let (texts, search) = (slot(), slot());
         let (changes, queue) = mpsc::channel();
         let waiting = Arc::<Waiting>::default();
         {
@@ -113,7 +116,7 @@ impl Workers {
                 }
             });
         }
-        Self { desk, sender, scan: Arc::default(), open, split, read, texts, find, changes, waiting }
+        Self { desk, sender, scan: Arc::default(), open, split, read, list, find, texts, search, changes, waiting }
     }
 
     /// Begins what an effect wants, soon.
@@ -123,6 +126,8 @@ impl Workers {
             Effect::Split { .. } => self.split.put(effect),
             Effect::Read { .. } => self.read.put(effect),
             Effect::ReadTexts { .. } => self.texts.put(effect),
+            Effect::Search { .. } => self.search.put(effect),
+            Effect::List { .. } => self.list.put(effect),
             Effect::Find { .. } => self.find.put(effect),
             Effect::Scan { scan } => {
                 self.scan.store(scan, Ordering::Relaxed);

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use super::facts::{Fact, Holds};
 use super::fuzzy::{Fuzzy, capped};
+use super::inside::merged;
 use super::needle::Needle;
 use super::query::{Query, What};
 pub use super::value::Around;
@@ -219,15 +220,7 @@ impl Matcher {
             }
             marks.extend(found.into_iter().map(|range| folded.original(range)));
         }
-        marks.sort_by_key(|mark| mark.start);
-        let mut merged: Vec<Range<usize>> = Vec::with_capacity(marks.len());
-        for mark in marks {
-            match merged.last_mut().filter(|last| mark.start <= last.end) {
-                Some(last) => last.end = last.end.max(mark.end),
-                None => merged.push(mark),
-            }
-        }
-        merged
+        merged(marks)
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Tree {
     pub models: Vec<(String, ModelUse)>,
     /// The files that tools read, wrote or edited.
     pub files: BTreeMap<String, FileUse>,
+    /// Every time that one of them was, in file order.
+    pub touches: Vec<Touched>,
     /// Where the last line ends: the length of the file as far as it was read, in bytes.
     pub end: u64,
     /// Whether a line break stands there.
@@ -81,6 +83,17 @@ pub struct FileUse {
     pub changes: usize,
 }
 
+/// A call of a tool that did something to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The file, as the model named it.
+    pub path: Box<str>,
+    /// What was done.
+    pub touch: Touch,
+    /// The entry with the tool's answer, else the one with the call.
+    pub entry: Index,
+}
+
 /// What hangs at an entry, the entry itself included.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Below {
@@ -102,6 +115,8 @@ pub struct Part {
     calls: ById<Box<str>>,
     models: HashMap<String, ModelUse>,
     files: BTreeMap<String, FileUse>,
+    /// With their calls.
+    touches: Vec<(IdHash, Touched)>,
     header: Option<Header>,
     first_is_header: Option<bool>,
     bad: BadLines,
@@ -150,6 +165,8 @@ impl Part {
             let said = call::describe(tool, &self.home);
             self.calls.insert(IdHash::of(tool.id), crate::text::clean(&said).into());
             if let Some((path, touch)) = call::touched(tool) {
+                let entry = self.loose.len() as Index;
+                self.touches.push((IdHash::of(tool.id), Touched { path: path.as_str().into(), touch, entry }));
                 let file = self.files.entry(path).or_default();
                 match touch {
                     Touch::Read => file.reads += 1,
@@ -178,6 +195,9 @@ impl Part {
         if later.end > self.end {
             (self.end, self.ended) = (later.end, later.ended);
         }
+        let before = self.loose.len() as Index;
+        let moved = |(call, touched): (_, Touched)| (call, Touched { entry: touched.entry + before, ..touched });
+        self.touches.extend(later.touches.into_iter().map(moved));
         self.loose.extend(later.loose);
         self.calls.extend(later.calls);
         for (model, uses) in later.models {
@@ -216,6 +236,7 @@ impl Tree {
         tree.models.sort_by(|(a, a_use), (b, b_use)| b_use.answers.cmp(&a_use.answers).then_with(|| a.cmp(b)));
         tree.problems.extend(all.bad.problems());
         tree.settings = all.settings;
+        tree.take_touches(all.touches, &all.loose);
         tree.take_nodes(all.loose, &all.calls, &all.headers);
         tree.mark_active();
         tree.tie_children();
@@ -235,6 +256,19 @@ impl Tree {
         tree.problems.clear();
         tree.flagged.clear();
         Ok(tree)
+    }
+
+    fn take_touches(&mut self, touches: Vec<(IdHash, Touched)>, loose: &[Loose]) {
+        let mut answers: ById<Index> = touches.iter().map(|(call, touched)| (*call, touched.entry)).collect();
+        for (at, one) in loose.iter().enumerate() {
+            if let Link::Call(call) = one.link
+                && let Some(answer) = answers.get_mut(&call)
+            {
+                *answer = at as Index;
+            }
+        }
+        let answered = |(call, touched): (IdHash, Touched)| Touched { entry: answers[&call], ..touched };
+        self.touches = touches.into_iter().map(answered).collect();
     }
 
     fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Box<str>>, headers: &[usize]) {

@@ -1,13 +1,13 @@
 //! Opens a session file: its tree at once, the bodies of its entries when they are looked at.
 
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::{Context, Result, bail};
 
 use super::files::{Files, Readable};
-use super::lines;
+use super::{crew, lines};
 use crate::session::node::Node;
 use crate::session::tree::{Part, Tree};
 
@@ -64,6 +64,19 @@ pub fn end(files: Files, path: &Path, home: &str) -> Option<Tree> {
     .ok()?;
     let end = part(files, path, bytes - END..u64::MAX, home).ok()?;
     Tree::of_end([header, end]).ok()
+}
+
+/// Takes something of the trees of many files, by all processors, and passes it on in batches, the last of which says
+/// so; until all are read or `batch` returns false. `take` gets no tree of a file that is none, or can't be read.
+pub fn many<R: Send>(
+    files: Files,
+    paths: &[PathBuf],
+    home: &str,
+    take: impl Fn(&PathBuf, Option<Tree>) -> R + Sync,
+    mut batch: impl FnMut(Vec<R>, bool) -> bool,
+) {
+    let work = |path: &PathBuf, _: &mut crew::Worker<'_>| Some(take(path, tree(files, path, home).ok()));
+    crew::each(paths, work, |crew::Batch { results, done }| batch(results, done == paths.len()));
 }
 
 /// The lines that start in a range of the file.

@@ -8,6 +8,7 @@ mod crew;
 pub mod demo;
 pub mod everything;
 pub mod files;
+pub mod hits;
 pub mod journal;
 pub mod lines;
 pub mod live;

@@ -3,8 +3,8 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::line::Pen;
-use crate::app::edit::{Edit, Seeing};
+use super::line::{Pen, cut};
+use crate::app::edit::{Edit, Purpose, Seeing};
 use crate::app::model::{Asking, Model};
 use crate::app::search::Search;
 use crate::keymap::{Action, Place};
@@ -74,31 +74,49 @@ const MARKED: &[Action] =
 /// What can be done without sessions.
 const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action::Quit];
 
-/// The words for Enter and Esc while a line is typed, if there is room for them beside it.
-const LINE_KEYS: &str = "  enter accepts, esc cancels ";
 /// The columns that a line has at least: in front of it, and to have room for other things behind it.
 const LEAST: (usize, usize) = (12, 30);
 
 /// A line that is being typed.
-fn line(frame: &mut Frame<'_>, area: Rect, edit: &Edit, pen: &Pen<'_>) {
-    typed(frame, area, edit, Span::new(Tone::Dim, LINE_KEYS), pen);
+fn line(frame: &mut Frame<'_>, area: Rect, (edit, model): (&Edit, &Model), pen: &Pen<'_>) {
+    with_aside(frame, area, edit, aside(edit, model), pen);
 }
 
-/// A line that is being typed: its end with the cursor is what must be seen, the hint if there is room.
-fn typed(frame: &mut Frame<'_>, area: Rect, edit: &Edit, hint: Span, pen: &Pen<'_>) {
+/// A line that is being typed: its end with the cursor is what must be seen, what stands aside if there is room.
+fn with_aside(frame: &mut Frame<'_>, area: Rect, edit: &Edit, aside: Span, pen: &Pen<'_>) {
     let columns = usize::from(area.width);
     let prompt = format!(" {}", edit.prompt);
     let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST.0));
     let room = columns - width(&prompt);
-    let hint = if room >= LEAST.1 + width(&hint.text) { hint } else { Span::new(hint.tone, "") };
-    let Seeing { before, under, after } = edit.seeing(room - width(&hint.text) - 1);
-    let left = [
-        Span::new(Tone::Accent, prompt),
-        Span::new(Tone::Text, before),
-        Span::new(Tone::Match, under),
-        Span::new(Tone::Text, after),
-    ];
-    pen.put_both(frame, area, &left, &[hint]);
+    let aside = if aside.tone == Tone::Error || room >= LEAST.1 + width(&aside.text) { aside } else { Span::default() };
+    let right = width(&aside.text).min(room / 2);
+    let mut left = vec![Span::new(Tone::Accent, prompt)];
+    left.extend(typed(edit, room - right - 1));
+    pen.put_both(frame, area, &left, &cut(&[aside], right, pen.glyphs()));
+}
+
+/// The words for the keys that end a line, or what is wrong with it.
+fn aside(edit: &Edit, model: &Model) -> Span {
+    let problem = match (&edit.purpose, model.focus) {
+        (Purpose::Query, Place::Preview) => model.preview.problem(),
+        (Purpose::Query, _) => model.tree.find.as_ref().and_then(|find| find.problem.as_deref()),
+        _ => None,
+    };
+    if let Some(problem) = problem {
+        return Span::clean(Tone::Error, &format!("  {problem} "));
+    }
+    let keys = match (&edit.purpose, model.focus) {
+        (Purpose::Query, Place::Tree) => "  enter keeps, tab hides the rest, esc goes back ",
+        (Purpose::Query, _) => "  enter keeps, esc goes back ",
+        _ => "  enter accepts, esc cancels ",
+    };
+    Span::new(Tone::Dim, keys)
+}
+
+/// What is typed, as far as it is seen in `columns`.
+pub(super) fn typed(edit: &Edit, columns: usize) -> [Span; 3] {
+    let Seeing { before, under, after } = edit.seeing(columns);
+    [Span::new(Tone::Text, before), Span::new(Tone::Cursor, under), Span::new(Tone::Text, after)]
 }
 
 /// The word for an action here and now.
@@ -120,14 +138,12 @@ fn search(frame: &mut Frame<'_>, area: Rect, search: &Search, pen: &Pen<'_>) {
         }
         _ => Span::new(Tone::Dim, "  enter goes there, esc clears "),
     };
-    let half = usize::from(area.width / 2);
-    let hint = Span::new(hint.tone, pen.glyphs().cut(&hint.text, half.max(LEAST.0)).into_owned());
-    typed(frame, area, &search.line, hint, pen);
+    with_aside(frame, area, &search.line, hint, pen);
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
     if let Some(Asking::Line(edit)) = &model.asking {
-        return line(frame, area, edit, pen);
+        return line(frame, area, (edit, model), pen);
     }
     if let (Some(typing), None) = (model.search.as_ref().filter(|search| search.typing), &model.asking) {
         return search(frame, area, typing, pen);

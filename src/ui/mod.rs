@@ -5,6 +5,7 @@ mod header;
 mod hits;
 mod line;
 mod overlay;
+mod palette;
 mod preview;
 mod sessions;
 pub mod theme;
@@ -19,6 +20,7 @@ use crate::app::layout::PaneArea;
 use crate::app::model::Model;
 use crate::keymap::Action;
 use crate::text::{Span, Tone, spans_width};
+use crate::words::{count, thousands};
 use line::Pen;
 
 /// Draws everything.
@@ -59,6 +61,15 @@ fn title(frame: &mut Frame<'_>, pen: &Pen<'_>, area: PaneArea, focused: bool, (l
     };
     let spans = [Span::new(Tone::Accent, mark), left];
     pen.put_both(frame, area.title, &spans, &[Span::new(Tone::Dim, right)]);
+}
+
+/// Which of the hits one is at: `3/17`.
+fn hits(at: Option<usize>, hits: usize) -> String {
+    match at {
+        _ if hits == 0 => "no hits".into(),
+        Some(at) => format!("{}/{}", thousands(at + 1), thousands(hits)),
+        None => count(hits, "hit", "hits"),
+    }
 }
 
 /// The first key of an action, for sentences; its name if it has none.

@@ -7,7 +7,7 @@ use ratatui::widgets::{Block, BorderType, Clear};
 use super::line::Pen;
 use crate::app::layout::SMALLEST;
 use crate::app::model::{Asking, Model};
-use crate::app::sheet::Sheet;
+use crate::app::sheet::{Sheet, middle};
 use crate::doc::DocLine;
 use crate::doc::wrap::Wrapped;
 use crate::keymap::Action;
@@ -15,6 +15,9 @@ use crate::session::call::shorten;
 use crate::text::{Span, Tone};
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
+    if let Some(palette) = model.palettes.last() {
+        super::palette::draw(frame, palette, model, pen);
+    }
     if let Some(Asking::Question(question)) = &model.asking {
         let sheet = question.sheet(model.size);
         let enter = if pen.is_ascii() { "enter" } else { "↵" };
@@ -58,10 +61,9 @@ fn rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, sheet: &Sheet, top: us
 }
 
 /// A box in the middle; returns its inside.
-fn boxed(frame: &mut Frame<'_>, pen: &Pen<'_>, (columns, rows): (u16, u16), title: &str, foot: &str) -> Rect {
+pub(super) fn boxed(frame: &mut Frame<'_>, pen: &Pen<'_>, size: (u16, u16), title: &str, foot: &str) -> Rect {
     let all = frame.area();
-    let (width, height) = (columns.min(all.width), rows.min(all.height));
-    let area = Rect::new((all.width - width) / 2, (all.height - height) / 2, width, height);
+    let area = middle((all.width, all.height), size);
     frame.render_widget(Clear, area);
     let mut block = Block::bordered()
         .border_style(pen.style(Tone::Accent))

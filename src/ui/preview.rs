@@ -24,6 +24,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         }
         () => format!("line {}+ ", pane.top + 1),
     };
+    let right = match pane.hit() {
+        Some((at, hits)) if right.is_empty() => super::hits(Some(at), hits) + " ",
+        Some((at, hits)) => format!("{} {} {right}", super::hits(Some(at), hits), pen.glyphs().dot),
+        None => right,
+    };
     let focused = model.focus == Place::Preview;
     title(frame, pen, area, focused, (Span::clean(Tone::Text, &name(model)), right));
     for (at, row) in area.text().rows().enumerate() {
@@ -31,9 +36,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         if index >= pane.wrapped.len() {
             break;
         }
-        let spans: Vec<Span> =
-            pane.wrapped.row(&pane.lines, index).into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
-        pen.put(frame, row, &spans);
+        pen.put(frame, row, &pane.row(index));
     }
     if pane.lines.is_empty() && pane.waiting && pane.subject != Subject::Nothing {
         pen.put(frame, Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, " reading")]);

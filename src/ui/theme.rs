@@ -39,14 +39,15 @@ fn modifier(tone: Tone, colors: bool) -> Modifier {
         Tone::Link => Modifier::UNDERLINED,
         Tone::Label | Tone::Error | Tone::Warning | Tone::User if !colors => Modifier::BOLD,
         Tone::Dim | Tone::Meta | Tone::Tool | Tone::Comment if !colors => Modifier::DIM,
-        Tone::Match => Modifier::REVERSED,
+        Tone::Match => Modifier::BOLD.union(Modifier::UNDERLINED),
+        Tone::Cursor => Modifier::REVERSED,
         _ => Modifier::empty(),
     }
 }
 
 fn dark(tone: Tone) -> Option<Color> {
     Some(Color::Indexed(match tone {
-        Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Match => return None,
+        Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Cursor => return None,
         Tone::Dim | Tone::Comment | Tone::Strike => 244,
         Tone::Accent | Tone::Active | Tone::Heading => 80,
         Tone::User | Tone::Type => 111,
@@ -58,6 +59,7 @@ fn dark(tone: Tone) -> Option<Color> {
         Tone::Fork | Tone::Function => 117,
         Tone::Cost | Tone::Code => 180,
         Tone::Warning => 215,
+        Tone::Match => 227,
         Tone::Error | Tone::Removed => 210,
         Tone::Link | Tone::Hunk => 75,
     }))
@@ -65,7 +67,7 @@ fn dark(tone: Tone) -> Option<Color> {
 
 fn light(tone: Tone) -> Option<Color> {
     Some(Color::Indexed(match tone {
-        Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Match => return None,
+        Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Cursor => return None,
         Tone::Dim | Tone::Comment | Tone::Strike => 242,
         Tone::Accent | Tone::Active | Tone::Heading => 30,
         Tone::User | Tone::Type => 25,
@@ -77,6 +79,7 @@ fn light(tone: Tone) -> Option<Color> {
         Tone::Fork | Tone::Function => 31,
         Tone::Cost | Tone::Code => 95,
         Tone::Warning => 130,
+        Tone::Match => 88,
         Tone::Error | Tone::Removed => 124,
         Tone::Link | Tone::Hunk => 26,
     }))
@@ -85,13 +88,15 @@ fn light(tone: Tone) -> Option<Color> {
 /// The sixteen colours that the terminal's own palette defines.
 fn terminal(tone: Tone) -> Option<Color> {
     Some(match tone {
-        Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Match | Tone::Tool | Tone::Quote => return None,
+        Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Cursor | Tone::Tool | Tone::Quote => return None,
         Tone::Dim | Tone::Comment | Tone::Strike | Tone::Meta | Tone::Thinking => Color::DarkGray,
         Tone::Accent | Tone::Active | Tone::Heading | Tone::Fork | Tone::Function => Color::Cyan,
         Tone::User | Tone::Type | Tone::Link | Tone::Hunk => Color::Blue,
         Tone::Assistant | Tone::Str | Tone::Added => Color::Green,
         Tone::Summary | Tone::Keyword => Color::Magenta,
-        Tone::Label | Tone::Name | Tone::Number | Tone::Cost | Tone::Code | Tone::Warning => Color::Yellow,
+        Tone::Label | Tone::Name | Tone::Number | Tone::Cost | Tone::Code | Tone::Warning | Tone::Match => {
+            Color::Yellow
+        }
         Tone::Error | Tone::Removed => Color::Red,
     })
 }
@@ -106,6 +111,7 @@ mod tests {
             let style = style(tone, None);
             assert_eq!((style.fg, style.bg), (None, None));
         }
+        assert!(!style(Tone::Match, None).add_modifier.is_empty());
         for focused in [true, false] {
             let style = selection(focused, None);
             assert_eq!((style.fg, style.bg), (None, None));

@@ -11,8 +11,11 @@ use crate::app::tree_text;
 use crate::keymap::Place;
 use crate::session::time;
 use crate::session::tree::{Index, Tree};
-use crate::text::{Span, Tone};
+use crate::text::{Span, Tone, mark, spans_text, width};
 use crate::words::{count, thousands};
+
+/// The columns of the pane's name, at least.
+const ROOM: usize = 20;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.tree;
@@ -26,9 +29,22 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         }
         format!("{filter} {} {of}{} ", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
     });
+    let found = pane.find.as_ref().filter(|find| !find.words.is_empty()).map(|find| {
+        let at = pane.selected_entry().and_then(|at| find.number(at));
+        let hits = if find.searching && find.is_empty() { "looking".into() } else { super::hits(at, find.len()) };
+        let only = if find.only_hits { " only" } else { "" };
+        format!("{hits}{only} ")
+    });
+    // Where there is little room, the hits are what is wanted.
     let right = match model.selected_hit().and_then(|found| found.is_active) {
         Some(true) => format!("found on the active path {} {right}", pen.glyphs().dot),
         Some(false) => format!("found on an abandoned branch {} {right}", pen.glyphs().dot),
+        None => right,
+    };
+    let room = usize::from(area.title.width).saturating_sub(ROOM + width(&right));
+    let right = match found {
+        Some(found) if width(&found) > room => found,
+        Some(found) => format!("{found}{} {right}", pen.glyphs().dot),
         None => right,
     };
     let focused = model.focus == Place::Tree;
@@ -85,7 +101,11 @@ fn row(model: &Model, pen: &Pen<'_>, tree: &Tree, at: RowIndex) -> (Vec<Span>, V
     if one.folded && !one.connector {
         left.push(Span::new(Tone::Accent, format!("{} ", pen.glyphs().folded)));
     }
-    left.extend(tree_text::entry(tree, entry, pen.glyphs()));
+    let text = tree_text::entry(tree, entry, pen.glyphs());
+    match model.tree.find.as_ref().filter(|find| find.is_hit(entry)) {
+        Some(find) => left.extend(mark(&text, &find.words.marks(&spans_text(&text)))),
+        None => left.extend(text),
+    }
     (left, right(model, pen, tree, at, entry))
 }
 

@@ -7,7 +7,9 @@
 )]
 
 mod changes;
+mod finding;
 mod harness;
+mod palettes;
 mod picker;
 mod resume;
 mod scale;

@@ -1,0 +1,220 @@
+//! Looking for words in the tree and in the preview: keys in, screens out.
+
+use pitree::app::message::{Effect, Msg};
+use pitree::keymap::Place;
+use ratatui::style::Modifier;
+
+use super::changes::{World, to_entry};
+use super::harness::Browser;
+
+macro_rules! snapshot {
+    ($name:ident, ($columns:literal, $rows:literal), $keys:literal) => {
+        #[test]
+        fn $name() {
+            let mut browser = Browser::demo($columns, $rows);
+            browser.press($keys);
+            insta::assert_snapshot!(stringify!($name), browser.screen());
+        }
+    };
+}
+
+snapshot!(typing, (120, 30), "j l / j w t");
+snapshot!(only_hits, (120, 30), "j l / j w t tab");
+snapshot!(kept_smallest, (40, 10), "j l / j w t enter n");
+snapshot!(typing_smallest, (40, 10), "j l / j w t");
+snapshot!(in_the_preview, (120, 30), "j l . tab / t e s t s");
+
+#[track_caller]
+fn shows(browser: &Browser, text: &str) {
+    let screen = browser.screen();
+    assert!(screen.contains(text), "no {text:?}\n{screen}");
+}
+
+/// The text on the screen that is marked as a match, whatever the colours.
+fn marked(browser: &Browser) -> String {
+    let wanted = Modifier::BOLD | Modifier::UNDERLINED;
+    let buffer = browser.buffer();
+    buffer.content.iter().filter(|cell| cell.modifier.contains(wanted)).map(|cell| cell.symbol()).collect()
+}
+
+#[test]
+fn typing_goes_to_the_nearest_hit_and_esc_back() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l g");
+    let start = browser.selected();
+    browser.press("/").type_text("is");
+    assert!(["left it is", "right it is"].contains(&browser.selected().as_str()));
+    shows(&browser, "/2 ");
+    browser.press("backspace").type_text("t is");
+    assert!(["left it is", "right it is"].contains(&browser.selected().as_str()));
+    browser.press("esc");
+    assert_eq!(browser.selected(), start, "back where it began");
+    assert!(browser.model.tree.find.is_none() && browser.model.asking.is_none());
+    assert_eq!(browser.model.focus, Place::Tree);
+}
+
+#[test]
+fn next_and_previous_go_round() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l g /").type_text("it is").press("enter");
+    let first = browser.selected();
+    shows(&browser, "1/2");
+    browser.press("n");
+    shows(&browser, "2/2");
+    assert_ne!(browser.selected(), first);
+    browser.press("n");
+    shows(&browser, "on from the top");
+    assert_eq!(browser.selected(), first);
+    browser.press("N");
+    shows(&browser, "on from the bottom");
+    shows(&browser, "2/2");
+    browser.press("g");
+    shows(&browser, "2 hits");
+    browser.press("esc");
+    assert_eq!(browser.model.focus, Place::Tree, "the search ends first");
+    browser.press("n");
+    shows(&browser, "nothing is found");
+    browser.press("esc");
+    assert_eq!(browser.model.focus, Place::Sessions);
+}
+
+#[test]
+fn what_hides_a_hit_is_unfolded_and_shown() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l -");
+    let rows = browser.model.tree.rows.list.len();
+    browser.press("/").type_text("left it");
+    assert_eq!(browser.selected(), "left it is");
+    browser.press("esc");
+    assert_eq!(browser.model.tree.rows.list.len(), rows, "folded again");
+    browser.press("3 /").type_text("left it").press("enter");
+    assert_eq!(browser.selected(), "left it is", "though only users are shown");
+    browser.press("esc");
+    assert_eq!(browser.selected(), "go left");
+}
+
+#[test]
+fn tab_hides_all_but_the_hits() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l /").type_text("it is").press("tab");
+    assert_eq!(browser.model.tree.rows.entries, 2);
+    shows(&browser, "2 only");
+    browser.press("tab");
+    assert_eq!(browser.model.tree.rows.entries, 6);
+    browser.press("tab enter");
+    assert_eq!(browser.model.tree.rows.entries, 2);
+    browser.press("esc");
+    assert_eq!(browser.model.tree.rows.entries, 6);
+}
+
+#[test]
+fn queries_are_those_of_the_session_search() {
+    let mut browser = Browser::demo(160, 40);
+    let mut hits = |query: &str| {
+        browser.press("home j j l g /").type_text(query);
+        let hits = browser.model.tree.find.as_ref().unwrap().len();
+        let screen = browser.screen();
+        browser.press("esc esc");
+        (hits, screen)
+    };
+    let (words, phrase) = (hits("jwt tests").0, hits("\"jwt tests\"").0);
+    assert!(words > phrase, "{words} {phrase}");
+    assert!(hits("JWT").0 == hits("jwt").0 && hits("jwt").0 >= words);
+    assert!(hits("re:j.t").0 >= hits("jwt").0);
+    let (none, screen) = hits("re:(");
+    assert!(none == 0 && screen.contains("invalid pattern"), "{screen}");
+    assert!(hits("file:x").1.contains("qualifiers are for"));
+    assert!(hits("zzz").1.contains("no hits"));
+}
+
+#[test]
+fn what_tools_gave_is_found_and_shown_in_the_preview() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("j l /").type_text("revoked").press("enter");
+    assert!(marked(&browser).to_lowercase().contains("revoked"), "{}", browser.screen());
+    let number = browser.model.preview.hit().unwrap();
+    assert!(number.1 > 0);
+}
+
+#[test]
+fn marks_are_seen_without_colours_and_on_the_selection() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.set(|setting| setting.theme = None);
+    browser.press("l g /").type_text("left it");
+    assert!(marked(&browser).contains("leftit"), "{}", marked(&browser));
+}
+
+#[test]
+fn late_hits_are_dropped() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l g /").type_text("lef");
+    let effects = browser.take(Msg::Key("t".parse().unwrap()));
+    let late: Vec<Msg> = effects.into_iter().flat_map(|effect| browser.replies(effect)).collect();
+    assert!(matches!(&late[..], [Msg::Hits { hits, .. }] if !hits.is_empty()));
+    browser.press("x");
+    late.into_iter().for_each(|msg| browser.send(msg));
+    assert!(browser.model.tree.find.as_ref().unwrap().is_empty());
+}
+
+#[test]
+fn enter_before_the_hits_came_still_goes_there() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l g /").type_text("it i");
+    let effects = browser.take(Msg::Key("s".parse().unwrap()));
+    let late: Vec<Msg> = effects
+        .into_iter()
+        .filter(|effect| matches!(effect, Effect::Find { .. }))
+        .flat_map(|effect| browser.replies(effect))
+        .collect();
+    browser.press("enter");
+    late.into_iter().for_each(|msg| browser.send(msg));
+    shows(&browser, "1/2");
+}
+
+#[test]
+fn a_tree_that_is_read_again_is_searched_again() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l g /").type_text("it is").press("enter f5");
+    shows(&browser, "1/2");
+    to_entry(&mut browser, "go left");
+    browser.press("L").type_text("this it is").press("enter");
+    shows(&browser, "1/3");
+    browser.press("esc esc");
+    world.select(&mut browser, "other");
+    assert!(browser.model.tree.find.is_none());
+}
+
+#[test]
+fn the_preview_is_searched_on_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let said: String =
+        (0..200).map(|at| format!("line {at} {}\\n\\n", if at % 50 == 7 { "Needle" } else { "hay" })).collect();
+    let text = format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{{\"role\":\"user\",\"content\":\"{said}\"}}}}\n"
+    );
+    std::fs::write(dir.path().join("s.jsonl"), text).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 20);
+    browser.press("l tab /").type_text("needle");
+    shows(&browser, "1/4");
+    shows(&browser, "line 7 Needle");
+    assert_eq!(marked(&browser).matches("Needle").count(), 1);
+    browser.press("enter n");
+    shows(&browser, "line 57 Needle");
+    browser.press("N N");
+    shows(&browser, "line 157 Needle");
+    shows(&browser, "4/4");
+    browser.press("esc");
+    assert_eq!(browser.model.focus, Place::Preview);
+    assert!(browser.model.preview.hit().is_none());
+    let top = browser.model.preview.top;
+    browser.press("/").type_text("line 0").press("esc");
+    assert_eq!(browser.model.preview.top, top);
+}

@@ -1,0 +1,223 @@
+//! Palettes: actions, labels, files. Keys in, screens out.
+
+use pitree::app::message::Msg;
+use pitree::app::palette::Palette;
+use pitree::config::Filter;
+use pitree::keymap::Place;
+
+use super::changes::{World, to_entry};
+use super::harness::Browser;
+
+macro_rules! snapshot {
+    ($name:ident, ($columns:literal, $rows:literal), $keys:literal) => {
+        #[test]
+        fn $name() {
+            let mut browser = Browser::demo($columns, $rows);
+            browser.press($keys);
+            insta::assert_snapshot!(stringify!($name), browser.screen());
+        }
+    };
+}
+
+snapshot!(actions, (100, 24), ":");
+snapshot!(actions_filtered, (100, 24), "j l : b r a n c h");
+snapshot!(actions_smallest, (40, 10), ":");
+snapshot!(labels, (120, 24), "'");
+snapshot!(labels_filtered, (100, 20), "' j w t");
+snapshot!(labels_smallest, (40, 10), "'");
+snapshot!(files, (100, 20), "j F");
+snapshot!(files_of_a_project, (100, 20), "g F");
+snapshot!(touches, (100, 20), "j F enter");
+snapshot!(touches_everywhere, (100, 20), "j F enter home up enter");
+
+#[track_caller]
+fn shows(browser: &Browser, text: &str) {
+    let screen = browser.screen();
+    assert!(screen.contains(text), "no {text:?}\n{screen}");
+}
+
+/// The selected row of the palette.
+fn chosen(browser: &Browser) -> String {
+    let palette = browser.model.palettes.last().unwrap();
+    palette.selected().map_or(String::new(), |row| row.left.iter().map(|span| span.text.as_str()).collect())
+}
+
+#[test]
+fn an_action_is_chosen_and_done() {
+    let mut browser = Browser::demo(100, 30);
+    browser.press(":").type_text("quit").press("enter");
+    assert_eq!(browser.wants.len(), 1, "typing q quits nothing, Enter on it does");
+    browser.press("j l :").type_text("next filter").press("enter");
+    assert_eq!(browser.model.tree.filter, Filter::NoTools);
+    browser.press(":").type_text("named");
+    assert_eq!(browser.model.palettes[0].counts().0, 0, "what works in the sessions alone is not listed in the tree");
+    shows(&browser, "nothing matches");
+    browser.press("enter");
+    assert_eq!(browser.model.palettes.len(), 1, "there is nothing to do");
+    browser.press("esc").press("esc");
+    assert!(browser.model.palettes.is_empty());
+    assert_eq!(browser.model.focus, Place::Tree);
+}
+
+#[test]
+fn esc_clears_the_query_before_it_closes() {
+    let mut browser = Browser::demo(100, 30);
+    browser.press(":").type_text("brnch pnt");
+    browser.press("esc");
+    let (shown, all) = browser.model.palettes[0].counts();
+    assert!(shown == all && all > 20);
+    browser.press("esc");
+    assert!(browser.model.palettes.is_empty() && browser.wants.is_empty());
+    browser.press(": x ctrl+c");
+    assert!(browser.model.palettes.is_empty());
+    browser.press(":");
+    browser.send(Msg::Paste("reload\n".into()));
+    assert_eq!(chosen(&browser), "Read the sessions again.  reload");
+}
+
+#[test]
+fn words_match_literally_before_fuzzily() {
+    let mut browser = Browser::demo(100, 30);
+    browser.press(": ").type_text("unfold");
+    assert!(chosen(&browser).starts_with("Unfold the row"));
+    browser.press("esc").type_text("rldsess");
+    assert_eq!(browser.model.palettes[0].counts().0, 0);
+    browser.press("esc").type_text("reasess");
+    assert!(chosen(&browser).starts_with("Read the sessions"), "{}", chosen(&browser));
+}
+
+#[test]
+fn keys_and_the_mouse_move_in_a_palette() {
+    let mut browser = Browser::demo(60, 12);
+    browser.press(":");
+    let first = chosen(&browser);
+    browser.press("down ctrl+n");
+    let third = chosen(&browser);
+    browser.press("ctrl+p up");
+    assert_eq!(chosen(&browser), first);
+    browser.press("pagedown pagedown pageup pageup");
+    assert_eq!(chosen(&browser), first);
+    let list = Palette::list_area((60, 12));
+    browser.send(Msg::Click { column: list.x, row: list.y + 2, double: false });
+    assert_eq!(chosen(&browser), third);
+    browser.send(Msg::Wheel { column: list.x, row: list.y, by: 3 });
+    assert_eq!(browser.model.palettes[0].cursor.top, 3);
+    browser.send(Msg::Wheel { column: list.x, row: list.y, by: 1000 });
+    browser.send(Msg::Click { column: 0, row: 0, double: false });
+    assert!(browser.model.palettes.is_empty(), "a click beside it closes it");
+    browser.press("j :").type_text("copy");
+    browser.send(Msg::Click { column: list.x, row: list.y, double: true });
+    assert!(browser.model.palettes.is_empty());
+    shows(&browser, "Copy");
+}
+
+#[test]
+fn a_label_is_gone_to_wherever_it_is() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("h '").type_text("jwt-works").press("enter");
+    assert!(browser.selected().starts_with("All 32 tests pass"), "{}", browser.selected());
+    assert_eq!(browser.model.focus, Place::Tree);
+    browser.press("3 esc g '").type_text("jwt-works").press("enter");
+    assert!(browser.selected().starts_with("All 32 tests pass"), "{}", browser.selected());
+    assert_eq!(browser.model.tree.filter, Filter::Default, "the filter hid it");
+    browser.press("- '").type_text("jwt-works").press("enter");
+    assert!(browser.selected().starts_with("All 32 tests pass"), "a fold hid it");
+}
+
+#[test]
+fn a_key_before_the_tree_is_there_stays_where_one_is() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("' ").type_text("jwt-works");
+    let effects = browser.take(Msg::Key("enter".parse().unwrap()));
+    browser.press("j");
+    for effect in effects {
+        for msg in browser.replies(effect) {
+            browser.send(msg);
+        }
+    }
+    assert!(!browser.selected().starts_with("All 32 tests pass"));
+}
+
+#[test]
+fn labels_are_renamed_and_cleared_in_the_list() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    for (entry, label) in [("go left", "left"), ("go right", "right")] {
+        browser.press("l");
+        to_entry(&mut browser, entry);
+        browser.press("L").type_text(label).press("enter esc");
+    }
+    browser.press("'").type_text("left").press("ctrl+r");
+    shows(&browser, "label: left");
+    browser.type_text("overs").press("enter");
+    assert_eq!(chosen(&browser), "[leftovers] go left");
+    assert!(world.text("main").contains("leftovers"));
+    browser.press("ctrl+d");
+    shows(&browser, "nothing matches");
+    browser.press("esc");
+    assert_eq!(chosen(&browser), "[right] go right");
+    browser.press("ctrl+d");
+    shows(&browser, "no label in any session");
+    browser.press("esc");
+    assert!(browser.model.sessions.all.iter().all(|session| session.labels == 0));
+    browser.press("u '");
+    assert_eq!(chosen(&browser), "[right] go right");
+}
+
+#[test]
+fn samples_keep_their_labels() {
+    let mut browser = Browser::demo(120, 30);
+    let labels = |browser: &Browser| browser.model.palettes[0].counts().1;
+    browser.press("'");
+    let before = labels(&browser);
+    browser.press("ctrl+d");
+    shows(&browser, "sample sessions: nothing can be changed");
+    browser.press("ctrl+r");
+    assert!(browser.model.asking.is_none());
+    assert_eq!(labels(&browser), before);
+}
+
+#[test]
+fn a_file_leads_to_the_entries_that_touched_it() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("j F").type_text("refresh").press("enter down");
+    assert!(chosen(&browser).starts_with("write"), "{}", chosen(&browser));
+    browser.press("esc");
+    assert_eq!(browser.model.palettes.len(), 1, "back to the files");
+    browser.press("enter down enter");
+    assert_eq!(browser.selected(), "[write: src/auth/refresh.ts]");
+    assert_eq!(browser.model.focus, Place::Tree);
+    browser.press("esc g F").type_text("0004 sessions").press("enter up enter");
+    shows(&browser, "in all sessions");
+    let (_, all) = browser.model.palettes[2].counts();
+    browser.press("enter");
+    assert!(browser.selected().contains("0004_sessions.sql"), "{}", browser.selected());
+    assert!(all >= 4);
+}
+
+#[test]
+fn replies_go_to_the_palette_that_asked() {
+    let mut browser = Browser::demo(120, 30);
+    let effects = browser.take(Msg::Key("'".parse().unwrap()));
+    browser.press("esc :");
+    let before = browser.model.palettes[0].counts();
+    for effect in effects {
+        for msg in browser.replies(effect) {
+            browser.send(msg);
+        }
+    }
+    assert_eq!(browser.model.palettes[0].counts(), before);
+}
+
+#[test]
+fn ascii_and_no_colours_are_enough() {
+    let mut browser = Browser::demo(80, 24);
+    browser.set(|setting| {
+        setting.glyphs = &pitree::text::ASCII;
+        setting.theme = None;
+    });
+    for keys in [":", "esc j F", "esc l / w"] {
+        browser.press(keys);
+        assert!(browser.screen().is_ascii() || keys.contains('/'), "{}", browser.screen());
+    }
+}
