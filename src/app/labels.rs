@@ -8,7 +8,7 @@ use super::edit::{Edit, Purpose};
 use super::message::{After, Effect};
 use super::model::Model;
 use super::palette::{self, Kind, Leads, Palette, Row};
-use super::spots::{Spot, Wanted, Why};
+use super::spots::{self, Spot, Wanted, Why};
 use crate::session::call::cut;
 use crate::session::summary::Shared;
 use crate::session::time;
@@ -30,7 +30,7 @@ pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
 /// The rows, the newest label first.
 pub(super) fn rows(model: &Model, spots: &[(PathBuf, Spot)]) -> Vec<Row> {
     let mut spots: Vec<_> = spots.iter().collect();
-    spots.sort_by_key(|(_, spot)| std::cmp::Reverse(spot.time));
+    spots.sort_by(spots::newest_first);
     let titles = Titles::new(model);
     let row = |(path, spot): &(PathBuf, Spot)| {
         let Why::Label(label) = &spot.why else { return None };

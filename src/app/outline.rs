@@ -9,7 +9,7 @@ use super::message::Effect;
 use super::model::Model;
 use super::palette::{self, Kind, Leads, Palette, Row};
 use super::sessions::Row as SessionRow;
-use super::spots::{Spot, Wanted, Why};
+use super::spots::{self, Spot, Wanted, Why};
 use crate::session::call::{Touch, shorten};
 use crate::session::tree::FileUse;
 use crate::text::{Span, Tone, clean};
@@ -106,7 +106,7 @@ pub(super) fn open_everywhere(model: &mut Model, effects: &mut Vec<Effect>) {
 /// The entries that touched a file, the newest first.
 pub(super) fn touches(model: &Model, spots: &[(PathBuf, Spot)], everywhere: bool) -> Vec<Row> {
     let mut spots: Vec<_> = spots.iter().collect();
-    spots.sort_by_key(|(_, spot)| std::cmp::Reverse(spot.time));
+    spots.sort_by(spots::newest_first);
     let titles = Titles::new(model);
     let row = |(path, spot): &(PathBuf, Spot)| {
         let Why::Touch(_, touch) = &spot.why else { return None };

@@ -1,5 +1,8 @@
 //! Places in sessions that palettes list: entries with a label, and entries that touched a file.
 
+use std::cmp::Ordering;
+use std::path::PathBuf;
+
 use crate::session::call::Touch;
 use crate::session::node::Kind;
 use crate::session::tree::{Index, Tree};
@@ -75,4 +78,10 @@ fn absolute(cwd: &str, path: &str) -> String {
     let path = path.strip_prefix("./").unwrap_or(path);
     let is_whole = path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':');
     if is_whole || cwd.is_empty() { path.into() } else { format!("{}/{path}", cwd.trim_end_matches('/')) }
+}
+
+/// The newest first; of the same time that of the newer file. Files are read by several threads, in no order.
+pub fn newest_first(a: &&(PathBuf, Spot), b: &&(PathBuf, Spot)) -> Ordering {
+    let ((a_path, a), (b_path, b)) = (a, b);
+    b.time.cmp(&a.time).then_with(|| b_path.cmp(a_path))
 }

@@ -110,6 +110,8 @@ actions! {
     PreviewUp, "preview-up", ["K"], EVERYWHERE, Moving, "preview up", "Scroll the preview up, from any pane.";
     PreviewDown, "preview-down", ["J"], EVERYWHERE, Moving, "preview down", "Scroll the preview down, from any pane.";
 
+    Search, "search", ["/"], SESSIONS, Finding, "search", "Search the sessions; the guide has the language.";
+    SearchEverything, "search-everything", ["ctrl+x"], SESSIONS, Finding, "everything", "While searching: search tool output, thinking and arguments as well, or the conversation only.";
     Find, "find", ["/"], ENTRIES, Finding, "find", "Look for words in the whole session, or in the preview; tab hides the rest of the tree.";
     NextHit, "next-hit", ["n"], ENTRIES, Finding, "next", "Go to the next hit.";
     PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Go to the previous hit.";
@@ -134,8 +136,6 @@ actions! {
     Undo, "undo", ["u"], EVERYWHERE, Changing, "undo", "Take the last change back.";
     Redo, "redo", ["U"], EVERYWHERE, Changing, "redo", "Make the change again that was taken back.";
 
-    Search, "search", ["/"], SESSIONS, Sessions, "search", "Search the sessions; the guide has the language.";
-    SearchEverything, "search-everything", ["ctrl+x"], SESSIONS, Sessions, "everything", "While searching: search tool output, thinking and arguments as well, or the conversation only.";
     NextSort, "next-sort", ["ctrl+s"], SESSIONS, Sessions, "sort", "Sort the sessions in the next way.";
     NamedOnly, "named-only", ["ctrl+n"], SESSIONS, Sessions, "named", "Show only sessions that have a name, or all.";
     ShowPaths, "show-paths", ["ctrl+p"], SESSIONS, Sessions, "paths", "Show or hide the paths of the sessions.";
