@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::app::message::{At, Found, Sought};
-use crate::search::matcher::{Around, Candidate, Field, Hit, Matcher, Tier, Titles};
+use crate::search::matcher::{Around, Candidate, Field, Hit, Matcher, Place, Tier, Titles};
 use crate::search::query::Query;
 use crate::session::searchable::Searchable;
 use crate::store::files::Files;
@@ -17,6 +17,8 @@ use crate::store::{everything, texts};
 const BETWEEN_LOOKS: usize = 64;
 /// Fewer sessions are not worth a second thread.
 const WORTH_SPLITTING: usize = 256;
+/// Of so many hits the entry is looked for that has all words: more are hardly looked at.
+const LOOKED_AT: usize = 100;
 /// How much of a text is shown before and behind a hit, in bytes.
 const AROUND_HIT: (usize, usize) = (36, 120);
 
@@ -90,6 +92,10 @@ impl Finder {
         });
     }
 
+    fn text_of(&self, path: &PathBuf) -> Option<Arc<Searchable>> {
+        self.lock().sessions.get(path)?.text.clone()
+    }
+
     /// What is known of the sessions, and of these the ones to try.
     fn prepare(&self, query: &Query, sessions: &Arc<[Sought]>) -> (u64, Arc<[Known]>, Vec<usize>) {
         let kept = &mut *self.lock();
@@ -155,7 +161,13 @@ impl Finder {
             hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
         }
         hits.sort_by_key(|(_, found)| found.hit.rank());
-        Some(hits.into_iter().map(|(_, found)| found).collect())
+        let mut hits: Vec<Found> = hits.into_iter().map(|(_, found)| found).collect();
+        for found in hits.iter_mut().take(LOOKED_AT) {
+            if let Some(text) = self.text_of(&found.path) {
+                put_together(&matcher, found, &text);
+            }
+        }
+        Some(hits)
     }
 }
 
@@ -216,6 +228,18 @@ impl Known {
     fn new(session: &Sought) -> Self {
         Self { as_of: as_of(session), titles: Arc::new(Titles::new(&session.summary)), text: None }
     }
+}
+
+/// Where all words stand in one entry, that is the place to go to.
+fn put_together(matcher: &Matcher, found: &mut Found, text: &Searchable) {
+    if !matches!(found.hit.place, Some(Place { field: Field::Conversation, .. })) {
+        return;
+    }
+    let Some(place) = matcher.together(text) else { return };
+    found.at = place.entry.map(At::Place);
+    found.is_active = place.entry.map(|entry| text.is_active(entry));
+    found.hit.place = Some(place);
+    found.snippet = snippet(&found.hit, text);
 }
 
 fn try_one(matcher: &Matcher, session: &Sought, known: &Known) -> Option<Found> {

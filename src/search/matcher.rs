@@ -208,6 +208,27 @@ impl Matcher {
         Some(hit)
     }
 
+    /// The first entry of a conversation that has all that is looked for, if there are several things; and where the
+    /// first of them stands.
+    pub fn together(&self, text: &Searchable) -> Option<Place> {
+        let wanted: Vec<&Text> = self.texts.iter().filter(|text| !text.is_excluded).collect();
+        let said = &text.conversation;
+        let [first, _, ..] = wanted[..] else { return None };
+        let mut from = 0;
+        while let Some(found) = first.needle.find(&said.folded[from..]) {
+            let at = from + found.start..from + found.end;
+            let next = said.starts.partition_point(|&(start, _)| start as usize <= at.start);
+            let start = said.starts.get(next.checked_sub(1)?)?.0 as usize;
+            let end = said.starts.get(next).map_or(said.folded.len(), |&(start, _)| start as usize);
+            let passage = &said.folded[start..end];
+            if wanted.iter().all(|text| text.needle.find(passage).is_some()) {
+                return Some(self::passage(Field::Conversation, said, at));
+            }
+            from = end.max(at.end);
+        }
+        None
+    }
+
     /// What to highlight in a text, in order, as byte ranges of whole grapheme clusters: what is looked for literally,
     /// and the letters of words that match only `fuzzily`.
     pub fn marks(&self, text: &str, fuzzily: bool) -> Vec<Range<usize>> {

@@ -145,11 +145,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
     if let Some(Asking::Line(edit)) = &model.asking {
         return line(frame, area, (edit, model), pen);
     }
-    if let (Some(typing), None) = (model.search.as_ref().filter(|search| search.typing), &model.asking) {
-        return search(frame, area, typing, pen);
-    }
     if let Some(notice) = &model.notice {
         return pen.put(frame, area, &[Span::clean(notice.tone, &format!(" {}", notice.text))]);
+    }
+    if let (Some(typing), None) = (model.search.as_ref().filter(|search| search.typing), &model.asking) {
+        return search(frame, area, typing, pen);
     }
     let mut spans = vec![Span::new(Tone::Text, " ")];
     let actions = match model.focus {

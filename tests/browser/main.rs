@@ -14,6 +14,7 @@ mod picker;
 mod resume;
 mod scale;
 mod screens;
+mod search;
 
 use harness::Browser;
 use pitree::app::message::{Effect, Msg};

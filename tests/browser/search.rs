@@ -1,0 +1,223 @@
+//! Search over sessions: what is typed, what the list shows, and where a hit leads.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use pitree::app::message::{Effect, Msg};
+use pitree::app::sessions::Row;
+use pitree::config::{Filter, Sort};
+use pitree::keymap::Place;
+
+use crate::harness::Browser;
+
+/// Types a query, instead of what was typed before.
+fn search(browser: &mut Browser, text: &str) {
+    let is_typing = browser.model.search.as_ref().is_some_and(|search| search.typing);
+    browser.press(if is_typing { "ctrl+u" } else { "/" });
+    browser.send(Msg::Paste(text.into()));
+}
+
+/// The titles of the rows.
+fn titles(browser: &Browser) -> Vec<String> {
+    let pane = &browser.model.sessions;
+    let title = |row: &Row| match row {
+        Row::Session { at, .. } => pane.all[*at].title().to_string(),
+        Row::Project(at) => pane.projects[*at].cwd.clone(),
+    };
+    pane.rows.iter().map(title).collect()
+}
+
+fn hits(browser: &Browser) -> usize {
+    browser.model.sessions.answer.as_ref().map_or(0, |answer| answer.found.len())
+}
+
+/// The text of the entry that the tree has selected.
+fn entry(browser: &Browser) -> String {
+    let tree = browser.model.tree.tree.as_ref().unwrap();
+    tree.nodes[browser.model.tree.selected_entry().unwrap() as usize].text.to_string()
+}
+
+#[test]
+fn a_hit_is_a_place() {
+    let mut browser = Browser::demo(160, 40);
+    search(&mut browser, "cookie");
+    assert_eq!(hits(&browser), 4);
+    assert!(entry(&browser).contains("table, and the cookie") || entry(&browser).starts_with("That is all of it"));
+    assert_eq!(browser.model.focus, Place::Sessions, "one goes on typing");
+    let screen = browser.screen();
+    assert!(screen.contains("4 hits") && screen.contains("and the cookie"), "{screen}");
+    browser.press("enter");
+    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(hits(&browser), 4, "the hits are still there");
+    browser.press("esc esc");
+    assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 0));
+    assert_eq!(browser.model.sessions.totals.sessions, 17);
+}
+
+#[test]
+fn a_hit_on_an_abandoned_branch_says_so_and_leads_there() {
+    let mut browser = Browser::demo(160, 40);
+    search(&mut browser, "\"hard stop\"");
+    let found = |browser: &Browser| browser.model.selected_hit().unwrap().clone();
+    assert_eq!(found(&browser).is_active, Some(true));
+    search(&mut browser, "is:abandoned jwt");
+    assert!(titles(&browser).iter().any(|title| title == "Refactor auth module"), "{:?}", titles(&browser));
+    assert_eq!(found(&browser).is_active, Some(false));
+    assert!(browser.screen().contains("abandoned"), "{}", browser.screen());
+    let tree = browser.model.tree.tree.clone().unwrap();
+    assert!(!tree.is_active(browser.model.tree.selected_entry().unwrap()));
+}
+
+#[test]
+fn titles_are_searched_before_texts_are_read_and_words_are_anded() {
+    let mut browser = Browser::demo(100, 30);
+    browser.press("/");
+    let effects = browser.take(Msg::Paste("redis sliding".into()));
+    let find = effects.into_iter().find(|effect| matches!(effect, Effect::Search { .. })).unwrap();
+    for reply in browser.replies(find) {
+        browser.take(reply);
+    }
+    assert_eq!(titles(&browser).last().map(String::as_str), Some("Redis: sliding expiry"));
+}
+
+#[test]
+fn fuzzy_is_for_what_is_nowhere_as_typed() {
+    let mut browser = Browser::demo(100, 30);
+    search(&mut browser, "rfctauth");
+    assert_eq!(browser.selected(), "Refactor auth module");
+    search(&mut browser, "redis");
+    assert!(hits(&browser) < 6, "only where the word stands: {:?}", titles(&browser));
+}
+
+#[test]
+fn what_excludes_and_qualifies() {
+    let mut browser = Browser::demo(120, 40);
+    for (query, wanted) in [
+        ("cookie -sliding", 3),
+        ("in:~/ops", 4),
+        ("cost:>0.7", 2),
+        ("is:fork", 4),
+        ("label:decision", 4),
+        ("edited:store.ts", 2),
+        ("tool:grep in:~/code/webshop", 5),
+        ("re:c.okie", 4),
+        ("-is:fork in:~/code/webshop", 4),
+    ] {
+        browser.press("esc esc esc");
+        search(&mut browser, query);
+        assert_eq!(hits(&browser), wanted, "{query}: {:?}", titles(&browser));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_while_typing_and_the_last_hits_stay() {
+    let mut browser = Browser::demo(140, 30);
+    search(&mut browser, "cookie");
+    browser.send(Msg::Paste(" cost:much".into()));
+    assert_eq!(hits(&browser), 4);
+    assert!(browser.screen().contains("cost:"), "{}", browser.screen());
+    search(&mut browser, "re:(");
+    let last = browser.screen().lines().last().unwrap().to_string();
+    assert!(last.starts_with(" /re:(") && last.contains("a group is not closed"), "{last}");
+}
+
+#[test]
+fn tab_completes() {
+    let mut browser = Browser::demo(120, 30);
+    browser.press("/ i s tab");
+    let line = |browser: &Browser| browser.model.search.as_ref().unwrap().line.value().to_string();
+    assert_eq!(line(&browser), "is:");
+    browser.press("b r a tab");
+    assert_eq!(line(&browser).trim_end(), "is:branched");
+    assert!(hits(&browser) > 3);
+}
+
+#[test]
+fn the_keys_of_the_list_work_while_typing() {
+    let mut browser = Browser::demo(100, 12);
+    search(&mut browser, "the");
+    assert!(browser.model.sessions.is_flat && hits(&browser) > 9, "more than fit");
+    let best = titles(&browser);
+    browser.press("ctrl+s");
+    let newest = titles(&browser);
+    assert_ne!(best, newest);
+    let time = |at: usize| {
+        let Row::Session { at, .. } = browser.model.sessions.rows[at] else { panic!() };
+        browser.model.sessions.all[at].order_time()
+    };
+    assert!((1..newest.len()).all(|at| time(at - 1) >= time(at)));
+    browser.press("down down");
+    assert_eq!(browser.selected(), newest[browser.model.sessions.cursor.at]);
+    browser.press("ctrl+d");
+    assert!(browser.screen().contains("sample sessions"), "Ctrl+D deletes, as in pi");
+    browser.press("ctrl+n");
+    assert!(browser.model.sessions.named_only);
+    assert!(browser.model.search.as_ref().unwrap().typing);
+    assert_eq!(browser.model.sessions.sort, Sort::Threaded);
+}
+
+#[test]
+fn everything_finds_tool_output_and_shows_the_entry_whatever_hides_it() {
+    let mut browser = Browser::demo(160, 40);
+    search(&mut browser, "expires_at");
+    assert_eq!(hits(&browser), 0, "it is in no conversation");
+    browser.press("ctrl+x");
+    assert_eq!(hits(&browser), 4);
+    assert!(browser.screen().contains("expires_at"));
+    browser.press("enter");
+    assert_eq!(browser.model.focus, Place::Tree);
+    assert!(entry(&browser).contains("0004_sessions.sql"), "{}", entry(&browser));
+    assert_eq!(browser.model.tree.filter, Filter::Default);
+}
+
+#[test]
+fn enter_goes_to_the_hit_and_then_resumes_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let sessions = dir.path().join("sessions");
+    fs::create_dir(&sessions).unwrap();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-app--/branches.jsonl");
+    fs::copy(fixture, sessions.join("branches.jsonl")).unwrap();
+    let mut browser = Browser::on(&[&sessions], 120, 30);
+    search(&mut browser, "\"keys rotate\"");
+    assert_eq!(browser.model.selected_hit().unwrap().is_active, Some(false));
+    let screen = browser.screen();
+    assert!(screen.contains("abandoned"), "{screen}");
+    browser.press("enter");
+    assert_eq!((entry(&browser).as_str(), browser.model.focus), ("Keys rotate", Place::Tree));
+    browser.press("enter h");
+    assert!(browser.wants.iter().any(|effect| matches!(effect, Effect::Resume { .. })), "{:?}", browser.wants);
+    let text = fs::read_to_string(sessions.join("branches.jsonl")).unwrap();
+    assert!(
+        text.trim_end().ends_with("\"targetId\":\"a4\"}")
+            || text.contains("\"parentId\":\"a4\",\"timestamp\":\"2026-11")
+    );
+}
+
+#[test]
+fn a_renamed_session_is_found_by_its_new_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-app--/branches.jsonl");
+    fs::copy(fixture, dir.path().join("branches.jsonl")).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 30);
+    search(&mut browser, "zebra");
+    assert_eq!(hits(&browser), 0);
+    browser.press("esc esc ctrl+r z e b r a enter");
+    search(&mut browser, "zebra");
+    assert_eq!(hits(&browser), 1, "{}", browser.screen());
+}
+
+#[test]
+fn screens() {
+    let mut browser = Browser::demo(140, 24);
+    search(&mut browser, "cookie");
+    assert_snapshot!("search", browser.screen());
+    let mut browser = Browser::demo(40, 10);
+    search(&mut browser, "cookie");
+    assert_snapshot!("search_smallest", browser.screen());
+    let mut browser = Browser::demo(100, 14);
+    search(&mut browser, "the");
+    assert_snapshot!("search_flat", browser.screen());
+    let mut browser = Browser::demo(100, 14);
+    search(&mut browser, "qqqqqq");
+    assert_snapshot!("search_nothing", browser.screen());
+}
