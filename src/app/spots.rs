@@ -48,8 +48,10 @@ pub fn of(tree: &Tree, wanted: &Wanted) -> Vec<Spot> {
         Spot { entry: Target::of(tree, at), text: node.text.clone(), time: time.or(node.time), why }
     };
     if *wanted == Wanted::Labels {
-        let labels = tree.labels.iter();
-        return labels.map(|(at, label)| spot(*at, label.time, Why::Label(label.text.clone()))).collect();
+        let mut labels: Vec<_> = tree.labels.iter().collect();
+        labels.sort_by_key(|(at, _)| **at);
+        let labelled = labels.into_iter().map(|(at, label)| spot(*at, label.time, Why::Label(label.text.clone())));
+        return labelled.collect();
     }
     let touches = tree.touches.iter().filter_map(|touched| {
         let file = absolute(&tree.header.cwd, &touched.path);
