@@ -78,11 +78,11 @@ fn shown(model: &Model, file: &str) -> String {
 }
 
 /// Lists the entries that touched a file, in the sessions of the outline.
-pub(super) fn open_file(model: &mut Model, file: String) {
+pub(super) fn open_file(model: &mut Model, file: &str) {
     let Some(outline) = model.palettes.last() else { return };
     let is_of = |(_, spot): &&(PathBuf, Spot)| matches!(&spot.why, Why::Touch(touched, _) if **touched == *file);
     let spots: Vec<_> = outline.spots.iter().filter(is_of).cloned().collect();
-    let mut palette = Palette::new(Kind::Touches { file: file.clone(), everywhere: false }, title(model, &file));
+    let mut palette = Palette::new(Kind::Touches { file: file.into(), everywhere: false }, title(model, file));
     palette.spots = spots;
     // The first row is for who finds none of the others to be the one.
     palette.cursor.at = 1;

@@ -281,7 +281,7 @@ fn take(model: &mut Model, effects: &mut Vec<Effect>) {
             model.palettes.clear();
             model.go_to_entry(&path, entry);
         }
-        Leads::File(file) => outline::open_file(model, file),
+        Leads::File(file) => outline::open_file(model, &file),
         Leads::Everywhere => outline::open_everywhere(model, effects),
     }
 }
