@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a benchmark that can't go on has failed")]
 
 mod corpus;
+mod search;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ fn target() -> PathBuf {
 }
 
 /// So many files of so many bytes in all.
-fn many(files: usize, bytes: usize) -> PathBuf {
+pub(crate) fn many(files: usize, bytes: usize) -> PathBuf {
     let dir = target().join(format!("{files}-files"));
     if !dir.exists() {
         let fresh = target().join(format!("{files}-files.new"));

@@ -1,7 +1,8 @@
 //! Text as it is compared in a search: `É`, `é` and `e` with a combining accent are one. Composed (NFC), then folded by
 //! Unicode's simple case folding. White space stays as it is.
 //!
-//! pi's list compares by JavaScript's `toLowerCase` (1.5.2). All that is equal there is equal here.
+//! pi's list compares by JavaScript's `toLowerCase` (1.5.2). All that is equal there is equal here. One thing that pi
+//! finds is not found: an `e` in an `é` that a file has as two characters.
 
 use std::ops::Range;
 

@@ -32,7 +32,7 @@ const WORDS: [&str; 24] = [
     "index", "branch", "merge", "config", "deploy", "error", "retry", "größe", "漢字", "fix", "module", "import",
 ];
 
-fn words(random: &mut Random, count: usize) -> String {
+pub(crate) fn words(random: &mut Random, count: usize) -> String {
     let words: Vec<&str> = (0..count).map(|_| WORDS[random.below(WORDS.len())]).collect();
     words.join(" ")
 }

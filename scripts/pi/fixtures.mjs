@@ -576,7 +576,7 @@ let readme = `# Fixtures
 Session files for the tests, one behaviour each. \`scripts/pi/fixtures.mjs\` writes them and this page: change them there.
 \`${ROOT}\` in a \`parentSession\` stands for this folder. \`golden/\` says what the real pi makes of the files (\`scripts/pi/golden.mjs\`):
 \`golden/list.json\` its list, \`golden/tree.json\` its trees, \`golden/rows/\` what its \`/tree\` draws in each of its filters,
-\`golden/changes/\` what its changes of them give (\`scripts/pi/changes.mjs\`).
+\`golden/changes/\` what its changes of them give (\`scripts/pi/changes.mjs\`), \`golden/search.json\` what its picker finds in them (\`scripts/pi/search.mjs\`).
 `;
 for (const [part, title] of Object.entries(titles)) {
 	readme += `\n## ${title}: \`${part}/\`\n\n| file | what it shows |\n|---|---|\n`;

@@ -11,8 +11,10 @@ pub const CAP: usize = 512;
 
 /// The letters that a word must have: shorter ones are found in nearly every text.
 const LEAST: usize = 3;
+/// The letters that it may have.
+const MOST: usize = 32;
 /// How far the next letter of the word may be. What is scattered more widely is noise.
-const STEP: usize = 10;
+const STEP: usize = 12;
 
 /// Whether a folded word can match fuzzily.
 pub fn is_long_enough(folded: &str) -> bool {
@@ -21,6 +23,9 @@ pub fn is_long_enough(folded: &str) -> bool {
 
 /// The beginning of a text that is looked at.
 pub fn capped(text: &str) -> &str {
+    if text.len() <= CAP {
+        return text;
+    }
     text.char_indices().nth(CAP).map_or(text, |(end, _)| &text[..end])
 }
 
@@ -28,6 +33,8 @@ pub fn capped(text: &str) -> &str {
 pub struct Fuzzy {
     word: String,
     letters: Vec<char>,
+    /// For each ASCII letter its places in the word, as bits.
+    places: [u32; 128],
     skim: SkimMatcherV2,
 }
 
@@ -42,19 +49,20 @@ pub struct Found {
     pub end: usize,
 }
 
-/// Letters of the word found in order: where the first one stands, and the last one so far.
-#[derive(Clone, Copy)]
-struct Chain {
-    start: usize,
-    /// Counted in characters.
-    last: usize,
-}
-
 impl Fuzzy {
-    /// A folded word; `None` if it is too short to match fuzzily.
+    /// A folded word; `None` if it is too short to match fuzzily, or longer than anybody would leave letters out of.
     pub fn new(folded: &str) -> Option<Self> {
-        let skim = SkimMatcherV2::default().respect_case();
-        is_long_enough(folded).then(|| Self { word: folded.into(), letters: folded.chars().collect(), skim })
+        let letters: Vec<char> = folded.chars().take(MOST + 1).collect();
+        if !(LEAST..=MOST).contains(&letters.len()) {
+            return None;
+        }
+        let mut places = [0; 128];
+        for (place, letter) in letters.iter().enumerate() {
+            if let Some(places) = places.get_mut(*letter as usize) {
+                *places |= 1 << place;
+            }
+        }
+        Some(Self { word: folded.into(), letters, places, skim: SkimMatcherV2::default().respect_case() })
     }
 
     /// Looks for the word in a folded text, in the first 512 characters of it.
@@ -77,28 +85,46 @@ impl Fuzzy {
 
     /// The shortest piece of the text that has the letters in order.
     fn span(&self, text: &str) -> Option<Range<usize>> {
-        let mut chains: Vec<Option<Chain>> = vec![None; self.letters.len()];
-        let mut best: Option<Range<usize>> = None;
-        let mut starts_word = true;
-        for (at, (byte, c)) in text.char_indices().enumerate() {
-            // From the last letter on, so that one character of the text is one letter of the word.
-            for (place, _) in self.letters.iter().enumerate().rev().filter(|(_, letter)| **letter == c) {
-                let chain = match place.checked_sub(1) {
-                    None => starts_word.then_some(Chain { start: byte, last: at }),
-                    Some(before) => chains[before]
-                        .filter(|chain| at - chain.last <= STEP)
-                        .map(|chain| Chain { start: chain.start, last: at }),
-                };
-                let Some(chain) = chain else { continue };
-                chains[place] = Some(chain);
-                let span = chain.start..byte + c.len_utf8();
-                if place + 1 == self.letters.len() && best.as_ref().is_none_or(|best| span.len() < best.len()) {
-                    best = Some(span);
-                }
+        let first = *self.letters.first()?;
+        let starts = text.match_indices(first).map(|(start, _)| start);
+        let starts_word = |start: &usize| !text[..*start].chars().next_back().is_some_and(char::is_alphanumeric);
+        let spans = starts.filter(starts_word).filter_map(|start| Some(start..start + self.reach(&text[start..])?));
+        spans.min_by_key(Range::len)
+    }
+
+    /// Where the letters end that begin at the start of the text, at the earliest.
+    fn reach(&self, text: &str) -> Option<usize> {
+        // Where the letters up to each place were found last, in characters. The nearest is the best to go on from.
+        let mut found = [usize::MAX; MOST];
+        found[0] = 0;
+        let mut newest = 0;
+        for (at, (byte, c)) in text.char_indices().enumerate().skip(1) {
+            if at - newest > STEP {
+                return None;
             }
-            starts_word = !c.is_alphanumeric();
+            // From the last letter on, so that one character of the text is one letter of the word.
+            let mut places = self.places_of(c) & !1;
+            while places != 0 {
+                let place = places.ilog2() as usize;
+                places &= !(1 << place);
+                let before = found[place - 1];
+                if before == usize::MAX || at - before > STEP {
+                    continue;
+                }
+                if place + 1 == self.letters.len() {
+                    return Some(byte + c.len_utf8());
+                }
+                (found[place], newest) = (at, at);
+            }
         }
-        best
+        None
+    }
+
+    fn places_of(&self, c: char) -> u32 {
+        match self.places.get(c as usize) {
+            Some(places) => *places,
+            None => (0..self.letters.len()).filter(|&place| self.letters[place] == c).map(|place| 1 << place).sum(),
+        }
     }
 }
 

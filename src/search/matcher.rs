@@ -297,3 +297,234 @@ fn name_score(name: &str, at: &Range<usize>) -> u32 {
         _ => 3,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::searchable::Builder;
+    use jiff::tz::TimeZone;
+    use proptest::prelude::*;
+
+    const DAY: i64 = 86_400_000;
+
+    fn around() -> Around {
+        Around { now_ms: 100 * DAY, home: "/home/dev".into(), zone: TimeZone::UTC }
+    }
+
+    fn matcher(query: &str) -> Matcher {
+        Matcher::new(&Query::parse(query).unwrap(), &around())
+    }
+
+    /// A session with what is searched of it.
+    struct Session {
+        summary: Summary,
+        titles: Titles,
+        text: Searchable,
+        is_live: bool,
+    }
+
+    impl Session {
+        fn new(name: &str, first_message: &str, lines: &[&str]) -> Self {
+            let mut builder = Builder::default();
+            builder.line(br#"{"type":"session","version":3,"id":"0195a001-abc"}"#);
+            lines.iter().for_each(|line| builder.line(line.as_bytes()));
+            let text = builder.finish().unwrap();
+            let some = |text: &str| (!text.is_empty()).then(|| text.to_string());
+            let mut summary = Summary { name: some(name), first_message: some(first_message), ..Summary::default() };
+            summary.header.id = "0195a001-abc".into();
+            summary.header.cwd = "/home/dev/App".into();
+            summary.labels = text.labels.len();
+            summary.modified = Some(90 * DAY);
+            Self { titles: Titles::new(&summary), summary, text, is_live: false }
+        }
+
+        fn try_with(&self, query: &str, text: Option<&Searchable>) -> Option<Hit> {
+            let Self { summary, titles, is_live, .. } = self;
+            let (has_forks, is_fork) = (false, false);
+            matcher(query).matches(&Candidate { summary, titles, text, is_live: *is_live, has_forks, is_fork })
+        }
+
+        fn hit(&self, query: &str) -> Option<Hit> {
+            self.try_with(query, Some(&self.text))
+        }
+
+        /// The tier and the place of a hit.
+        fn at(&self, query: &str) -> Option<(Tier, Field, Option<Index>)> {
+            let hit = self.hit(query)?;
+            hit.place.map(|place| (hit.tier, place.field, place.entry))
+        }
+    }
+
+    fn session() -> Session {
+        Session::new(
+            "Login Größe",
+            "Refactor the auth module",
+            &[
+                r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Refactor the auth module"}}"#,
+                r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"JWT  works,\nfinally"},{"type":"toolCall","id":"c","name":"edit","arguments":{"path":"src/auth.rs"}},{"type":"toolCall","id":"d","name":"read","arguments":{"path":"doc.md"}}]}}"#,
+                r#"{"type":"label","id":"3","parentId":"2","targetId":"2","label":"Before it broke"}"#,
+                r#"{"type":"compaction","id":"4","parentId":"3","summary":"All about cookies"}"#,
+            ],
+        )
+    }
+
+    #[test]
+    fn finds_words_where_they_are() {
+        let session = session();
+        for (query, at) in [
+            ("login", (Tier::Name, Field::Name, None)),
+            ("gro\u{308}ße", (Tier::Name, Field::Name, None)),
+            ("BROKE", (Tier::Label, Field::Label, Some(1))),
+            ("auth", (Tier::Text, Field::Conversation, Some(0))),
+            ("jwt", (Tier::Text, Field::Conversation, Some(1))),
+            (r#""jwt works, finally""#, (Tier::Text, Field::Conversation, Some(1))),
+            (r#""module jwt""#, (Tier::Text, Field::Conversation, Some(0))),
+            ("re:W[O]RKS.", (Tier::Text, Field::Conversation, Some(1))),
+            ("cookies", (Tier::Text, Field::Summary, Some(3))),
+            ("0195a", (Tier::Text, Field::Id, None)),
+            ("dev/app", (Tier::Text, Field::Cwd, None)),
+            ("rfauth", (Tier::Fuzzy, Field::FirstMessage, None)),
+            ("lgn", (Tier::Fuzzy, Field::Name, None)),
+            ("bfr", (Tier::Fuzzy, Field::Label, Some(1))),
+            // The least direct one says how well all match; a place in an entry is worth more than another.
+            ("login jwt", (Tier::Text, Field::Conversation, Some(1))),
+            ("login rfauth", (Tier::Fuzzy, Field::Name, None)),
+            ("login label:broke", (Tier::Name, Field::Label, Some(1))),
+            ("file:auth", (Tier::Name, Field::File, Some(1))),
+        ] {
+            assert_eq!(session.at(query), Some(at), "{query}");
+        }
+        let Some(Hit { place: Some(Place { at, .. }), .. }) = session.hit("works") else { panic!("not found") };
+        assert_eq!(&session.text.conversation.folded[at], "works");
+        for query in ["login nowhere", "xyz", r#""rfauth""#, r#""works jwt""#, "re:cookies$x"] {
+            assert_eq!(session.at(query), None, "{query}");
+        }
+    }
+
+    #[test]
+    fn facts_and_exclusions_hold() {
+        let mut session = session();
+        session.is_live = true;
+        session.summary.cost = 1.5;
+        session.summary.bytes = 2_000_000;
+        session.summary.entry_count = 4;
+        for query in [
+            "",
+            "in:~/app",
+            "file:src/auth.rs",
+            "edited:auth",
+            "edited:src/ file:doc.md",
+            "label:before",
+            "model:sonnet",
+            "tool:edit",
+            "is:named is:labelled is:live",
+            "after:2w before:1d",
+            "after:1970-04-01",
+            "cost:>1 size:>1M entries:<=4",
+            "-is:fork -is:forked -is:branched -is:abandoned -is:damaged -is:empty",
+            "in: -label:",
+            "-nowhere",
+            "-rfauth",
+            "-\"works jwt\"",
+            "-tool:bash -model:gpt -label:x -file:x -in:/x",
+        ] {
+            assert!(session.hit(query).is_some(), "{query}");
+        }
+        for query in [
+            "in:/app",
+            "file:main.rs",
+            "edited:doc.md",
+            "label:x",
+            "model:gpt",
+            "tool:bash",
+            "is:fork",
+            "is:empty",
+            "before:2w",
+            "after:1d",
+            "cost:>2",
+            "-login",
+            "-auth login",
+            "-\"jwt works\"",
+            "-label:before",
+            "-file:auth",
+            "-is:live",
+            "-in:app",
+        ] {
+            assert!(session.hit(query).is_none(), "{query}");
+        }
+    }
+
+    #[test]
+    fn before_the_text_is_read_the_summary_is_searched() {
+        let session = session();
+        let first = |query: &str| session.try_with(query, None);
+        assert_eq!(first("refactor").and_then(|hit| hit.place).map(|place| place.field), Some(Field::FirstMessage));
+        assert!(first("login app is:labelled after:2w").is_some() && first("rfauth").is_some());
+        for query in ["jwt", "broke", "label:broke", "file:auth", "-file:x", "tool:edit", "-model:gpt"] {
+            assert!(first(query).is_none(), "{query}");
+        }
+    }
+
+    #[test]
+    fn the_best_come_first() {
+        let [whole, begins, word, inside, label, said, scattered] = [
+            Session::new("auth", "", &[]),
+            Session::new("auth module", "", &[]),
+            Session::new("the auth", "", &[]),
+            Session::new("oauth", "", &[]),
+            Session::new(
+                "",
+                "",
+                &[
+                    r#"{"type":"message","id":"1","message":{"role":"user","content":"x"}}"#,
+                    r#"{"type":"label","id":"2","parentId":"1","targetId":"1","label":"auth"}"#,
+                ],
+            ),
+            Session::new("", "", &[r#"{"type":"message","id":"1","message":{"role":"user","content":"auth"}}"#]),
+            Session::new("a unit with", "", &[]),
+        ];
+        let order = [whole, begins, word, inside, label, said, scattered];
+        let ranks: Vec<_> = order.iter().map(|session| session.hit("auth").unwrap().rank()).collect();
+        assert!(ranks.windows(2).all(|pair| pair[0] < pair[1]), "{ranks:?}");
+        let mut newer = Session::new("oauth", "", &[]);
+        newer.summary.modified = Some(95 * DAY);
+        assert!(newer.hit("auth").unwrap().rank() < ranks[3]);
+    }
+
+    #[test]
+    fn marks_what_matches() {
+        let marks = |query: &str, text: &'static str| -> Vec<&str> {
+            matcher(query).marks(text, true).into_iter().map(|mark| &text[mark]).collect()
+        };
+        assert_eq!(marks("auth é", "Auth, oAUTH e\u{301}t"), ["Auth", "AUTH", "e\u{301}"]);
+        assert_eq!(marks("foo oob", "a foobar"), ["foob"]);
+        assert_eq!(marks(r#""a b""#, "a \n b ab"), ["a \n b"]);
+        assert_eq!(marks(r"re:\bx*", "ax x xx"), ["x", "xx"]);
+        assert_eq!(marks("rfa", "refactor"), ["r", "fa"]);
+        assert_eq!(marks("-auth in:x is:fork", "auth in x"), [""; 0]);
+        assert!(matcher("rfa").marks("refactor", false).is_empty());
+    }
+
+    proptest! {
+        /// What narrows finds nothing that the earlier query didn't.
+        #[test]
+        fn narrowing_loses_nothing(
+            (earlier, later) in "(-?[ab]{1,3}|\"[ab ]{1,4}\"|is:named|in:a)( -?[ab]{1,3}| \"[ab]{1,3} [ab]\")?".prop_flat_map(|query| {
+                let longer = query.clone();
+                (Just(query), "[ab\" -]{0,4}".prop_map(move |more| longer.clone() + &more))
+            }),
+            name in "[ab ]{0,8}", said in "[ab ]{0,12}",
+        ) {
+            let session = Session::new(&name, &said, &[&format!(
+                r#"{{"type":"message","id":"1","message":{{"role":"user","content":"{said}"}}}}"#
+            )]);
+            let wide = Query::parse(&earlier).unwrap();
+            let Ok(narrow) = Query::parse(&later) else { return Ok(()) };
+            for text in [None, Some(&session.text)] {
+                if narrow.narrows(&wide) && session.try_with(&later, text).is_some() {
+                    prop_assert!(session.try_with(&earlier, text).is_some(), "{} in {}", later, earlier);
+                }
+            }
+        }
+    }
+}

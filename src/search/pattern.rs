@@ -335,8 +335,7 @@ impl<'a> Translation<'a> {
     fn class(&mut self) -> Result<(), String> {
         let is_excluded = self.rest.next_if_eq(&'^').is_some();
         let mut items = String::new();
-        loop {
-            let Some(low) = self.class_item()? else { break };
+        while let Some(low) = self.class_item()? {
             let dash_then_item = {
                 let mut ahead = self.rest.clone();
                 ahead.next() == Some('-') && ahead.next().is_some_and(|c| c != ']')

@@ -8,6 +8,7 @@ mod list;
 mod odd;
 mod output;
 mod rows;
+mod search;
 mod slow;
 mod summary;
 mod tree;

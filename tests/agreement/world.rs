@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const MTIME: u64 = 1_767_323_045;
 
 /// The folders of the fixtures that are session directories.
-const DIRS: [&str; 3] = ["sessions", "flat", "subagents"];
+pub(crate) const DIRS: [&str; 3] = ["sessions", "flat", "subagents"];
 
 /// A copy of the fixtures.
 pub(crate) struct World {

@@ -1,0 +1,94 @@
+//! How long a key in the query takes.
+
+use divan::{Bencher, black_box};
+use pitree::fold::{fold, fold_into};
+use pitree::search::matcher::{Around, Candidate, Hit, Matcher, Titles};
+use pitree::search::query::Query;
+use pitree::session::searchable::Searchable;
+use pitree::session::summary::Summary;
+use pitree::store::files::Files;
+use pitree::store::{scan, texts};
+
+use crate::corpus::{self, Random};
+
+/// Sessions with all that is known of them.
+struct Sessions(Vec<(Summary, Titles, Option<Searchable>)>);
+
+impl Sessions {
+    /// 10,000 without their texts. First messages are long, some of them as much as is looked at.
+    fn summaries() -> Self {
+        let mut random = Random::new(3);
+        let mut session = |at: usize| {
+            let mut summary = Summary { modified: Some(at as i64), ..Summary::default() };
+            summary.header.id = format!("{at:08x}-0000-7000-8000-000000000000");
+            summary.header.cwd = format!("/home/dev/code/project-{:02}", random.below(37));
+            summary.name = (at % 3 == 0).then(|| corpus::words(&mut random, 4));
+            let words = 5 + random.below(80);
+            summary.first_message = Some(corpus::words(&mut random, words));
+            (Titles::new(&summary), summary)
+        };
+        Self((0..10_000).map(|at| session(at)).map(|(titles, summary)| (summary, titles, None)).collect())
+    }
+
+    /// Those of 1 GB in 2,000 files, with their texts.
+    fn texts() -> Self {
+        let finds = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
+        let mut summaries = Vec::new();
+        scan::read(Files::Disk, &finds.files, |batch| {
+            summaries.extend(batch.sessions);
+            true
+        });
+        let paths: Vec<_> = summaries.iter().map(|summary| summary.path.clone()).collect();
+        let mut found = std::collections::HashMap::new();
+        texts::read(Files::Disk, &paths, |batch| {
+            found.extend(batch.texts);
+            true
+        });
+        let with_text = |summary: Summary| (Titles::new(&summary), found.remove(&summary.path), summary);
+        let sessions = summaries.into_iter().map(with_text);
+        Self(sessions.map(|(titles, text, summary)| (summary, titles, text)).collect())
+    }
+
+    /// What a key does: all sessions tried, the hits in order.
+    fn find(&self, query: &str) -> Vec<Hit> {
+        let around = Around { now_ms: 0, home: "/home/dev".into(), zone: jiff::tz::TimeZone::UTC };
+        let matcher = Matcher::new(&Query::parse(query).unwrap(), &around);
+        let candidates = self.0.iter().map(|(summary, titles, text)| Candidate {
+            summary,
+            titles,
+            text: text.as_ref(),
+            is_live: false,
+            has_forks: false,
+            is_fork: false,
+        });
+        let mut hits: Vec<Hit> = candidates.filter_map(|session| matcher.matches(&session)).collect();
+        hits.sort_by_key(Hit::rank);
+        hits
+    }
+}
+
+/// A word that is in many, letters of two words, letters that are nowhere, several words, qualifiers.
+#[divan::bench(args = ["token", "rftok", "sesmodl", "zqxj", "aut prs slw", "in:~/code after:1970", "re:par(s|z)er.*slow"])]
+fn key_in_10000_sessions(bencher: Bencher, query: &str) {
+    let sessions = Sessions::summaries();
+    bencher.bench_local(|| sessions.find(black_box(query)));
+}
+
+/// The same in the conversations of 1 GB.
+#[divan::bench(args = ["token", "rftok", "zqxj", "\"query slow cache\"", "re:par(s|z)er.*slow", r"re:(\w+) \1 (?=slow)"], sample_count = 20)]
+fn key_in_conversations_of_1_gb(bencher: Bencher, query: &str) {
+    let sessions = Sessions::texts();
+    bencher.bench_local(|| sessions.find(black_box(query)));
+}
+
+/// 1 MB of plain text, and of text with other letters in every line.
+#[divan::bench(args = ["The quick brown fox. ", "Die größten Füchse — 漢字. "])]
+fn fold_1_mb(bencher: Bencher, text: &str) {
+    let text = text.repeat(1_000_000 / text.len());
+    assert_eq!(fold(&text).chars().count(), text.chars().count());
+    let mut out = String::new();
+    bencher.bench_local(|| {
+        out.clear();
+        fold_into(&mut out, black_box(&text));
+    });
+}

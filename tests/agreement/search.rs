@@ -1,0 +1,138 @@
+//! Searching against pi's session picker (1.5.2; `scripts/pi/search.mjs`): for words, phrases and patterns the sessions
+//! that have all of it literally are the same. Labels and summaries, which pi doesn't search, are left out for that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use jiff::tz::TimeZone;
+use pitree::search::matcher::{Around, Candidate, Field, Matcher, Tier, Titles};
+use pitree::search::query::Query;
+use pitree::session::searchable::{Passages, Searchable};
+use pitree::session::summary::Summary;
+use pitree::store::files::Files;
+use pitree::store::{scan, texts};
+use serde_json::Value;
+
+use crate::world::{DIRS, World, assert_same, golden, short};
+
+/// The sessions of the fixtures with their texts.
+struct Sessions(BTreeMap<String, (Summary, Searchable)>);
+
+impl Sessions {
+    fn read(world: &World) -> Self {
+        let dirs: Vec<PathBuf> = DIRS.iter().map(|dir| world.root().join(dir)).collect();
+        let finds = scan::find(Files::Disk, &dirs);
+        let mut summaries = BTreeMap::new();
+        scan::read(Files::Disk, &finds.files, |batch| {
+            summaries.extend(batch.sessions.into_iter().map(|session| (session.path.clone(), session)));
+            true
+        });
+        let paths: Vec<PathBuf> = summaries.keys().cloned().collect();
+        let mut sessions = BTreeMap::new();
+        texts::read(Files::Disk, &paths, |batch| {
+            for (path, text) in batch.texts {
+                sessions.insert(short(&path, world.root()), (summaries.remove(&path).unwrap(), text));
+            }
+            true
+        });
+        assert!(summaries.is_empty());
+        Self(sessions)
+    }
+
+    /// Leaves what pi searches, too.
+    fn as_for_pi(mut self) -> Self {
+        for (_, text) in self.0.values_mut() {
+            text.labels.clear();
+            text.summaries = Passages::default();
+        }
+        self
+    }
+
+    /// What a query finds, with the tier and the field of each.
+    fn find(&self, query: &str) -> BTreeMap<&str, (Tier, Option<Field>)> {
+        let query = Query::parse(query).unwrap();
+        let around = Around { now_ms: 0, home: "/home/dev".into(), zone: TimeZone::UTC };
+        let matcher = Matcher::new(&query, &around);
+        let found = self.0.iter().filter_map(|(path, (summary, text))| {
+            let titles = Titles::new(summary);
+            let session = Candidate {
+                summary,
+                titles: &titles,
+                text: Some(text),
+                is_live: false,
+                has_forks: false,
+                is_fork: false,
+            };
+            let hit = matcher.matches(&session)?;
+            Some((path.as_str(), (hit.tier, hit.place.map(|place| place.field))))
+        });
+        found.collect()
+    }
+
+    fn find_literally(&self, query: &str) -> BTreeSet<&str> {
+        self.find(query).into_iter().filter(|(_, (tier, _))| *tier < Tier::Fuzzy).map(|(path, _)| path).collect()
+    }
+}
+
+/// What differs, and why.
+const MEANT: &[&str] = &[
+    // Nothing is typed yet behind `re:`. pi finds nothing and says that the pattern is empty.
+    "re:: pitree takes it",
+    // The file has these letters as two characters each, and pi compares characters.
+    "é: only pitree finds sessions/--home-dev-app--/wide-text.jsonl",
+    "É: only pitree finds sessions/--home-dev-app--/wide-text.jsonl",
+    "ä: only pitree finds sessions/--home-dev-app--/wide-text.jsonl",
+    "\"é ä\": only pitree finds sessions/--home-dev-app--/wide-text.jsonl",
+    "re:\\u00e9|\\xE4: only pitree finds sessions/--home-dev-app--/wide-text.jsonl",
+    "re:É|Ä: only pitree finds sessions/--home-dev-app--/wide-text.jsonl",
+];
+
+#[test]
+fn finds_what_pi_finds() {
+    let world = World::new();
+    let sessions = Sessions::read(&world).as_for_pi();
+    let list: Vec<Value> = serde_json::from_str(&golden("list.json")).unwrap();
+    let in_both: BTreeSet<&str> = list
+        .iter()
+        .filter_map(|session| session["path"].as_str())
+        .filter(|path| sessions.0.contains_key(*path))
+        .collect();
+    let queries: Vec<Value> = serde_json::from_str(&golden("search.json")).unwrap();
+    let mut found = Vec::new();
+    for answer in &queries {
+        let query = answer["query"].as_str().unwrap();
+        let (is_refused, pi_refuses) = (Query::parse(query).is_err(), !answer["error"].is_null());
+        if is_refused || pi_refuses {
+            let who = if is_refused { "pi" } else { "pitree" };
+            found.extend((is_refused != pi_refuses).then(|| format!("{query}: {who} takes it")));
+            continue;
+        }
+        let pi: BTreeSet<&str> = answer["literal"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let pitree = sessions.find_literally(query);
+        let differ = pi.symmetric_difference(&pitree).filter(|path| in_both.contains(*path));
+        found.extend(differ.map(|path| {
+            let who = if pi.contains(path) { "pi" } else { "pitree" };
+            format!("{query}: only {who} finds {path}")
+        }));
+    }
+    assert_same(found, MEANT);
+}
+
+#[test]
+fn labels_and_summaries_add_to_that() {
+    let world = World::new();
+    let (all, pi) = (Sessions::read(&world), Sessions::read(&world).as_for_pi());
+    let queries: Vec<Value> = serde_json::from_str(&golden("search.json")).unwrap();
+    for query in queries.iter().filter(|answer| answer["error"].is_null()) {
+        let query = query["query"].as_str().unwrap();
+        assert!(all.find_literally(query).is_superset(&pi.find_literally(query)), "{query}");
+    }
+    let added = |query: &str| {
+        let known = pi.find_literally(query);
+        let found = all.find(query).into_iter().filter(|(path, _)| !known.contains(path));
+        found.map(|(path, (_, field))| (path.to_string(), field)).collect::<Vec<_>>()
+    };
+    let app = |name: &str| format!("sessions/--home-dev-app--/{name}.jsonl");
+    assert_eq!(added("標籤"), [(app("wide-text"), Some(Field::Label))]);
+    assert_eq!(added("\"## goal second\""), [(app("compaction"), Some(Field::Summary))]);
+}
