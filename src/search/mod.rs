@@ -1,7 +1,8 @@
 //! Finding sessions: pure. [`query`] is the language and what a query means as data, read by `parse` from the tokens of
 //! `token`, its values by [`value`] and its regular expressions by [`pattern`]; [`matcher`] holds a query against
-//! sessions, with `needle` for what is looked for in a text, `place` for the fields, and [`fuzzy`] where nothing matches
-//! literally; [`inside`] looks into one text at a time; [`complete`] knows how a query may go on. No files, no threads: what was read of a session comes in.
+//! sessions, with `facts` for what qualifiers ask, `needle` for what is looked for in a text, and [`fuzzy`] where nothing
+//! matches literally; [`inside`] looks into one text at a time; [`complete`] knows how a query may go on. No files, no
+//! threads: what was read of a session comes in.
 
 pub mod complete;
 mod facts;
