@@ -15,11 +15,13 @@ use pitree::app::model::{Model, Setting};
 use pitree::app::rows::{Rows, passes};
 use pitree::app::update::{start, update};
 use pitree::config::{Config, Filter};
+use pitree::fold::fold;
 use pitree::runtime::work::Desk;
+use pitree::search::inside::Inside;
 use pitree::session::tree::Tree;
 use pitree::store::files::Files;
 use pitree::store::locate::Located;
-use pitree::store::{load, scan};
+use pitree::store::{hits, load, scan};
 use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -105,6 +107,28 @@ fn open_end_of_100000_entries(bencher: Bencher, bytes: usize) {
 fn rows_of_100000_entries(bencher: Bencher, branch_every: usize) {
     let tree = tree(branch_every);
     bencher.bench(|| Rows::new(black_box(&tree), |at| passes(&tree, at, Filter::Default), &HashSet::new(), &[]));
+}
+
+/// Looking through all texts of a session, by one thread: common and rare words.
+#[divan::bench(args = [64_000_000, 240_000_000], sample_count = 5, sample_size = 1)]
+fn find_in_100000_entries(bencher: Bencher, bytes: usize) {
+    let path = entries(bytes, 50);
+    let tree = load::tree(Files::Disk, &path, "/home/dev").unwrap();
+    let words = Inside::new("session token").unwrap();
+    bencher.bench(|| {
+        let mut found = 0;
+        hits::each(
+            Files::Disk,
+            &path,
+            &tree,
+            |text| words.is_in(&fold(text)),
+            |hits, _| {
+                found += hits.len();
+                true
+            },
+        );
+        found
+    });
 }
 
 /// The browser on a directory, with everything read.

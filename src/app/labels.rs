@@ -8,7 +8,7 @@ use super::edit::{Edit, Purpose};
 use super::message::{After, Effect};
 use super::model::Model;
 use super::palette::{self, Kind, Leads, Palette, Row};
-use super::spots::{self, Spot, Wanted, Why};
+use super::spots::{Spot, Wanted, Why};
 use crate::session::call::cut;
 use crate::session::summary::Shared;
 use crate::session::time;
@@ -20,24 +20,33 @@ const TITLE: usize = 30;
 
 /// Opens the palette; the labels come as they are read, those of the newest sessions first.
 pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
+    model.palettes.push(Palette::new(Kind::Labels, "Labels"));
+    palette::ask(model, Wanted::Labels, labelled(model), effects);
+}
+
+/// The sessions with labels, the newest first.
+fn labelled(model: &Model) -> Vec<PathBuf> {
     let mut labelled: Vec<&Shared> = model.sessions.all.iter().filter(|session| session.labels > 0).collect();
     labelled.sort_by_key(|session| std::cmp::Reverse(session.order_time()));
-    let paths = labelled.into_iter().map(|session| session.path.clone()).collect();
-    model.palettes.push(Palette::new(Kind::Labels, "Labels"));
-    palette::ask(model, Wanted::Labels, paths, effects);
+    labelled.into_iter().map(|session| session.path.clone()).collect()
 }
 
 /// The rows, the newest label first.
 pub(super) fn rows(model: &Model, spots: &[(PathBuf, Spot)]) -> Vec<Row> {
-    let mut spots: Vec<_> = spots.iter().collect();
-    spots.sort_by(spots::newest_first);
     let titles = Titles::new(model);
     let row = |(path, spot): &(PathBuf, Spot)| {
         let Why::Label(label) = &spot.why else { return None };
         let left = vec![Span::clean(Tone::Label, &format!("[{label}] ")), Span::new(Tone::Text, &*spot.text)];
         Some(Row::new(left, titles.of(path), age(model, spot), Leads::Entry(path.clone(), spot.entry.clone())))
     };
-    spots.into_iter().filter_map(row).collect()
+    newest_first(spots).into_iter().filter_map(row).collect()
+}
+
+/// The places by time; those of the same time always in the same order.
+pub(super) fn newest_first(spots: &[(PathBuf, Spot)]) -> Vec<&(PathBuf, Spot)> {
+    let mut spots: Vec<_> = spots.iter().collect();
+    spots.sort_by(|(a, one), (b, other)| other.time.cmp(&one.time).then_with(|| a.cmp(b)));
+    spots
 }
 
 /// How long ago something was, as the end of a row.
@@ -94,8 +103,14 @@ pub(super) fn follow(model: &mut Model, changed: &[PathBuf], effects: &mut Vec<E
     let Some(palette) = model.palettes.last().filter(|palette| palette.kind == Kind::Labels) else { return };
     let mut paths = changed.to_vec();
     if palette.reading {
-        let others = model.sessions.all.iter().filter(|session| session.labels > 0);
-        paths.extend(others.map(|session| session.path.clone()).filter(|path| !changed.contains(path)));
+        paths.extend(labelled(model).into_iter().filter(|path| !changed.contains(path)));
     }
     palette::ask(model, Wanted::Labels, paths, effects);
+}
+
+/// All sessions were read: there may be more with labels than when the palette was opened.
+pub(super) fn refresh(model: &mut Model, effects: &mut Vec<Effect>) {
+    if model.palettes.last().is_some_and(|palette| palette.kind == Kind::Labels) {
+        palette::ask(model, Wanted::Labels, labelled(model), effects);
+    }
 }

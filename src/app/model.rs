@@ -246,6 +246,8 @@ impl Model {
         if self.sessions.select(path, self.setting.glyphs) {
             self.focus = Place::Tree;
             self.tree.go_to_entry(path, entry);
+        } else {
+            say(self, Tone::Warning, "this session is not there any more".into());
         }
     }
 

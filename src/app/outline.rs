@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::labels::{Titles, age};
+use super::labels::{self, Titles, age};
 use super::message::Effect;
 use super::model::Model;
 use super::palette::{self, Kind, Leads, Palette, Row};
 use super::sessions::Row as SessionRow;
-use super::spots::{self, Spot, Wanted, Why};
+use super::spots::{Spot, Wanted, Why};
 use crate::session::call::{Touch, shorten};
 use crate::session::tree::FileUse;
 use crate::text::{Span, Tone, clean};
@@ -18,8 +18,8 @@ use crate::words::count;
 /// Opens the outline of what is selected.
 pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
     let paths = match model.sessions.selected_row() {
-        Some(SessionRow::Session { at, .. }) => newest_first(model, &[*at]),
-        Some(SessionRow::Project(at)) => newest_first(model, &model.sessions.projects[*at].sessions),
+        Some(SessionRow::Session { at, .. }) => paths(model, &[*at]),
+        Some(SessionRow::Project(at)) => paths(model, &model.sessions.projects[*at].sessions),
         None => return,
     };
     let title = match (model.sessions.selected_session(), model.sessions.selected_project()) {
@@ -31,7 +31,8 @@ pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
     palette::ask(model, Wanted::Files, paths, effects);
 }
 
-fn newest_first(model: &Model, sessions: &[usize]) -> Vec<PathBuf> {
+/// The files of some sessions, the newest first.
+fn paths(model: &Model, sessions: &[usize]) -> Vec<PathBuf> {
     let mut sessions: Vec<_> = sessions.iter().filter_map(|&at| model.sessions.all.get(at)).collect();
     sessions.sort_by_key(|session| std::cmp::Reverse(session.order_time()));
     sessions.into_iter().map(|session| session.path.clone()).collect()
@@ -77,11 +78,11 @@ fn shown(model: &Model, file: &str) -> String {
 }
 
 /// Lists the entries that touched a file, in the sessions of the outline.
-pub(super) fn open_file(model: &mut Model, file: String) {
+pub(super) fn open_file(model: &mut Model, file: &str) {
     let Some(outline) = model.palettes.last() else { return };
     let is_of = |(_, spot): &&(PathBuf, Spot)| matches!(&spot.why, Why::Touch(touched, _) if **touched == *file);
     let spots: Vec<_> = outline.spots.iter().filter(is_of).cloned().collect();
-    let mut palette = Palette::new(Kind::Touches { file: file.clone(), everywhere: false }, title(model, &file));
+    let mut palette = Palette::new(Kind::Touches { file: file.into(), everywhere: false }, title(model, file));
     palette.spots = spots;
     // The first row is for who finds none of the others to be the one.
     palette.cursor.at = 1;
@@ -97,7 +98,7 @@ fn title(model: &Model, file: &str) -> String {
 pub(super) fn open_everywhere(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(Kind::Touches { file, .. }) = model.palettes.last().map(|palette| palette.kind.clone()) else { return };
     let all: Vec<usize> = (0..model.sessions.all.len()).collect();
-    let paths = newest_first(model, &all);
+    let paths = paths(model, &all);
     let title = format!("{} in all sessions", title(model, &file));
     model.palettes.push(Palette::new(Kind::Touches { file: file.clone(), everywhere: true }, title));
     palette::ask(model, Wanted::File(file), paths, effects);
@@ -105,8 +106,6 @@ pub(super) fn open_everywhere(model: &mut Model, effects: &mut Vec<Effect>) {
 
 /// The entries that touched a file, the newest first.
 pub(super) fn touches(model: &Model, spots: &[(PathBuf, Spot)], everywhere: bool) -> Vec<Row> {
-    let mut spots: Vec<_> = spots.iter().collect();
-    spots.sort_by(spots::newest_first);
     let titles = Titles::new(model);
     let row = |(path, spot): &(PathBuf, Spot)| {
         let Why::Touch(_, touch) = &spot.why else { return None };
@@ -120,5 +119,5 @@ pub(super) fn touches(model: &Model, spots: &[(PathBuf, Spot)], everywhere: bool
     };
     let all = format!("look in all {}", count(model.sessions.all.len(), "session", "sessions"));
     let more = Row::new(vec![Span::new(Tone::Accent, all)], Vec::new(), Span::default(), Leads::Everywhere);
-    (!everywhere).then_some(more).into_iter().chain(spots.into_iter().filter_map(row)).collect()
+    (!everywhere).then_some(more).into_iter().chain(labels::newest_first(spots).into_iter().filter_map(row)).collect()
 }

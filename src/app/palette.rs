@@ -98,6 +98,8 @@ pub struct Palette {
     /// The number of the request for them.
     list: u64,
     rows: Vec<Row>,
+    /// What is looked for in them.
+    words: Inside,
     /// The rows that match, the best first.
     shown: Vec<usize>,
 }
@@ -114,6 +116,7 @@ impl Palette {
             reading: false,
             list: 0,
             rows: Vec::new(),
+            words: Inside::default(),
             shown: Vec::new(),
         }
     }
@@ -132,9 +135,9 @@ impl Palette {
 
     /// Finds the rows that match what is typed.
     fn narrow(&mut self) {
-        let words = Inside::words(self.edit.value());
+        self.words = Inside::words(self.edit.value());
         let mut found: Vec<(i64, usize)> =
-            (0..self.rows.len()).filter_map(|at| Some((words.score(&self.rows[at].folded)?, at))).collect();
+            (0..self.rows.len()).filter_map(|at| Some((self.words.score(&self.rows[at].folded)?, at))).collect();
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         self.shown = found.into_iter().map(|(_, at)| at).collect();
     }
@@ -152,7 +155,7 @@ impl Palette {
     /// A row of those that match, as it is drawn: what it says to the left and to the right, matches marked.
     pub fn drawn(&self, at: usize) -> (Vec<Span>, Vec<Span>) {
         let Some(row) = self.shown.get(at).map(|&at| &self.rows[at]) else { return Default::default() };
-        let marks = Inside::words(self.edit.value()).marks(&text(&row.left, &row.right));
+        let marks = self.words.marks(&text(&row.left, &row.right));
         let len: usize = row.left.iter().map(|span| span.text.len()).sum();
         let behind: Vec<_> = marks.iter().filter(|mark| mark.end > len).collect();
         let behind: Vec<_> = behind.into_iter().map(|mark| mark.start.saturating_sub(len)..mark.end - len).collect();
@@ -278,7 +281,7 @@ fn take(model: &mut Model, effects: &mut Vec<Effect>) {
             model.palettes.clear();
             model.go_to_entry(&path, entry);
         }
-        Leads::File(file) => outline::open_file(model, file),
+        Leads::File(file) => outline::open_file(model, &file),
         Leads::Everywhere => outline::open_everywhere(model, effects),
     }
 }

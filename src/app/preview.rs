@@ -130,6 +130,11 @@ impl Pane {
         Some((find.at, find.hits.len()))
     }
 
+    /// Whether a search was begun here.
+    pub fn is_searched(&self) -> bool {
+        self.find.as_ref().is_some_and(|find| find.from.is_some())
+    }
+
     /// What is wrong with what is looked for.
     pub fn problem(&self) -> Option<&str> {
         self.find.as_ref()?.problem.as_deref()
@@ -156,13 +161,12 @@ impl Pane {
 
     /// Shows the words that the tree is searched for, unless something else is looked for here.
     pub(super) fn show_words(&mut self, words: Option<Arc<Inside>>) {
-        let is_own = self.find.as_ref().is_some_and(|find| find.from.is_some());
         let is_shown = match (&self.find, &words) {
             (Some(find), Some(words)) => Arc::ptr_eq(&find.words, words),
             (None, None) => true,
             _ => false,
         };
-        if !is_own && !is_shown {
+        if !self.is_searched() && !is_shown {
             self.find = words.map(|words| Find { words, ..Find::default() });
             self.find_hits();
         }

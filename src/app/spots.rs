@@ -1,8 +1,5 @@
 //! Places in sessions that palettes list: entries with a label, and entries that touched a file.
 
-use std::cmp::Ordering;
-use std::path::PathBuf;
-
 use crate::session::call::Touch;
 use crate::session::node::Kind;
 use crate::session::tree::{Index, Tree};
@@ -51,8 +48,10 @@ pub fn of(tree: &Tree, wanted: &Wanted) -> Vec<Spot> {
         Spot { entry: Target::of(tree, at), text: node.text.clone(), time: time.or(node.time), why }
     };
     if *wanted == Wanted::Labels {
-        let labels = tree.labels.iter();
-        return labels.map(|(at, label)| spot(*at, label.time, Why::Label(label.text.clone()))).collect();
+        let mut labels: Vec<_> = tree.labels.iter().collect();
+        labels.sort_by_key(|(at, _)| **at);
+        let labelled = labels.into_iter().map(|(at, label)| spot(*at, label.time, Why::Label(label.text.clone())));
+        return labelled.collect();
     }
     let touches = tree.touches.iter().filter_map(|touched| {
         let file = absolute(&tree.header.cwd, &touched.path);
@@ -78,10 +77,4 @@ fn absolute(cwd: &str, path: &str) -> String {
     let path = path.strip_prefix("./").unwrap_or(path);
     let is_whole = path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':');
     if is_whole || cwd.is_empty() { path.into() } else { format!("{}/{path}", cwd.trim_end_matches('/')) }
-}
-
-/// The newest first; of the same time that of the newer file. Files are read by several threads, in no order.
-pub fn newest_first(a: &&(PathBuf, Spot), b: &&(PathBuf, Spot)) -> Ordering {
-    let ((a_path, a), (b_path, b)) = (a, b);
-    b.time.cmp(&a.time).then_with(|| b_path.cmp(a_path))
 }

@@ -188,6 +188,7 @@ impl Pane {
 
     /// Selects an entry, and changes the filter if it hides it.
     fn reveal(&mut self, at: Index) {
+        self.find.take_if(|find| find.only_hits && !find.is_hit(at));
         let Some(tree) = &self.tree else { return };
         if !passes(tree, at, self.filter) {
             let shows = |filter: &&Filter| passes(tree, at, **filter);

@@ -72,7 +72,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Listed { list, found, done } => palette::take_spots(model, list, (found, done)),
         Msg::Text { text, then } => copy::take_text(model, text, then, &mut effects),
         Msg::Copied { text, done, then } => copy::take_copied(model, &text, (done, then), &mut effects),
-        reply => take_reply(model, reply),
+        reply => take_reply(model, reply, &mut effects),
     }
     settle(model, &mut effects);
     effects
@@ -87,7 +87,7 @@ fn scan(model: &mut Model) -> Effect {
     Effect::Scan { scan: model.requests.scan }
 }
 
-fn take_reply(model: &mut Model, reply: Msg) {
+fn take_reply(model: &mut Model, reply: Msg, effects: &mut Vec<Effect>) {
     let glyphs = model.setting.glyphs;
     let requests = model.requests;
     match reply {
@@ -110,6 +110,7 @@ fn take_reply(model: &mut Model, reply: Msg) {
             model.sessions.keep_only(&model.scanned);
             model.sessions.rebuild(glyphs);
             model.sessions.note_live(model.now);
+            labels::refresh(model, effects);
         }
         Msg::Live(dirs) => {
             model.sessions.live_dirs = dirs;

@@ -65,7 +65,7 @@ impl Desk {
                 reply(Msg::Read { read, doc });
             }
             Effect::Find { find, path, tree, words } => {
-                let has = |texts: &str| words.score(&fold(texts)).is_some();
+                let has = |texts: &str| words.is_in(&fold(texts));
                 let mut is_first = true;
                 hits::each(self.files, &path, &tree, has, |found, is_last| {
                     let hits = found.into_iter().map(|at| find::seen(&tree, at)).collect();

@@ -21,9 +21,11 @@ fn wanted(place: Place) -> &'static [Action] {
             A::NextPane,
             A::Search,
             A::NextSort,
+            A::Labels,
             A::Rename,
             A::Delete,
             A::Mark,
+            A::Palette,
             A::Copy,
             A::Undo,
             A::NamedOnly,
@@ -39,9 +41,13 @@ fn wanted(place: Place) -> &'static [Action] {
             A::Confirm,
             A::Fold,
             A::Unfold,
+            A::Find,
             A::NextFilter,
             A::Label,
             A::Fork,
+            A::Palette,
+            A::Labels,
+            A::Files,
             A::Copy,
             A::Undo,
             A::NextBranchPoint,
@@ -58,6 +64,7 @@ fn wanted(place: Place) -> &'static [Action] {
             A::Up,
             A::PageDown,
             A::Last,
+            A::Find,
             A::Confirm,
             A::NextPane,
             A::Back,
@@ -71,6 +78,9 @@ fn wanted(place: Place) -> &'static [Action] {
 /// What can be done with marked sessions.
 const MARKED: &[Action] =
     &[Action::Help, Action::Delete, Action::Mark, Action::MarkAll, Action::Back, Action::Undo, Action::Quit];
+/// What can be done with hits.
+const HITS: &[Action] =
+    &[Action::Help, Action::NextHit, Action::PreviousHit, Action::Back, Action::Find, Action::Confirm, Action::Quit];
 /// What can be done without sessions.
 const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action::Quit];
 
@@ -123,6 +133,7 @@ pub(super) fn typed(edit: &Edit, columns: usize) -> [Span; 3] {
 fn word(model: &Model, action: Action) -> &'static str {
     match action {
         Action::Confirm if model.setting.picker.is_some() => "choose",
+        Action::Back if is_searched(model) => "end search",
         Action::Back if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "no marks",
         action => action.word(),
     }
@@ -141,6 +152,15 @@ fn search(frame: &mut Frame<'_>, area: Rect, search: &Search, pen: &Pen<'_>) {
     with_aside(frame, area, &search.line, hint, pen);
 }
 
+/// Whether something is looked for in the pane.
+fn is_searched(model: &Model) -> bool {
+    match model.focus {
+        Place::Sessions => false,
+        Place::Tree => model.tree.find.is_some(),
+        Place::Preview => model.preview.is_searched(),
+    }
+}
+
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
     if let Some(Asking::Line(edit)) = &model.asking {
         return line(frame, area, (edit, model), pen);
@@ -155,6 +175,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
     let actions = match model.focus {
         _ if super::overlay::nothing_to_show(model) => NOTHING,
         Place::Sessions if !model.sessions.marks.is_empty() => MARKED,
+        _ if is_searched(model) => HITS,
         place => wanted(place),
     };
     for &action in actions {

@@ -411,12 +411,12 @@ proptest::proptest! {
 
     /// Whatever is pressed, at whatever size: nothing panics, a row is selected, and it is in sight.
     #[test]
-    fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..78, 0u16..180, 0u16..50), 1..60)) {
-        const KEYS: [&str; 58] = [
+    fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..84, 0u16..180, 0u16..50), 1..60)) {
+        const KEYS: [&str; 64] = [
             "j", "k", "h", "l", "down", "up", "left", "right", "g", "G", "pageup", "pagedown", "-", "+", "tab",
             "shift+tab", "J", "K", "enter", "esc", "f5", "?", "x", "backspace", "ctrl+s", "ctrl+n", "ctrl+p", "ctrl+g",
             "ctrl+o", "alt+o", "1", "2", "3", "4", "5", "6", "ctrl+left", "ctrl+right", "{", "}", ".", "T", "=", "end",
-            "ctrl+r", "R", "L", "f", "ctrl+d", "delete", "space", "*", "u", "U", "y", "t", "c", "ctrl+w",
+            "ctrl+r", "R", "L", "f", "ctrl+d", "delete", "space", "*", "u", "U", "y", "t", "c", "ctrl+w", "/", "n", "N", "'", ":", "F",
         ];
         // On copies: keys may do anything to them.
         let copies = changes::copies("fixtures/sessions");
@@ -424,9 +424,9 @@ proptest::proptest! {
         for (what, column, row) in steps {
             match what {
                 key if key < KEYS.len() => drop(browser.press(KEYS[key])),
-                58..64 => browser.send(Msg::Resized(column + 1, row + 1)),
-                64..70 => browser.send(Msg::Click { column, row, double: column % 2 == 0 }),
-                70..72 => browser.send(Msg::Paste("漢 a\u{1b}[31m\n\u{202e}".repeat(usize::from(row)))),
+                64..70 => browser.send(Msg::Resized(column + 1, row + 1)),
+                70..76 => browser.send(Msg::Click { column, row, double: column % 2 == 0 }),
+                76..78 => browser.send(Msg::Paste("漢 a\u{1b}[31m\n\u{202e}".repeat(usize::from(row)))),
                 _ => browser.send(Msg::Wheel { column, row, by: if row % 2 == 0 { 3 } else { -3 } }),
             }
             let screen = browser.screen();

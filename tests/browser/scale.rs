@@ -1,6 +1,7 @@
 //! Sizes at which recursion or quadratic work would show: nothing is timed, it just has to get there.
 
 use super::harness::Browser;
+use pitree::app::message::Msg;
 use std::fmt::Write as _;
 
 const HEADER: &str =
@@ -30,6 +31,38 @@ fn a_chain_of_a_hundred_thousand_entries() {
     assert_eq!(browser.selected(), "entry 99999");
     assert_eq!(browser.model.tree.rows.list.len(), 100_000);
     assert!(browser.screen().contains("entry 99999"));
+}
+
+#[test]
+fn words_are_found_in_a_hundred_thousand_entries() {
+    let mut text = HEADER.to_string();
+    for id in 0..100_000usize {
+        line(&mut text, id, id.checked_sub(1));
+    }
+    let (_dir, mut browser) = browser(&text);
+    browser.press("l /");
+    browser.send(Msg::Paste("entry 777".into())); // at once: each letter would be a search
+    browser.press("enter");
+    assert_eq!(browser.selected(), "entry 99777", "the nearest to the leaf");
+    browser.press("n N esc / tab");
+    browser.send(Msg::Paste("777".into()));
+    assert_eq!(browser.model.tree.rows.entries, (0..100_000).filter(|id| id.to_string().contains("777")).count());
+}
+
+#[test]
+fn ten_thousand_labels_in_a_palette() {
+    let mut text = HEADER.to_string();
+    for id in 0..10_000usize {
+        line(&mut text, id, id.checked_sub(1));
+        writeln!(text, "{{\"type\":\"label\",\"id\":\"l{id}\",\"parentId\":\"{id}\",\"targetId\":\"{id}\",\"label\":\"mark {id}\"}}").unwrap();
+    }
+    let (_dir, mut browser) = browser(&text);
+    browser.press("'");
+    assert!(browser.screen().contains("10,000"), "{}", browser.screen());
+    browser.type_text("mrk 9999");
+    assert!(browser.screen().contains("[mark 9999]"), "{}", browser.screen());
+    browser.press("esc").type_text("mark 77").press("enter");
+    assert!(browser.selected().contains("77"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod ask;
 mod browse;
 mod change;
 mod config;
+mod find;
 mod home;
 mod leave;
 mod looks;

@@ -1,0 +1,24 @@
+//! Looking for something: in the tree, in the labels of all sessions.
+
+use crate::home::Home;
+
+#[test]
+fn a_label_is_gone_to_and_words_are_found_from_there() {
+    let home = Home::new();
+    let mut pitree = home.launch(&["--demo"]).size(160, 40).open();
+    pitree.wait_without("reading");
+    pitree.send("'");
+    pitree.wait_for("[jwt-works]");
+    pitree.send("jwt");
+    pitree.wait_for("1 of 28");
+    pitree.send("\r");
+    pitree.wait_selected("[jwt-works]");
+    pitree.send("/rotat");
+    pitree.wait_for("/rotat");
+    pitree.wait_for("1/");
+    pitree.send("\r");
+    pitree.wait_without("/rotat");
+    pitree.send("n");
+    pitree.wait_for("2/");
+    pitree.quit();
+}
