@@ -65,14 +65,13 @@ pub fn complete(query: &str, cursor: usize, values: Values<'_>) -> Option<Comple
         let at_start = before.ends_with(is_js_space) || before.is_empty();
         return at_start.then(|| names("", cursor..cursor)).flatten();
     };
-    match token.qualifier.map(|name| (name, Name::of(name))) {
-        Some((_, Some(name))) if cursor >= token.text_at.start => value(name, token, query, cursor, values),
-        Some(_) if cursor == token.at.end && token.text.is_empty() && ALL.starts_with(token.qualifier?) => {
-            names("", cursor..cursor)
-        }
-        None if !token.is_quoted => {
+    let is_at_end = cursor == token.at.end;
+    match token.qualifier.map(Name::of) {
+        Some(Some(name)) if cursor >= token.text_at.start => value(name, token, query, cursor, values),
+        Some(None) if token.is_all() && is_at_end => names("", cursor..cursor),
+        None if !token.is_quoted && is_at_end => {
             let start = token.at.start + usize::from(query[token.at.start..].starts_with('-'));
-            names(query.get(start..cursor)?, start..token.at.end)
+            names(query.get(start..cursor)?, start..cursor)
         }
         _ => None,
     }
@@ -150,6 +149,7 @@ mod tests {
             ("label:|", "label:works", 1),
             ("-model:son| x", "-model:claude-sonnet x", 1),
             ("tool:b|", "tool:bash", 1),
+            ("all:|", "all:in:", 13),
             ("after:y|", "after:yesterday", 3),
         ] {
             assert_eq!(completed(query), Some((done.to_string(), options)), "{query}");
@@ -158,8 +158,20 @@ mod tests {
 
     #[test]
     fn offers_nothing_where_nothing_fits() {
-        for query in ["foo|", "xyz:|", "re:i|", "all: re:i|", "\"in|\"", "is:x|", "cost:|", "foo:b|", "x|y", "\"a b\"|"]
-        {
+        for query in [
+            "foo|",
+            "xyz:|",
+            "re:i|",
+            "all: re:i|",
+            "\"in|\"",
+            "is:x|",
+            "cost:|",
+            "foo:b|",
+            "x|y",
+            "fi|xy",
+            "al:|",
+            "\"a b\"|",
+        ] {
             assert_eq!(completed(query), None, "{query}");
         }
     }

@@ -14,7 +14,7 @@ const LEAST: usize = 3;
 /// The letters that it may have.
 const MOST: usize = 32;
 /// How far the next letter of the word may be. What is scattered more widely is noise.
-const STEP: usize = 12;
+const STEP: u16 = 12;
 
 /// Whether a folded word can match fuzzily.
 pub fn is_long_enough(folded: &str) -> bool {
@@ -86,34 +86,42 @@ impl Fuzzy {
     /// The shortest piece of the text that has the letters in order.
     fn span(&self, text: &str) -> Option<Range<usize>> {
         let first = *self.letters.first()?;
-        let starts = text.match_indices(first).map(|(start, _)| start);
-        let starts_word = |start: &usize| !text[..*start].chars().next_back().is_some_and(char::is_alphanumeric);
-        let spans = starts.filter(starts_word).filter_map(|start| Some(start..start + self.reach(&text[start..])?));
+        // Its first byte is no other character's but at a start.
+        let starts = memchr::memchr_iter(*self.word.as_bytes().first()?, text.as_bytes());
+        let is_start = |start: &usize| {
+            let before = text.as_bytes()[..*start].last();
+            let is_in_word = match before {
+                Some(byte) if byte.is_ascii() => byte.is_ascii_alphanumeric(),
+                Some(_) => text[..*start].chars().next_back().is_some_and(char::is_alphanumeric),
+                None => false,
+            };
+            !is_in_word && text[*start..].starts_with(first)
+        };
+        let spans = starts.filter(is_start).filter_map(|start| Some(start..start + self.reach(&text[start..])?));
         spans.min_by_key(Range::len)
     }
 
     /// Where the letters end that begin at the start of the text, at the earliest.
     fn reach(&self, text: &str) -> Option<usize> {
-        // Where the letters up to each place were found last, in characters. The nearest is the best to go on from.
-        let mut found = [usize::MAX; MOST];
-        found[0] = 0;
-        let mut newest = 0;
-        for (at, (byte, c)) in text.char_indices().enumerate().skip(1) {
+        // The places that were reached, as bits, and where in the text each one was last, in characters: the nearest is
+        // the best to go on from.
+        let (mut reached, mut found, mut newest) = (1_u32, [0_u16; MOST], 0);
+        for (at, (byte, c)) in (0_u16..).zip(text.char_indices()).skip(1) {
             if at - newest > STEP {
                 return None;
             }
             // From the last letter on, so that one character of the text is one letter of the word.
-            let mut places = self.places_of(c) & !1;
+            let mut places = self.places_of(c) & (reached << 1);
             while places != 0 {
                 let place = places.ilog2() as usize;
                 places &= !(1 << place);
-                let before = found[place - 1];
-                if before == usize::MAX || at - before > STEP {
+                if at - found[place - 1] > STEP {
                     continue;
                 }
                 if place + 1 == self.letters.len() {
                     return Some(byte + c.len_utf8());
                 }
+                reached |= 1 << place;
                 (found[place], newest) = (at, at);
             }
         }
@@ -147,7 +155,7 @@ mod tests {
         assert_eq!(found("漢会話", "x 漢字会話"), Some("漢字会話"));
         assert_eq!(found("ab", "a b"), None);
         assert_eq!(found("uth", "oauth"), None);
-        assert_eq!(found("abc", &format!("a{}b c", " ".repeat(STEP))), None);
+        assert_eq!(found("abc", &format!("a{}b c", " ".repeat(STEP as usize))), None);
         assert_eq!(found("abc", &format!("{}a b c", " ".repeat(CAP))), None);
         // The nearest letters, not the first ones.
         assert_eq!(found("abc", "a b, ab c"), Some("ab c"));
@@ -184,7 +192,7 @@ mod tests {
                 .filter(|&at| text_chars[at] == letters[0] && (at == 0 || !text_chars[at - 1].is_alphanumeric()));
             let mut reached: Vec<usize> = starts.collect();
             for letter in &letters[1..] {
-                let is_near = |at: &usize| reached.iter().any(|from| *from < *at && at - from <= STEP);
+                let is_near = |at: &usize| reached.iter().any(|from| *from < *at && at - from <= STEP as usize);
                 reached = (0..text_chars.len()).filter(|at| text_chars[*at] == *letter && is_near(at)).collect();
             }
             prop_assert_eq!(Fuzzy::new(&word).unwrap().find(&text).is_some(), !reached.is_empty());

@@ -33,7 +33,7 @@ pub(super) fn query(text: &str) -> Result<Query, Problem> {
     for token in tokens(rest) {
         let at = token.at.start + start..token.at.end + start;
         match token.qualifier {
-            Some(name) if ALL.strip_suffix(':') == Some(name) => {
+            Some(_) if token.is_all() => {
                 if token.is_excluded {
                     return Err(problem(at, "all: can't be excluded; leave the - away"));
                 }

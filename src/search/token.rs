@@ -25,6 +25,13 @@ pub(super) struct Token<'a> {
     pub(super) is_quoted: bool,
 }
 
+impl Token<'_> {
+    /// Whether it is `all:`.
+    pub(super) fn is_all(&self) -> bool {
+        self.qualifier.is_some_and(|name| ALL.strip_suffix(':') == Some(name))
+    }
+}
+
 /// The tokens of a text. If a quote that begins a phrase is not closed, no quote does, as in pi; a value that begins
 /// with a quote goes to the next one, or to the end.
 pub(super) fn tokens(text: &str) -> Vec<Token<'_>> {

@@ -40,7 +40,7 @@ impl Sessions {
     }
 
     /// Leaves what pi searches, too.
-    fn as_for_pi(mut self) -> Self {
+    fn limited_to_pi(mut self) -> Self {
         for (_, text) in self.0.values_mut() {
             text.labels.clear();
             text.summaries = Passages::default();
@@ -90,7 +90,7 @@ const MEANT: &[&str] = &[
 #[test]
 fn finds_what_pi_finds() {
     let world = World::new();
-    let sessions = Sessions::read(&world).as_for_pi();
+    let sessions = Sessions::read(&world).limited_to_pi();
     let list: Vec<Value> = serde_json::from_str(&golden("list.json")).unwrap();
     let in_both: BTreeSet<&str> = list
         .iter()
@@ -121,7 +121,7 @@ fn finds_what_pi_finds() {
 #[test]
 fn labels_and_summaries_add_to_that() {
     let world = World::new();
-    let (all, pi) = (Sessions::read(&world), Sessions::read(&world).as_for_pi());
+    let (all, pi) = (Sessions::read(&world), Sessions::read(&world).limited_to_pi());
     let queries: Vec<Value> = serde_json::from_str(&golden("search.json")).unwrap();
     for query in queries.iter().filter(|answer| answer["error"].is_null()) {
         let query = query["query"].as_str().unwrap();
