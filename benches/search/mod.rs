@@ -23,12 +23,12 @@ impl Sessions {
             let mut summary = Summary { modified: Some(at as i64), ..Summary::default() };
             summary.header.id = format!("{at:08x}-0000-7000-8000-000000000000");
             summary.header.cwd = format!("/home/dev/code/project-{:02}", random.below(37));
-            summary.name = (at % 3 == 0).then(|| corpus::words(&mut random, 4));
+            summary.name = at.is_multiple_of(3).then(|| corpus::words(&mut random, 4));
             let words = 5 + random.below(80);
             summary.first_message = Some(corpus::words(&mut random, words));
             (Titles::new(&summary), summary)
         };
-        Self((0..10_000).map(|at| session(at)).map(|(titles, summary)| (summary, titles, None)).collect())
+        Self((0..10_000usize).map(session).map(|(titles, summary)| (summary, titles, None)).collect())
     }
 
     /// Those of 1 GB in 2,000 files, with their texts.
@@ -112,7 +112,7 @@ fn first_hits_in_everything(bencher: Bencher) {
     let finds = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
     let words = ["token".to_string()];
     bencher.bench(|| {
-        everything::search(Files::Disk, &finds.files, Wanted::new(&words), || false, |batch| batch.hits.is_empty())
+        everything::search(Files::Disk, &finds.files, Wanted::new(&words), || false, |batch| batch.hits.is_empty());
     });
 }
 
