@@ -19,7 +19,7 @@ impl Sessions {
     /// 10,000 without their texts. First messages are long, some of them as much as is looked at.
     fn summaries() -> Self {
         let mut random = Random::new(3);
-        let mut session = |at: usize| {
+        let session = |at: usize| {
             let mut summary = Summary { modified: Some(at as i64), ..Summary::default() };
             summary.header.id = format!("{at:08x}-0000-7000-8000-000000000000");
             summary.header.cwd = format!("/home/dev/code/project-{:02}", random.below(37));

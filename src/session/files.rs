@@ -90,12 +90,16 @@ mod tests {
 
     #[test]
     fn files_are_summed_over_sessions() {
-        let session = |touches: &[(&str, Touch, i64)]| Searchable {
-            files: touches
-                .iter()
-                .map(|&(path, touch, time)| FileTouch { path: path.into(), touch, entry: 0, time: Some(time) })
-                .collect(),
-            ..Searchable::default()
+        let session = |touches: &[(&str, Touch, i64)]| {
+            let touch = |&(path, touch, time): &(&str, _, _)| FileTouch {
+                path: path.into(),
+                touch,
+                entry: 0,
+                time: Some(time),
+            };
+            let mut session = Searchable::default();
+            session.files = touches.iter().map(touch).collect();
+            session
         };
         let one = session(&[("a", Touch::Read, 1), ("./a", Touch::Edit, 3), ("b", Touch::Write, 2)]);
         let two = session(&[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);

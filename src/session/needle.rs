@@ -372,6 +372,7 @@ fn escapes(c: char) -> Vec<String> {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "there is often just one")]
 mod tests {
     use proptest::prelude::*;
 
