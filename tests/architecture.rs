@@ -26,7 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("app", &["session", "store", "search", "keymap", "config", "doc"]),
     ("ui", &["session", "search", "keymap", "config", "doc", "app"]),
     ("runtime", &["session", "store", "search", "keymap", "config", "doc", "app", "ui"]),
-    ("cli", &["session", "store", "keymap", "config", "app", "runtime"]),
+    ("cli", &["session", "store", "search", "keymap", "config", "app", "runtime"]),
 ];
 
 /// What only some modules may touch: where the file system, the clock, threads and the environment are.

@@ -327,7 +327,7 @@ impl Pane {
     }
 
     /// All sessions as a search needs them, the newest first.
-    fn wanted(&self) -> Arc<[Sought]> {
+    pub fn wanted(&self) -> Arc<[Sought]> {
         let mut order: Vec<usize> = (0..self.all.len()).collect();
         order.sort_by_key(|&at| std::cmp::Reverse(self.all[at].order_time()));
         let wanted = |at: usize| Sought {

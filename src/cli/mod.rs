@@ -15,6 +15,7 @@ mod resolve;
 mod restore;
 mod resume;
 mod rm;
+mod search;
 mod tree;
 mod undo;
 
@@ -76,6 +77,7 @@ enum Command {
     Tree(tree::TreeCommand),
     Labels(labels::Labels),
     Files(files::FilesCommand),
+    Search(search::SearchCommand),
     Path(path::PathCommand),
     Resume(resume::Resume),
     Fork(fork::Fork),
@@ -177,6 +179,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Some(Command::Tree(command)) => command.run(&context),
         Some(Command::Labels(command)) => command.run(&context),
         Some(Command::Files(command)) => command.run(&context),
+        Some(Command::Search(command)) => command.run(&context),
         Some(Command::Path(command)) => command.run(&context),
         Some(Command::Resume(command)) => command.run(&context),
         Some(Command::Fork(command)) => command.run(&context),

@@ -92,7 +92,8 @@ impl Finder {
         });
     }
 
-    fn text_of(&self, path: &PathBuf) -> Option<Arc<Searchable>> {
+    /// What was read of a session.
+    pub fn text_of(&self, path: &PathBuf) -> Option<Arc<Searchable>> {
         self.lock().sessions.get(path)?.text.clone()
     }
 

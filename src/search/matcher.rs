@@ -229,6 +229,19 @@ impl Matcher {
         None
     }
 
+    /// The entries in which something stands that is looked for, and in what: those with the most of it first, else in
+    /// file order.
+    pub fn entries(&self, text: &Searchable) -> Vec<(Index, Field)> {
+        let wanted: Vec<&Text> = self.texts.iter().filter(|text| !text.is_excluded).collect();
+        let count = |folded: &str| wanted.iter().filter(|text| text.needle.find(folded).is_some()).count();
+        let labels = text.labels.iter().map(|(entry, label)| (count(&fold(label)), *entry, Field::Label));
+        let said = text.conversation.each().map(|(entry, said)| (count(said), entry, Field::Conversation));
+        let summed_up = text.summaries.each().map(|(entry, summary)| (count(summary), entry, Field::Summary));
+        let mut found: Vec<_> = labels.chain(said).chain(summed_up).filter(|(count, ..)| *count > 0).collect();
+        found.sort_by_key(|&(count, entry, _)| (Reverse(count), entry));
+        found.into_iter().map(|(_, entry, field)| (entry, field)).collect()
+    }
+
     /// What to highlight in a text, in order, as byte ranges of whole grapheme clusters: what is looked for literally,
     /// and the letters of words that match only `fuzzily`.
     pub fn marks(&self, text: &str, fuzzily: bool) -> Vec<Range<usize>> {

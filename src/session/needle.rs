@@ -188,12 +188,11 @@ impl Snippet {
         let haystack = Haystack::new(text, needles.iter().any(|needle| needle.has_space));
         let first =
             needles.iter().filter_map(|needle| needle.places(&haystack).next().map(|range| range.start)).min()?;
-        let start = text[..first].char_indices().rev().take(Self::BEFORE).last().map_or(first, |(at, _)| at);
-        let end = text[start..].char_indices().nth(Self::LEN).map_or(text.len(), |(at, _)| start + at);
+        let Range { start, end } = Self::bounds(text, first);
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for needle in needles {
             let places = needle.places(&haystack).skip_while(|range| range.end <= start);
-            ranges.extend(places.take_while(|range| range.start < end).map(|range| range.start..range.end.min(end)));
+            ranges.extend(places.take_while(|range| range.start < end));
         }
         ranges.sort_unstable_by_key(|range| range.start);
         let mut merged: Vec<Range<usize>> = Vec::new();
@@ -203,9 +202,22 @@ impl Snippet {
                 _ => merged.push(range),
             }
         }
+        Some(Self::around(text, &merged))
+    }
+
+    /// The piece of `text` around the first of some places in it: in bytes, in order, apart. Without any, its start.
+    pub fn around(text: &str, places: &[Range<usize>]) -> Self {
+        let Range { start, end } = Self::bounds(text, places.first().map_or(0, |place| place.start));
         let chars = |to: usize| text[start..to].chars().count();
-        let ranges = merged.into_iter().map(|range| chars(range.start)..chars(range.end)).collect();
-        Some(Self { text: text[start..end].into(), ranges })
+        let seen = places.iter().take_while(|place| place.start < end);
+        let ranges = seen.map(|place| chars(place.start)..chars(place.end.min(end))).collect();
+        Self { text: text[start..end].into(), ranges }
+    }
+
+    fn bounds(text: &str, first: usize) -> Range<usize> {
+        let start = text[..first].char_indices().rev().take(Self::BEFORE).last().map_or(first, |(at, _)| at);
+        let end = text[start..].char_indices().nth(Self::LEN).map_or(text.len(), |(at, _)| start + at);
+        start..end
     }
 }
 

@@ -72,6 +72,12 @@ impl Passages {
         self.starts.get(behind.checked_sub(1)?).map(|(_, entry)| *entry)
     }
 
+    /// The texts, folded, with their entries.
+    pub fn each(&self) -> impl Iterator<Item = (Index, &str)> {
+        let ends = self.starts.iter().skip(1).map(|(next, _)| *next as usize - 1).chain([self.folded.len()]);
+        self.starts.iter().zip(ends).map(|((start, entry), end)| (*entry, &self.folded[*start as usize..end]))
+    }
+
     fn push(&mut self, entry: Index, text: &str) {
         let gap = usize::from(!self.folded.is_empty());
         // Of a conversation of 4 GB the rest can't be found.

@@ -6,4 +6,5 @@ mod outlines;
 mod pitree;
 mod reading;
 mod resuming;
+mod searching;
 mod trashing;

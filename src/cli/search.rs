@@ -1,0 +1,285 @@
+//! `pitree search`: what a query finds, one hit a line.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::{Chosen, output, resolve};
+use crate::app::message::{At, Found, Sought};
+use crate::app::sessions::Pane;
+use crate::runtime::finder::Finder;
+use crate::search::fuzzy::capped;
+use crate::search::matcher::{Around, Field, Matcher, Tier};
+use crate::search::query::{Problem, Query};
+use crate::session::entry::Entry;
+use crate::session::json::Str;
+use crate::session::needle::Snippet;
+use crate::session::read;
+use crate::session::summary::{Shared, Summary};
+use crate::session::tree::Index;
+use crate::store::everything::{self, Wanted};
+use crate::store::live;
+use crate::store::load::{self, Bodies};
+use crate::store::scan::{self, Unreadable};
+use crate::text::{UNICODE, clean, width};
+
+/// The widest that a title gets in the table.
+const COLUMN: usize = 40;
+
+/// Search all sessions: what was said, names, labels, summaries; the best hits first
+///
+/// The language is that of the browser: words, "phrases", -excluded words, re:pattern, and qualifiers such as
+/// in:~/code/app, file:auth.rs, label:works, is:abandoned, after:2w, cost:>1. Put the query in quotes where the shell
+/// would take a part of it, and behind -- if it begins with a dash.
+#[derive(Debug, clap::Args)]
+pub(super) struct SearchCommand {
+    /// What to look for; several words must all be there
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// Also in tool output, thinking, arguments and custom entries, as all: in the query does
+    #[arg(long)]
+    all: bool,
+    /// The most hits
+    #[arg(long, value_name = "N", default_value = "100")]
+    limit: NonZeroUsize,
+    /// Also sessions of sub-agents
+    #[arg(long)]
+    subagents: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// A hit as a script sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    path: PathBuf,
+    /// Of the session.
+    id: String,
+    entry_id: Option<String>,
+    field: Option<&'static str>,
+    active: Option<bool>,
+    snippet: String,
+    ranges: Vec<[usize; 2]>,
+    #[serde(skip)]
+    title: String,
+}
+
+impl SearchCommand {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let mut query = match read_query(&self.query) {
+            Ok(query) => query,
+            Err(wrong) => return Ok(wrong),
+        };
+        query.everything |= self.all;
+        let now_ms = scan::milliseconds(std::time::SystemTime::now());
+        let around = Around { now_ms, home: chosen.home.clone(), zone: jiff::tz::TimeZone::system() };
+        let (sessions, mut unreadable) = self.sessions(chosen, now_ms);
+        let finder = Finder::default();
+        finder.read(chosen.files, &sessions, |_, _| true);
+        let search = Search { chosen, query, sessions, around, finder, limit: self.limit.get() };
+        let lines = search.lines(&mut unreadable)?;
+        let mut out = output::stdout();
+        if self.json {
+            lines.iter().try_for_each(|line| output::json(&mut out, line))?;
+        } else {
+            output::table(&mut out, &lines.iter().map(Line::row).collect::<Vec<_>>(), 0)?;
+        }
+        out.flush()?;
+        let end = output::end(&unreadable);
+        Ok(if lines.is_empty() { ExitCode::FAILURE } else { end })
+    }
+
+    /// All sessions, the newest first, with what the browser would say of them.
+    fn sessions(&self, chosen: &Chosen, now: i64) -> (Arc<[Sought]>, Vec<Unreadable>) {
+        let finds = scan::find(chosen.files, &chosen.located.dirs);
+        let mut unreadable = finds.unreadable;
+        let mut pane = Pane::default();
+        pane.live_dirs = live::working_dirs();
+        scan::read(chosen.files, &finds.files, |batch| {
+            pane.add(batch.sessions.into_iter().map(Shared::new).collect());
+            unreadable.extend(batch.unreadable);
+            true
+        });
+        pane.rebuild(&UNICODE);
+        pane.note_live(now);
+        let is_wanted = |session: &&Sought| self.subagents || session.summary.owner.is_none();
+        (pane.wanted().iter().filter(is_wanted).cloned().collect(), unreadable)
+    }
+}
+
+/// Reads a query of some words. What is wrong with it is said, and how the program ends for it comes back.
+pub(super) fn read_query(words: &[String]) -> Result<Query, ExitCode> {
+    let text = words.join(" ");
+    let problem = match Query::parse(&text) {
+        Ok(query) if !query.is_empty() => return Ok(query),
+        Ok(_) => Problem { at: 0..text.len(), what: "the query asks for nothing".into() },
+        Err(problem) => problem,
+    };
+    let piece = |from: usize, to: usize| clean(text.get(from..to).unwrap_or_default()).into_owned();
+    let before = width(&piece(0, problem.at.start));
+    let marks = width(&piece(problem.at.start, problem.at.end)).max(1);
+    let (before, marks) = (" ".repeat(before), "^".repeat(marks));
+    output::complain(&format!("{}\n{}\n{before}{marks}", problem.what, clean(&text)));
+    Err(ExitCode::from(2))
+}
+
+/// A search under way.
+struct Search<'a> {
+    chosen: &'a Chosen,
+    query: Query,
+    sessions: Arc<[Sought]>,
+    around: Around,
+    finder: Finder,
+    limit: usize,
+}
+
+impl Search<'_> {
+    fn lines(&self, unreadable: &mut Vec<Unreadable>) -> Result<Vec<Line>> {
+        let by_path: HashMap<&PathBuf, &Summary> =
+            self.sessions.iter().map(|session| (&session.summary.path, &*session.summary)).collect();
+        if self.query.everything && !self.query.words().is_empty() {
+            return self.everything(&by_path, unreadable);
+        }
+        let matcher = Matcher::new(&self.query, &self.around);
+        let mut lines = Vec::new();
+        for found in self.find(&self.query) {
+            let room = self.limit - lines.len();
+            let Some(session) = by_path.get(&found.path).filter(|_| room > 0) else { break };
+            if found.at.is_none() {
+                lines.push(title_line(session, &found, &matcher)?);
+                continue;
+            }
+            match self.entries(session, &found, &matcher, room) {
+                Ok(entries) => lines.extend(entries),
+                Err(error) => unreadable.push(Unreadable { path: found.path, reason: format!("{error:#}") }),
+            }
+        }
+        Ok(lines)
+    }
+
+    fn find(&self, query: &Query) -> Vec<Found> {
+        self.finder.find(query, &self.sessions, &self.around, || false).unwrap_or_default()
+    }
+
+    /// The hits in all that the files hold, those of the newest sessions first.
+    fn everything(&self, by_path: &HashMap<&PathBuf, &Summary>, unreadable: &mut Vec<Unreadable>) -> Result<Vec<Line>> {
+        let mut found = self.find(&self.query.without_words());
+        found.sort_by_key(|found| std::cmp::Reverse(found.hit.time));
+        let paths: Vec<PathBuf> = found.into_iter().map(|found| found.path).collect();
+        let words = self.query.words();
+        let wanted = Wanted { words: &words, in_one: self.limit, in_all: self.limit };
+        let mut hits = Vec::new();
+        everything::search(
+            self.chosen.files,
+            &paths,
+            wanted,
+            || false,
+            |batch| {
+                hits.extend(batch.hits);
+                unreadable.extend(batch.unreadable);
+                true
+            },
+        );
+        let line = |hit: everything::Hit| {
+            let session = by_path.get(&hit.path)?;
+            let place = (hit.id, Some(hit.field.name()), hit.active);
+            Some(Line::new(session, place, hit.snippet))
+        };
+        hits.into_iter().filter_map(line).collect()
+    }
+
+    /// The entries of a session in which something stands that is looked for.
+    fn entries(&self, session: &Summary, found: &Found, matcher: &Matcher, room: usize) -> Result<Vec<Line>> {
+        let Some(text) = self.finder.text_of(&session.path) else { return Ok(Vec::new()) };
+        let tree = load::tree(self.chosen.files, &session.path, &self.chosen.home)?;
+        let mut bodies = Bodies::open(self.chosen.files, &session.path)?;
+        let mut places: Vec<(Index, Field)> = matcher.entries(&text);
+        if let (true, Some(At::Place(at)), Some(place)) = (places.is_empty(), found.at, &found.hit.place) {
+            places.push((at, place.field));
+        }
+        let mut lines = Vec::new();
+        for (at, field) in places.into_iter().take(room) {
+            let Some(node) = tree.nodes.get(at as usize) else { continue };
+            let (field, said) = match field {
+                Field::Label => ("label", tree.labels.get(&at).map(|label| label.text.to_string())),
+                Field::File => {
+                    let touched = text.files.iter().find(|touched| touched.entry == at);
+                    ("file", touched.map(|touched| touched.path.to_string()))
+                }
+                _ => {
+                    let line = bodies.line(node)?;
+                    read::line(&line).ok().flatten().map_or(("", None), |entry| said(&entry))
+                }
+            };
+            let said = said.unwrap_or_default();
+            let snippet = Snippet::around(&said, &matcher.marks(&said, found.hit.tier == Tier::Fuzzy));
+            let id = node.id.as_deref().map(String::from);
+            lines.push(Line::new(session, (id, Some(field), Some(tree.is_active(at))), snippet)?);
+        }
+        Ok(lines)
+    }
+}
+
+/// Who said something in an entry, and what, as it is searched.
+fn said(entry: &Entry<'_>) -> (&'static str, Option<String>) {
+    let summary = |summary: Option<_>| ("summary", summary.map(|text: Str<'_>| text.text().into()));
+    let Some(message) = &entry.message else { return summary(entry.summary) };
+    match &*message.role.bytes() {
+        b"user" => ("user", Some(message.content.text(" "))),
+        b"assistant" => ("assistant", Some(message.content.text(" "))),
+        _ => summary(message.summary),
+    }
+}
+
+/// The hit of a session that was found by what a list shows of it.
+fn title_line(session: &Summary, found: &Found, matcher: &Matcher) -> Result<Line> {
+    let (field, text) = match found.hit.place.as_ref().map(|place| place.field) {
+        Some(Field::Name) => (Some("name"), session.name.as_deref().unwrap_or_default()),
+        Some(Field::Id) => (Some("id"), &*session.header.id),
+        Some(Field::Cwd) => (Some("cwd"), &*session.header.cwd),
+        Some(Field::FirstMessage) => {
+            (Some("firstMessage"), capped(session.first_message.as_deref().unwrap_or_default()))
+        }
+        _ => (None, session.title()),
+    };
+    let snippet = Snippet::around(text, &matcher.marks(text, found.hit.tier == Tier::Fuzzy));
+    Line::new(session, (None, field, None), snippet)
+}
+
+impl Line {
+    fn new(
+        session: &Summary,
+        (entry_id, field, active): (Option<String>, Option<&'static str>, Option<bool>),
+        snippet: Snippet,
+    ) -> Result<Self> {
+        Ok(Self {
+            path: resolve::absolute(&session.path)?,
+            id: session.header.id.clone(),
+            entry_id,
+            field,
+            active,
+            snippet: snippet.text,
+            ranges: snippet.ranges.into_iter().map(|range| [range.start, range.end]).collect(),
+            title: session.title().to_string(),
+        })
+    }
+
+    fn row(&self) -> [String; 4] {
+        let path = match self.active {
+            Some(true) => "active path",
+            Some(false) => "abandoned branch",
+            None => "",
+        };
+        let snippet = self.snippet.split_whitespace().collect::<Vec<_>>().join(" ");
+        let title = UNICODE.cut(&clean(&self.title), COLUMN).into_owned();
+        [title, path.into(), self.field.unwrap_or_default().into(), snippet]
+    }
+}

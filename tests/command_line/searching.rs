@@ -1,0 +1,123 @@
+//! `pitree search`: what is found, as text and as JSON, and how it ends.
+
+use serde_json::Value;
+
+use super::pitree::Pitree;
+
+/// What is found in the sample sessions.
+fn search(args: &[&str]) -> Vec<Value> {
+    Pitree::new().objects(&[&["search", "--demo", "--json"], args].concat())
+}
+
+/// The parts of a snippet that matched.
+fn matched(hit: &Value) -> Vec<String> {
+    let snippet: Vec<char> = hit["snippet"].as_str().unwrap().chars().collect();
+    let part = |range: &Value| {
+        let at = |end: usize| usize::try_from(range[end].as_u64().unwrap()).unwrap();
+        snippet[at(0)..at(1)].iter().collect()
+    };
+    hit["ranges"].as_array().unwrap().iter().map(part).collect()
+}
+
+#[test]
+fn a_hit_is_an_entry_with_what_was_said() {
+    let hits = search(&["jwt"]);
+    let names = ["active", "entryId", "field", "id", "path", "ranges", "snippet"];
+    for hit in &hits {
+        assert!(hit.as_object().unwrap().keys().eq(names), "{hit}");
+        let matched = matched(hit);
+        assert!(!matched.is_empty() && matched.iter().all(|part| part.eq_ignore_ascii_case("jwt")), "{hit}");
+        assert!(hit["snippet"].as_str().unwrap().chars().count() <= 120);
+    }
+    let has = |field: &str, active: bool| hits.iter().any(|hit| hit["field"] == field && hit["active"] == active);
+    assert!(has("user", false) && has("assistant", true) && has("label", false), "{hits:#?}");
+    let said = hits.iter().find(|hit| hit["field"] == "user").unwrap();
+    assert!(said["snippet"].as_str().unwrap().starts_with("Use JWT, but do it properly"), "as it was typed: {said}");
+    let session = said["id"].as_str().unwrap();
+    let tree = Pitree::new().objects(&["tree", "--demo", "--json", session]);
+    let entry = tree.iter().find(|entry| entry["id"] == said["entryId"]).unwrap();
+    assert_eq!((&entry["role"], &entry["active"]), (&"user".into(), &false.into()));
+}
+
+#[test]
+fn a_session_that_was_found_by_its_title_is_one_hit() {
+    let hits = search(&["refactor", "auth"]);
+    assert_eq!(
+        (&hits[0]["field"], &hits[0]["entryId"], &hits[0]["active"]),
+        (&"name".into(), &Value::Null, &Value::Null)
+    );
+    assert_eq!(matched(&hits[0]), ["Refactor", "auth"]);
+    let fuzzy = search(&["rfctauth"]);
+    assert_eq!((fuzzy.len(), &fuzzy[0]["snippet"]), (1, &"Refactor auth module".into()));
+    let id = search(&["01a0a005"]);
+    assert_eq!((id.len(), &id[0]["field"]), (1, &"id".into()));
+    let forks = search(&["is:fork"]);
+    assert!(forks.len() == 4 && forks.iter().all(|hit| hit["field"].is_null() && matched(hit).is_empty()));
+    let files = search(&["edited:store.ts"]);
+    assert!(files.iter().all(|hit| hit["field"] == "file" && hit["entryId"].is_string()), "{files:#?}");
+}
+
+#[test]
+fn everything_has_tool_output_as_well() {
+    let pitree = Pitree::new();
+    assert_eq!(pitree.run(&["search", "--demo", "expires_at"]).code, 1);
+    let hits = search(&["--all", "expires_at"]);
+    assert_eq!(hits, search(&["all:expires_at"]));
+    assert!(hits.iter().any(|hit| hit["field"] == "arguments") && matched(&hits[0])[0] == "expires_at", "{hits:#?}");
+    let abandoned = search(&["--all", "expires_at", "is:abandoned"]);
+    assert!(!abandoned.is_empty() && abandoned.len() < hits.len());
+}
+
+#[test]
+fn there_are_no_more_hits_than_wanted() {
+    assert_eq!(search(&["the", "--limit", "7"]).len(), 7);
+    assert_eq!(search(&["all:the", "--limit", "7"]).len(), 7);
+    assert_eq!(search(&["re:."]).len(), 100);
+    assert_eq!(Pitree::new().run(&["search", "--demo", "the", "--limit", "0"]).code, 2);
+}
+
+#[test]
+fn a_line_says_where_a_hit_is() {
+    let text = Pitree::new().print(&["search", "--demo", "use jwt"]);
+    let line = text.lines().find(|line| line.contains("Use JWT, but")).unwrap();
+    assert!(line.starts_with("Refactor auth module ") && line.contains("  abandoned branch  user "), "{line}");
+}
+
+#[test]
+fn a_wrong_query_is_shown_and_nothing_found_is_said_by_the_exit_code() {
+    let pitree = Pitree::new();
+    let wrong = pitree.run(&["search", "--demo", "é cost:much x"]);
+    assert_eq!((wrong.code, wrong.out.as_str()), (2, ""));
+    let lines: Vec<&str> = wrong.err.lines().collect();
+    assert!(lines[0].starts_with("pitree: ") && lines[0].contains("much"), "{}", wrong.err);
+    assert_eq!(lines[1..], ["  é cost:much x", "    ^^^^^^^^^"]);
+    for query in ["re:(", "who:me", "", "is:"] {
+        let wrong = pitree.run(&["search", "--demo", query]);
+        assert_eq!((wrong.code, wrong.out.as_str()), (2, ""), "{query}");
+    }
+    let none = pitree.run(&["search", "--demo", "qqqqqq"]);
+    assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (1, "", ""));
+    assert_eq!(pitree.run(&["search", "--demo"]).code, 2);
+    assert_eq!(pitree.run(&["search", "--demo", "--", "-zebra", "jwt"]).code, 0);
+}
+
+#[test]
+fn what_files_say_does_nothing_to_the_terminal() {
+    let pitree = Pitree::new();
+    pitree.fixture("control-characters");
+    for args in [&["re:."][..], &["re:.", "--json"], &["--all", "e"], &["--all", "e", "--json"]] {
+        let outcome = pitree.run(&[&["search"], args].concat());
+        assert!(outcome.code == 0 && !outcome.out.is_empty(), "{args:?}: {}", outcome.err);
+        assert!(!outcome.out.contains(|c| c != '\n' && pitree::text::is_unsafe(c)), "{args:?}: {:?}", outcome.out);
+    }
+    let outcome = pitree.run(&["search", "re:(\u{1b}[31m"]);
+    assert!(!outcome.err.contains('\u{1b}'), "{:?}", outcome.err);
+}
+
+#[test]
+fn entries_without_ids_are_found_too() {
+    let pitree = Pitree::new();
+    pitree.fixture("v1-branched-from");
+    let hits = pitree.objects(&["search", "--json", "re:."]);
+    assert!(hits.iter().any(|hit| hit["field"] == "user" && hit["entryId"].is_null()), "{hits:#?}");
+}
