@@ -3,11 +3,15 @@
 //! Pure: text in, settings or errors out. Where the file lies and reading it belong to the caller; what the keys do to
 //! [`keymap`](crate::keymap).
 
+mod queries;
+
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::ops::Range;
 use std::str::FromStr;
 
+use queries::QUERIES;
+pub use queries::SavedQuery;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -126,6 +130,8 @@ pub struct Config {
     pub trash: Vec<String>,
     /// Session directories to read instead of pi's; `~` is not expanded yet.
     pub dirs: Vec<String>,
+    /// The queries that have a name, in the order of the file.
+    pub queries: Vec<SavedQuery>,
     /// The keys: the defaults with the user's changes.
     pub keymap: Keymap,
 }
@@ -141,6 +147,7 @@ impl Default for Config {
             pi: vec!["pi".to_owned()],
             trash: Vec::new(),
             dirs: Vec::new(),
+            queries: Vec::new(),
             keymap: Keymap::default(),
         }
     }
@@ -241,18 +248,25 @@ impl Reader<'_> {
     }
 
     fn read(&mut self, table: &DeTable<'_>, config: &mut Config) {
+        let mut saved = None;
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             if name == KEYS {
                 self.read_keys(value, config);
+            } else if name == QUERIES {
+                saved = Some(value);
             } else if let Some((_, set)) = SETTINGS.iter().find(|(known, _)| *known == name) {
                 if let Err(what) = set(config, value.get_ref()) {
                     self.problem(value.span(), format!("{name:?}: {what}"));
                 }
             } else {
-                let names: Vec<_> = SETTINGS.iter().map(|(known, _)| *known).chain([KEYS]).collect();
+                let names: Vec<_> = SETTINGS.iter().map(|(known, _)| *known).chain([QUERIES, KEYS]).collect();
                 self.problem(key.span(), format!("unknown setting {name:?}; the settings are {}", names.join(", ")));
             }
+        }
+        // Their keys must not be those of actions.
+        if let Some(saved) = saved {
+            queries::read(self, saved, config);
         }
     }
 
@@ -419,7 +433,7 @@ mod tests {
             errors(text),
             "config.toml:1: \"theme\": unknown value \"drak\"; use \"dark\", \"light\" or \"terminal\"\n\
              config.toml:2: \"mouse\": must be true or false, but is of type integer\n\
-             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, pi, trash, dirs, keys\n\
+             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, pi, trash, dirs, queries, keys\n\
              config.toml:4: \"pi\": names no program; use [\"pi\"]\n\
              config.toml:5: \"dirs\": must be a list of texts, such as [\"one\", \"two\"], but is of type integer\n\
              config.toml:8: unknown action \"filter-nxet\" in [keys]; did you mean \"next-filter\"?\n\
@@ -427,6 +441,42 @@ mod tests {
              config.toml:13: \"fold\": must be a list of keys, such as [\"q\", \"ctrl+c\"], but is of type integer\n\
              config.toml:14: \"quit\" needs at least one key\n\
              config.toml:15: key \"T\" is bound to both \"help\" and \"label-times\"; give one of them other keys"
+        );
+    }
+
+    #[test]
+    fn reads_queries_with_and_without_a_key() {
+        let text = "keys.help = []\n[queries]\nz = { query = 'cost:>1 after:1w', key = 'f1' }\n\"a b\" = 'x'\n";
+        let saved = |name: &str, query: &str, key: Option<&str>| SavedQuery {
+            name: name.into(),
+            query: query.into(),
+            key: key.map(|key| key.parse().unwrap()),
+        };
+        assert_eq!(parse(text).queries, [saved("z", "cost:>1 after:1w", Some("f1")), saved("a b", "x", None)]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_query_is_reported_with_its_line() {
+        let text = "[queries]\na = 'cost:much'\nb = 3\nc = { query = 'x', kye = 'f2' }\nd = { key = 'f3' }\n\
+                    e = { query = 'x', key = 'f1' }\nf = { query = 'x', key = 'f4' }\ng = { query = 'x', key = 'f4' }\n\
+                    h = ''\ni = { query = 'x', key = 'hyper+x' }\n";
+        let errors = errors(text);
+        let lines: Vec<&str> = errors.lines().collect();
+        assert!(lines[0].starts_with("config.toml:2: \"a\": ") && lines[0].contains("much"), "{errors}");
+        assert!(lines[7].starts_with("config.toml:10: \"i\": "), "{errors}");
+        assert_eq!(
+            lines[1..7],
+            [
+                "config.toml:3: \"b\": must be a query in quotes, or { query = \"cost:>1\", key = \"f2\" }, but is of type integer",
+                "config.toml:4: \"c\": unknown field \"kye\"; the fields are query, key",
+                "config.toml:5: \"d\" has no query; add query = \"...\"",
+                "config.toml:6: key \"f1\" is bound to both \"help\" and the query \"e\"; give one of them another key",
+                "config.toml:8: key \"f4\" is bound to both the query \"f\" and the query \"g\"; give one of them another key",
+                "config.toml:9: \"h\": the query asks for nothing",
+            ]
+        );
+        assert!(
+            super::Config::parse("queries = 3", "c").unwrap_err().to_string().contains("must be a table of queries")
         );
     }
 

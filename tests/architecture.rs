@@ -21,7 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("store", &["session"]),
     ("search", &["session"]),
     ("keymap", &[]),
-    ("config", &["keymap"]),
+    ("config", &["search", "keymap"]),
     ("doc", &["session"]),
     ("app", &["session", "store", "search", "keymap", "config", "doc"]),
     ("ui", &["session", "search", "keymap", "config", "doc", "app"]),

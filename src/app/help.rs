@@ -1,14 +1,18 @@
 //! The help: every key and what it does, filtered as one types.
 
+use super::model::Setting;
 use super::sheet::{Sheet, largest};
+use crate::config::SavedQuery;
 use crate::doc::DocLine;
-use crate::keymap::{HelpRow, Keymap};
-use crate::text::{Span, Tone, width};
+use crate::keymap::HelpRow;
+use crate::text::{Span, Tone, clean, width};
 
 /// The widest that the help becomes, in columns.
 const WIDEST: u16 = 110;
 /// Below this width the sentence stands under the keys rather than beside them.
 const NARROW: u16 = 70;
+/// The heading of the queries that have a name.
+const SAVED: &str = "Saved queries";
 
 /// The state of the help box.
 #[derive(Clone, Debug, Default)]
@@ -19,33 +23,54 @@ pub struct Help {
     pub top: usize,
 }
 
+/// A line of the help.
+struct Row {
+    title: &'static str,
+    keys: String,
+    help: String,
+    name: String,
+}
+
+impl Row {
+    fn new(row: HelpRow) -> Self {
+        Self { title: row.group.title(), keys: row.keys, help: row.help.into(), name: row.name.into() }
+    }
+
+    fn saved(saved: &SavedQuery) -> Self {
+        let keys = saved.key.map_or(String::new(), |key| key.to_string());
+        let help = format!("Search for {}", saved.query);
+        Self { title: SAVED, keys, help: clean(&help).into(), name: clean(&saved.name).into() }
+    }
+}
+
 impl Help {
     /// The rows that have every word of the query in their keys, name or sentence.
-    fn rows(&self, keymap: &Keymap) -> Vec<HelpRow> {
+    fn rows(&self, setting: &Setting) -> Vec<Row> {
         let words: Vec<String> = self.query.split_whitespace().map(str::to_lowercase).collect();
-        let has = |row: &HelpRow| {
-            let text = format!("{} {} {} {}", row.keys, row.name, row.help, row.group.title()).to_lowercase();
+        let has = |row: &Row| {
+            let text = format!("{} {} {} {}", row.keys, row.name, row.help, row.title).to_lowercase();
             words.iter().all(|word| text.contains(word))
         };
-        keymap.help().filter(has).collect()
+        let saved = setting.queries.iter().map(Row::saved);
+        setting.keymap.help().map(Row::new).chain(saved).filter(has).collect()
     }
 
     /// What the box shows on a terminal of some columns and rows: the line with the query is set aside.
-    pub fn sheet(&self, keymap: &Keymap, terminal: (u16, u16)) -> Sheet {
+    pub fn sheet(&self, setting: &Setting, terminal: (u16, u16)) -> Sheet {
         let size = largest(terminal, WIDEST);
-        let rows = self.rows(keymap);
+        let rows = self.rows(setting);
         let keys = rows.iter().map(|row| width(&row.keys)).max().unwrap_or(0);
         let mut lines: Vec<DocLine> = Vec::new();
         let mut group = None;
         for row in &rows {
-            if group != Some(row.group) {
+            if group != Some(row.title) {
                 if group.is_some() {
                     lines.push(DocLine::default());
                 }
-                lines.push(DocLine::new(Tone::Heading, row.group.title()));
-                group = Some(row.group);
+                lines.push(DocLine::new(Tone::Heading, row.title));
+                group = Some(row.title);
             }
-            let sentence = [Span::new(Tone::Text, row.help), Span::new(Tone::Dim, format!("  {}", row.name))];
+            let sentence = [Span::new(Tone::Text, row.help.as_str()), Span::new(Tone::Dim, format!("  {}", row.name))];
             if size.0 < NARROW {
                 lines.push(DocLine::new(Tone::Accent, &format!("  {}", row.keys)));
                 let spans = [&[Span::new(Tone::Text, "    ")], &sentence[..]].concat();
@@ -68,7 +93,7 @@ impl Help {
     }
 
     /// Scrolls by some rows.
-    pub fn scroll(&mut self, by: isize, keymap: &Keymap, terminal: (u16, u16)) {
-        self.top = self.sheet(keymap, terminal).scrolled(self.top, by);
+    pub fn scroll(&mut self, by: isize, setting: &Setting, terminal: (u16, u16)) {
+        self.top = self.sheet(setting, terminal).scrolled(self.top, by);
     }
 }

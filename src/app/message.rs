@@ -11,6 +11,7 @@ use super::resume::GoOn;
 use super::spots::{Spot, Wanted};
 use crate::doc::DocLine;
 use crate::keymap::Key;
+use crate::search::complete::Lists;
 use crate::search::inside::Inside;
 use crate::search::matcher::{Around, Hit};
 use crate::search::query::Query;
@@ -102,6 +103,8 @@ pub enum Msg {
         /// Of so many.
         total: usize,
     },
+    /// It is known what the sessions have that qualifiers may ask for.
+    Values(Arc<Lists>),
     /// Sessions were found.
     SessionsFound {
         /// Which request.

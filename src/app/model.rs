@@ -14,9 +14,10 @@ use super::search::Search;
 use super::sheet::{Sheet, largest};
 use super::update::say;
 use super::{preview, sessions, tree};
-use crate::config::{Config, ThemeName};
+use crate::config::{Config, SavedQuery, ThemeName};
 use crate::doc::plain;
 use crate::keymap::{Keymap, Place};
+use crate::search::complete::Lists;
 use crate::session::summary::Summary;
 use crate::session::tree::{Index, Tree};
 use crate::store::change::Target;
@@ -45,6 +46,10 @@ pub struct Setting {
     pub pi: Vec<String>,
     /// What Enter answers with, if pitree is a picker.
     pub picker: Option<Print>,
+    /// What is searched at the start.
+    pub query: String,
+    /// The queries that have a name.
+    pub queries: Vec<SavedQuery>,
     /// The time zone of clocks on the wall.
     pub zone: jiff::tz::TimeZone,
 }
@@ -61,6 +66,8 @@ impl Setting {
             keymap: config.keymap.clone(),
             pi: config.pi.clone(),
             picker: None,
+            query: String::new(),
+            queries: config.queries.clone(),
             zone: jiff::tz::TimeZone::UTC,
         }
     }
@@ -151,6 +158,8 @@ pub struct Model {
     pub asking: Option<Asking>,
     /// A search over sessions, if there is one.
     pub search: Option<Search>,
+    /// What the sessions have that qualifiers may ask for.
+    pub(super) values: Arc<Lists>,
     /// What the footer says.
     pub notice: Option<Notice>,
     pub(super) requests: Requests,
@@ -178,6 +187,7 @@ impl Model {
             palettes: Vec::new(),
             asking: None,
             search: None,
+            values: Arc::default(),
             notice: None,
             requests: Requests::default(),
             scanned: std::collections::HashSet::new(),

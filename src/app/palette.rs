@@ -13,7 +13,8 @@ use super::model::Model;
 use super::sheet::{largest, middle};
 use super::spots::{Spot, Wanted};
 use super::update::act;
-use super::{labels, outline};
+use super::{labels, outline, search};
+use crate::config::SavedQuery;
 use crate::fold::fold;
 use crate::keymap::{Action, Key};
 use crate::search::inside::Inside;
@@ -46,6 +47,8 @@ pub enum Kind {
 pub enum Leads {
     /// An action is done.
     Act(Action),
+    /// Sessions are searched.
+    Search(String),
     /// An entry of a session is gone to.
     Entry(PathBuf, Target),
     /// The entries that touched a file are listed.
@@ -200,7 +203,13 @@ pub(super) fn actions(model: &mut Model) {
         Row::new(left, Vec::new(), Span::new(Tone::Accent, keys.join(", ")), Leads::Act(*action))
     };
     let is_here = |action: &&Action| action.places().contains(&model.focus) && **action != Action::Palette;
-    let rows = Action::ALL.iter().filter(is_here).map(row).collect();
+    let saved = |saved: &SavedQuery| {
+        let left = vec![Span::clean(Tone::Text, &saved.name), Span::clean(Tone::Dim, &format!("  {}", saved.query))];
+        let key = saved.key.map_or(String::new(), |key| key.to_string());
+        Row::new(left, Vec::new(), Span::new(Tone::Accent, key), Leads::Search(saved.query.clone()))
+    };
+    let saved = model.setting.queries.iter().map(saved);
+    let rows = Action::ALL.iter().filter(is_here).map(row).chain(saved).collect();
     let mut palette = Palette::new(Kind::Actions, "Actions");
     palette.list(rows);
     model.palettes.push(palette);
@@ -276,6 +285,10 @@ fn take(model: &mut Model, effects: &mut Vec<Effect>) {
         Leads::Act(action) => {
             model.palettes.clear();
             act(model, action, effects);
+        }
+        Leads::Search(query) => {
+            model.palettes.clear();
+            search::open(model, &query, effects);
         }
         Leads::Entry(path, entry) => {
             model.palettes.clear();

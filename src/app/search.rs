@@ -14,7 +14,7 @@ use super::model::Model;
 use super::sessions::{Pane, Row};
 use super::update;
 use crate::keymap::{Action, Key, Place};
-use crate::search::complete::{Completion, Values, complete};
+use crate::search::complete::{Completion, Lists, Values, complete};
 use crate::search::matcher::{Around, Matcher};
 use crate::search::query::{Problem, Query};
 use crate::session::family::Families;
@@ -95,6 +95,25 @@ pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>), eff
             update::act(model, action, effects);
         }
         _ => edit(model, key, effects),
+    }
+}
+
+/// Opens the saved query that has this key, if there is one. Returns whether there is.
+pub(super) fn press_saved(model: &mut Model, key: Key, effects: &mut Vec<Effect>) -> bool {
+    let types = !matches!(key.code(), KeyCode::F(_));
+    if types && model.search.as_ref().is_some_and(|search| search.typing) {
+        return false;
+    }
+    let saved = model.setting.queries.iter().find(|saved| saved.key == Some(key));
+    let Some(query) = saved.map(|saved| saved.query.clone()) else { return false };
+    open(model, &query, effects);
+    true
+}
+
+/// Somebody goes on in the list: the selection stays where it is, whatever is found.
+pub(super) fn stay(model: &mut Model) {
+    if let Some(search) = model.search.as_mut().filter(|_| !model.sessions.rows.is_empty()) {
+        search.chosen = true;
     }
 }
 
@@ -202,7 +221,8 @@ fn changed(model: &mut Model, effects: &mut Vec<Effect>) {
 fn note_completion(model: &mut Model) {
     let Some(search) = &mut model.search else { return };
     let dirs: Vec<String> = model.sessions.projects.iter().map(|project| project.cwd.clone()).collect();
-    let values = Values { dirs: &dirs, ..Values::default() };
+    let Lists { files, labels, models, tools } = &*model.values;
+    let values = Values { dirs: &dirs, files, labels, models, tools };
     let value = search.line.value();
     let cursor = value.char_indices().nth(search.line.cursor()).map_or(value.len(), |(at, _)| at);
     search.completion = complete(value, cursor, values);
@@ -221,6 +241,11 @@ fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
         model.sessions.answer = None;
         return model.sessions.rebuild(model.setting.glyphs);
     }
+    if search.sessions.is_empty() && !model.sessions.progress.finished {
+        // Those that are read meanwhile are not shown: most of them would be gone again at once.
+        model.sessions.answer = Some(Answer::default());
+        return model.sessions.rebuild(model.setting.glyphs);
+    }
     let (query, sessions) = (query.clone(), search.sessions.clone());
     effects.push(Effect::Search { search: model.requests.search, query, sessions, around: Box::new(around) });
 }
@@ -230,6 +255,8 @@ fn take_sessions(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(search) = &mut model.search else { return };
     model.sessions.is_changed = false;
     search.sessions = model.sessions.wanted();
+    let total = search.sessions.len();
+    search.read = (total > 0).then_some((0, total));
     effects.push(Effect::ReadTexts { sessions: search.sessions.clone() });
 }
 
@@ -250,6 +277,14 @@ pub(super) fn take_read(model: &mut Model, done: usize, total: usize, effects: &
     let Some(search) = &mut model.search else { return };
     search.read = (done < total).then_some((done, total));
     ask(model, effects);
+}
+
+/// Takes what the sessions have that qualifiers may ask for.
+pub(super) fn take_values(model: &mut Model, values: Arc<Lists>) {
+    model.values = values;
+    if model.search.as_ref().is_some_and(|search| search.typing) {
+        note_completion(model);
+    }
 }
 
 /// Takes what was found, all of it or `more`.
@@ -291,6 +326,7 @@ impl Pane {
             context.dedup();
             let dirs: HashSet<&str> = context.iter().map(|&at| self.all[at].header.cwd.as_str()).collect();
             if context.len() + dirs.len() <= self.room {
+                self.tie(&context);
                 return self.threads(&context, glyphs);
             }
         }

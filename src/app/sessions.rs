@@ -173,19 +173,16 @@ impl Pane {
         let shown: Vec<usize> = (0..self.all.len()).filter(|&at| self.is_shown(at)).collect();
         self.rows.clear();
         self.is_flat = self.sort != Sort::Threaded;
-        if self.answer.is_some() {
-            self.show_hits(&shown, glyphs);
-        } else {
+        if self.answer.is_none() || self.is_changed {
+            self.tie(&shown);
             let cost = |sum, &at: &usize| sum + self.all[at].cost;
-            self.totals.cost = shown.iter().fold(0.0, cost);
-            self.totals.sessions = shown.len();
-            if self.is_flat {
-                self.tie(&shown);
-                self.flat(&shown);
-            } else {
-                self.threads(&shown, glyphs);
-            }
-            self.totals.projects = self.projects.len();
+            let (sessions, projects) = (shown.len(), self.projects.len());
+            self.totals = Totals { sessions, projects, cost: shown.iter().fold(0.0, cost), ..self.totals };
+        }
+        match (&self.answer, self.is_flat) {
+            (Some(_), _) => self.show_hits(&shown, glyphs),
+            (None, true) => self.flat(&shown),
+            (None, false) => self.threads(&shown, glyphs),
         }
         // Families speak of places among the shown sessions; from here on all speak of places among all.
         if !self.is_tied {
@@ -199,7 +196,7 @@ impl Pane {
     }
 
     /// The families and projects of some sessions.
-    fn tie(&mut self, shown: &[usize]) {
+    pub(super) fn tie(&mut self, shown: &[usize]) {
         let sessions: Vec<Shared> = shown.iter().map(|&at| self.all[at].clone()).collect();
         self.families = Families::new(&sessions);
         self.is_tied = sessions.len() == self.all.len();
@@ -209,9 +206,8 @@ impl Pane {
         }
     }
 
-    /// Rows of sessions under their projects and parents.
+    /// Rows of sessions under their projects and parents, which are known.
     pub(super) fn threads(&mut self, shown: &[usize], glyphs: &Glyphs) {
-        self.tie(shown);
         for project in 0..self.projects.len() {
             self.rows.push(Row::Project(project));
             if self.answer.is_some() || !self.folds.contains(&RowKey::Project(self.projects[project].cwd.clone())) {

@@ -26,6 +26,10 @@ pub const WHEEL: isize = 3;
 /// Starts reading.
 pub fn start(model: &mut Model) -> Vec<Effect> {
     let mut effects = vec![scan(model)];
+    let query = model.setting.query.clone();
+    if !query.is_empty() {
+        search::open(model, &query, &mut effects);
+    }
     settle(model, &mut effects);
     effects
 }
@@ -64,6 +68,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::NotResumed(text) => {
             model.message = Some(Message::new("pi was not started", text));
         }
+        Msg::Values(values) => search::take_values(model, values),
         Msg::TextsRead { done, total } => search::take_read(model, done, total, &mut effects),
         Msg::SessionsFound { search, hits, more, progress } if search == model.requests.search => {
             search::take_hits(model, hits, more, progress);
@@ -167,9 +172,13 @@ fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     if !model.palettes.is_empty() {
         return palette::press(model, key, effects);
     }
+    if search::press_saved(model, key, effects) {
+        return;
+    }
     if model.search.as_ref().is_some_and(|search| search.typing) {
         return search::press(model, (key, action), effects);
     }
+    search::stay(model);
     if let Some(action) = action {
         act(model, action, effects);
     }
@@ -213,7 +222,7 @@ fn choose(model: &mut Model, then: Then, effects: &mut Vec<Effect>) {
 
 /// In the help letters are typed, so only keys that type nothing keep their meaning.
 fn press_in_help(model: &mut Model, key: Key, action: Option<Action>, effects: &mut Vec<Effect>) {
-    let keymap = &model.setting.keymap;
+    let setting = &model.setting;
     let Some(help) = &mut model.help else { return };
     let page = isize::try_from(model.size.1 / 2).unwrap_or(1);
     match (key.code(), action) {
@@ -225,12 +234,12 @@ fn press_in_help(model: &mut Model, key: Key, action: Option<Action>, effects: &
             help.query.pop();
             help.top = 0;
         }
-        (_, Some(Action::Up)) => help.scroll(-1, keymap, model.size),
-        (_, Some(Action::Down)) => help.scroll(1, keymap, model.size),
-        (_, Some(Action::PageUp)) => help.scroll(-page, keymap, model.size),
-        (_, Some(Action::PageDown)) => help.scroll(page, keymap, model.size),
+        (_, Some(Action::Up)) => help.scroll(-1, setting, model.size),
+        (_, Some(Action::Down)) => help.scroll(1, setting, model.size),
+        (_, Some(Action::PageUp)) => help.scroll(-page, setting, model.size),
+        (_, Some(Action::PageDown)) => help.scroll(page, setting, model.size),
         (_, Some(Action::First)) => help.top = 0,
-        (_, Some(Action::Last)) => help.scroll(isize::MAX, keymap, model.size),
+        (_, Some(Action::Last)) => help.scroll(isize::MAX, setting, model.size),
         (_, Some(Action::Quit)) => effects.push(Effect::Quit),
         (_, Some(Action::Suspend)) => effects.push(Effect::Suspend),
         (_, Some(Action::Back)) if !help.query.is_empty() => help.query.clear(),
@@ -437,7 +446,7 @@ fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &m
 
 fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     if let Some(help) = &mut model.help {
-        return help.scroll(by, &model.setting.keymap, model.size);
+        return help.scroll(by, &model.setting, model.size);
     }
     match &mut model.asking {
         Some(Asking::Question(question)) => return question.scroll(by, model.size),

@@ -49,6 +49,8 @@ pub struct Cli {
     /// Print what is chosen with Enter instead of resuming it
     #[arg(long, value_name = "WHAT")]
     print: Option<Print>,
+    /// Begin with this search; behind -- it may be the name of a command
+    query: Vec<String>,
 }
 
 /// What every command understands.
@@ -94,6 +96,8 @@ const EXAMPLES: &str = "Examples:
   pitree                          browse the sessions that pi would list
   pitree --demo                   try it on sample sessions
   pitree --dir ~/backup/sessions  browse another directory
+  pitree jwt file:auth.rs         begin with a search
+  pitree search --json jwt        search for a script
   pitree ls --json | jq .path     list sessions for a script
   pitree tree 0199f2c1            draw one session's tree, by the start of its id
   pitree files --project .        list the files that tools touched in a project
@@ -190,11 +194,14 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Some(Command::Undo(command)) => command.run(&context),
         Some(Command::Redo(command)) => command.run(&context),
         Some(Command::Config(_)) => Ok(ExitCode::SUCCESS),
-        None => browse(context, cli.print),
+        None => browse(context, cli.print, &cli.query),
     }
 }
 
-fn browse(chosen: Chosen, print: Option<Print>) -> Result<ExitCode> {
+fn browse(chosen: Chosen, print: Option<Print>, query: &[String]) -> Result<ExitCode> {
+    if let (false, Err(wrong)) = (query.is_empty(), search::read_query(query)) {
+        return Ok(wrong);
+    }
     let Chosen { config, files, mut located, home } = chosen;
     // What is written down of a change must hold wherever pitree is started the next time.
     for dir in &mut located.dirs {
@@ -202,6 +209,7 @@ fn browse(chosen: Chosen, print: Option<Print>) -> Result<ExitCode> {
     }
     let mut setting = app::model::Setting::new(&config, located, home, files == Files::Demo);
     setting.picker = print;
+    setting.query = query.join(" ");
     let trash = Trash { command: config.trash.clone() };
     let changes = locate::state_dir().filter(|_| files == Files::Disk).map(|dir| Changes::new(dir, trash));
     runtime::run(setting, &config, files, changes).map(ExitCode::from)

@@ -175,8 +175,8 @@ impl Search<'_> {
         found.sort_by_key(|found| std::cmp::Reverse(found.hit.time));
         let paths: Vec<PathBuf> = found.into_iter().map(|found| found.path).collect();
         let words = self.query.words();
-        let wanted = Wanted { words: &words, in_one: self.limit, in_all: self.limit };
-        let mut hits = Vec::new();
+        let wanted = Wanted { words: &words, in_one: self.limit, in_all: usize::MAX };
+        let mut hits: Vec<everything::Hit> = Vec::new();
         everything::search(
             self.chosen.files,
             &paths,
@@ -188,6 +188,10 @@ impl Search<'_> {
                 true
             },
         );
+        // They come about in order, but always the same are wanted.
+        let places: HashMap<&PathBuf, usize> = paths.iter().enumerate().map(|(at, path)| (path, at)).collect();
+        hits.sort_by_key(|hit| places.get(&hit.path));
+        hits.truncate(self.limit);
         let line = |hit: everything::Hit| {
             let session = by_path.get(&hit.path)?;
             let place = (hit.id, Some(hit.field.name()), hit.active);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::app::message::{At, Found, Sought};
+use crate::search::complete::Lists;
 use crate::search::matcher::{Around, Candidate, Field, Hit, Matcher, Place, Tier, Titles};
 use crate::search::query::Query;
 use crate::session::searchable::Searchable;
@@ -90,6 +91,12 @@ impl Finder {
             drop(kept);
             told(before + batch.done, sessions.len())
         });
+    }
+
+    /// What these sessions have that qualifiers may ask for.
+    pub fn values(&self, sessions: &[Sought]) -> Lists {
+        let texts: Vec<_> = sessions.iter().filter_map(|session| self.text_of(&session.summary.path)).collect();
+        Lists::new(texts.iter().map(Arc::as_ref))
     }
 
     /// What was read of a session.

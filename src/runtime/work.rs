@@ -94,6 +94,9 @@ impl Desk {
             Effect::ReadTexts { sessions } => {
                 self.finder
                     .read(self.files, &sessions, |done, total| !is_stale() && reply(Msg::TextsRead { done, total }));
+                if !is_stale() {
+                    reply(Msg::Values(Arc::new(self.finder.values(&sessions))));
+                }
             }
             Effect::Search { search, query, sessions, around } if query.everything && !query.words().is_empty() => {
                 let all = sessions.len();

@@ -1,11 +1,13 @@
 //! How the qualifier at the cursor may go on: its name, or its value from what there is.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::query::{Kind, Name, in_quotes};
 use super::token::{ALL, Token, after_all, tokens};
 use crate::fold::fold;
 use crate::session::entry::{is_js_space, js_trim};
+use crate::session::searchable::Searchable;
 
 /// What values there are to choose from, the likeliest first.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,6 +22,51 @@ pub struct Values<'a> {
     pub models: &'a [String],
     /// Tools.
     pub tools: &'a [String],
+}
+
+/// What the sessions have that qualifiers may ask for, what is in most of them first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lists {
+    /// Files that tools touched.
+    pub files: Vec<String>,
+    /// Labels.
+    pub labels: Vec<String>,
+    /// Models.
+    pub models: Vec<String>,
+    /// Tools.
+    pub tools: Vec<String>,
+}
+
+impl Lists {
+    /// The most of a kind.
+    const MOST: usize = 2000;
+
+    /// Gathers them from what was read of sessions.
+    pub fn new<'a>(texts: impl Iterator<Item = &'a Searchable>) -> Self {
+        let (mut files, mut labels) = (HashMap::new(), HashMap::new());
+        let (mut models, mut tools) = (HashMap::new(), HashMap::new());
+        for text in texts {
+            count(&mut files, text.files.iter().map(|touched| &*touched.path));
+            count(&mut labels, text.labels.iter().map(|(_, label)| &**label));
+            count(&mut models, text.models.iter().map(|model| &**model));
+            count(&mut tools, text.tools.keys().map(|tool| &**tool));
+        }
+        let [files, labels, models, tools] = [files, labels, models, tools].map(most);
+        Self { files, labels, models, tools }
+    }
+}
+
+/// Counts each value of one session once.
+fn count<'a>(counts: &mut HashMap<&'a str, usize>, values: impl Iterator<Item = &'a str>) {
+    for value in values.collect::<HashSet<_>>() {
+        *counts.entry(value).or_default() += 1;
+    }
+}
+
+fn most(counts: HashMap<&str, usize>) -> Vec<String> {
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
+    counts.sort_unstable_by(|(a, often), (b, oftener)| oftener.cmp(often).then_with(|| a.cmp(b)));
+    counts.into_iter().take(Lists::MOST).map(|(value, _)| value.to_string()).collect()
 }
 
 impl<'a> Values<'a> {

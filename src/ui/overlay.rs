@@ -37,7 +37,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
         rows(frame, pen, inner, &sheet, message.top);
     }
     if let Some(help) = &model.help {
-        let sheet = help.sheet(&model.setting.keymap, model.size);
+        let sheet = help.sheet(&model.setting, model.size);
         let inner = boxed(frame, pen, sheet.size, "Keys", "type to filter, esc closes; rebind in config.toml");
         let query = [
             Span::new(Tone::Dim, "filter: "),

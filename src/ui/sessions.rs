@@ -30,7 +30,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     if let (true, Some(answer)) = (pane.rows.is_empty(), &pane.answer) {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
         let hidden = answer.found.len();
+        let is_reading = model.search.as_ref().is_some_and(|search| search.read.or(search.searched).is_some());
         let text = match hidden {
+            0 if is_reading || !pane.progress.finished => "  nothing found so far".into(),
             0 => "  nothing found".into(),
             hidden => format!("  {} found, all of them hidden", thousands(hidden)),
         };

@@ -1,14 +1,22 @@
 //! Search over sessions: what is typed, what the list shows, and where a hit leads.
 
+use std::collections::VecDeque;
 use std::fs;
+use std::sync::Arc;
 
 use insta::assert_snapshot;
 use pitree::app::message::{Effect, Msg};
+use pitree::app::model::{Model, Setting};
 use pitree::app::sessions::Row;
-use pitree::config::{Filter, Sort};
+use pitree::app::update::{start, update};
+use pitree::config::{Config, Filter, Sort};
 use pitree::keymap::Place;
+use pitree::runtime::work::Desk;
+use pitree::store::demo;
+use pitree::store::files::Files;
+use pitree::store::locate::Located;
 
-use crate::harness::Browser;
+use crate::harness::{Browser, NOW};
 
 /// Types a query, instead of what was typed before.
 fn search(browser: &mut Browser, text: &str) {
@@ -204,6 +212,87 @@ fn a_renamed_session_is_found_by_its_new_name() {
     browser.press("esc esc ctrl+r z e b r a enter");
     search(&mut browser, "zebra");
     assert_eq!(hits(&browser), 1, "{}", browser.screen());
+}
+
+/// The browser on the sample sessions with a configuration, and what it begins with; nothing is read yet.
+fn configured(text: &str, query: &str) -> (Model, Desk) {
+    let config = Config::parse(text, "config.toml").unwrap();
+    let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
+    let mut setting = Setting::new(&config, located, demo::HOME.into(), true);
+    setting.query = query.into();
+    let setting = Arc::new(setting);
+    let model = Model::new(setting.clone(), &config, (140, 30), NOW);
+    (model, Desk { setting, files: Files::Demo, changes: None, finder: Arc::default() })
+}
+
+#[test]
+fn it_begins_with_a_search() {
+    let (mut model, desk) = configured("", "cookie");
+    let mut todo: VecDeque<Effect> = start(&mut model).into();
+    let (mut rows, mut selected) = (Vec::new(), Vec::new());
+    while let Some(effect) = todo.pop_front() {
+        let mut replies = Vec::new();
+        desk.work(
+            effect,
+            || false,
+            |msg| {
+                replies.push(msg);
+                true
+            },
+        );
+        for reply in replies {
+            let reply = if matches!(reply, Msg::Live(_)) { Msg::Live(Some(Default::default())) } else { reply };
+            todo.extend(update(&mut model, reply));
+            rows.push(model.sessions.rows.len());
+            selected.extend(model.sessions.selected_session().map(|session| session.title().to_string()));
+        }
+    }
+    let last = *rows.last().unwrap();
+    assert!(last > 4 && rows.iter().all(|&rows| rows == 0 || rows == last), "only hits are shown: {rows:?}");
+    selected.dedup();
+    assert_eq!(selected, ["Redis: sliding expiry"], "the best hit, from the first one on");
+    assert_eq!((model.sessions.totals.sessions, model.sessions.totals.projects), (17, 4));
+    let search = model.search.as_ref().unwrap();
+    assert!(!search.typing && search.read.is_none(), "keys go to the list");
+}
+
+#[test]
+fn a_key_opens_a_saved_query_in_any_pane() {
+    let text =
+        "queries.left = { query = 'is:abandoned', key = 'f7' }\nqueries.crumbs = { query = 'cookie', key = 'Z' }\n";
+    let config = Config::parse(text, "config.toml").unwrap();
+    let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
+    let mut browser = Browser::new(&config, located, Files::Demo, (120, 40));
+    let line = |browser: &Browser| browser.model.search.as_ref().unwrap().line.value().to_string();
+    browser.press("l l Z");
+    assert_eq!((line(&browser).as_str(), hits(&browser), browser.model.focus), ("cookie", 4, Place::Sessions));
+    let best = browser.selected();
+    browser.press("down");
+    assert_ne!(browser.selected(), best);
+    browser.press("f7");
+    assert_eq!(line(&browser), "is:abandoned");
+    browser.press("/ Z");
+    assert_eq!(line(&browser), "is:abandonedZ", "it is typed");
+    browser.press("f7 esc ?").type_text("saved");
+    let help = browser.screen();
+    assert!(help.contains("Saved queries") && help.contains("Search for is:abandoned  left"), "{help}");
+    browser.press("esc esc :").type_text("crumbs").press("enter");
+    assert_eq!((line(&browser).as_str(), hits(&browser)), ("cookie", 4));
+}
+
+#[test]
+fn values_are_completed_from_what_was_read() {
+    let mut browser = Browser::demo(120, 30);
+    let mut complete = |typed: &str| {
+        search(&mut browser, typed);
+        browser.press("tab");
+        browser.model.search.as_ref().unwrap().line.value().trim_end().to_string()
+    };
+    assert_eq!(complete("label:dec"), "label:decision");
+    assert_eq!(complete("edited:store.t"), "edited:src/auth/store.ts");
+    assert_eq!(complete("tool:gr"), "tool:grep");
+    let model = complete("model:");
+    assert!(model.len() > "model:".len() + 3, "{model}");
 }
 
 #[test]

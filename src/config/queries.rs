@@ -1,0 +1,99 @@
+//! Queries that have a name, and a key if they are to: the table `[queries]` of the file.
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::{Config, Reader, wrong_type};
+use crate::keymap::{Key, Place};
+use crate::search::query::Query;
+use crate::text::clean;
+
+/// The table of the file that holds them.
+pub(super) const QUERIES: &str = "queries";
+
+/// A query that has a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedQuery {
+    /// The name.
+    pub name: String,
+    /// The query, which can be read.
+    pub query: String,
+    /// The key that opens the search with it.
+    pub key: Option<Key>,
+}
+
+/// Reads the table, in the order of its lines; the keys of actions are known.
+pub(super) fn read(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>, config: &mut Config) {
+    let Some(table) = value.get_ref().as_table() else {
+        let what = wrong_type("a table of queries, such as [queries] and a line dear = \"cost:>1\"", value.get_ref());
+        return reader.problem(value.span(), format!("{QUERIES:?}: {what}"));
+    };
+    let mut rows: Vec<_> = table.iter().collect();
+    rows.sort_by_key(|(name, _)| name.span().start);
+    for (name, value) in rows {
+        config.queries.extend(one(reader, name.get_ref(), value, config));
+    }
+}
+
+fn one(reader: &mut Reader<'_>, name: &str, value: &Spanned<DeValue<'_>>, config: &Config) -> Option<SavedQuery> {
+    let (mut query, mut key) = (None, None);
+    match value.get_ref() {
+        DeValue::String(_) => query = text(reader, name, value, |text| read_query(name, text)),
+        DeValue::Table(fields) => {
+            for (field, value) in fields {
+                match &**field.get_ref() {
+                    "query" => query = text(reader, name, value, |text| read_query(name, text)),
+                    "key" => key = text(reader, name, value, |key| read_key(name, key, config)),
+                    other => {
+                        let what = format!("{name:?}: unknown field {other:?}; the fields are query, key");
+                        reader.problem(field.span(), what);
+                    }
+                }
+            }
+            if !fields.iter().any(|(field, _)| field.get_ref() == "query") {
+                reader.problem(value.span(), format!("{name:?} has no query; add query = \"...\""));
+            }
+        }
+        other => {
+            let what = wrong_type("a query in quotes, or { query = \"cost:>1\", key = \"f2\" }", other);
+            reader.problem(value.span(), format!("{name:?}: {what}"));
+        }
+    }
+    Some(SavedQuery { name: name.into(), query: query?, key })
+}
+
+/// What a text reads as; else says what is wrong.
+fn text<T>(
+    reader: &mut Reader<'_>,
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Option<T> {
+    let read = match value.get_ref().as_str() {
+        Some(text) => read(text),
+        None => Err(format!("{name:?}: {}", wrong_type("a text in quotes", value.get_ref()))),
+    };
+    read.map_err(|what| reader.problem(value.span(), clean(&what).into_owned())).ok()
+}
+
+fn read_query(name: &str, text: &str) -> Result<String, String> {
+    match Query::parse(text) {
+        Ok(query) if query.is_empty() => Err(format!("{name:?}: the query asks for nothing")),
+        Ok(_) => Ok(text.to_owned()),
+        Err(problem) => Err(format!("{name:?}: {problem}")),
+    }
+}
+
+/// A key that does nothing else yet.
+fn read_key(name: &str, text: &str, config: &Config) -> Result<Key, String> {
+    let key: Key = text.parse().map_err(|error| format!("{name:?}: {error}"))?;
+    let action = Place::ALL.iter().find_map(|&place| config.keymap.resolve(place, key));
+    let query = config.queries.iter().find(|other| other.key == Some(key));
+    let owner = match (action, query) {
+        (Some(action), _) => format!("{:?}", action.name()),
+        (None, Some(other)) => format!("the query {:?}", other.name),
+        (None, None) => return Ok(key),
+    };
+    let key = key.to_string();
+    Err(format!("key {key:?} is bound to both {owner} and the query {name:?}; give one of them another key"))
+}
