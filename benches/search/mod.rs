@@ -22,12 +22,12 @@ impl Sessions {
             let mut summary = Summary { modified: Some(at as i64), ..Summary::default() };
             summary.header.id = format!("{at:08x}-0000-7000-8000-000000000000");
             summary.header.cwd = format!("/home/dev/code/project-{:02}", random.below(37));
-            summary.name = (at % 3 == 0).then(|| corpus::words(&mut random, 4));
+            summary.name = at.is_multiple_of(3).then(|| corpus::words(&mut random, 4));
             let words = 5 + random.below(80);
             summary.first_message = Some(corpus::words(&mut random, words));
             (Titles::new(&summary), summary)
         };
-        Self((0..10_000).map(|at| session(at)).map(|(titles, summary)| (summary, titles, None)).collect())
+        Self((0..10_000).map(&mut session).map(|(titles, summary)| (summary, titles, None)).collect())
     }
 
     /// Those of 1 GB in 2,000 files, with their texts.
