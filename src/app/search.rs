@@ -280,13 +280,13 @@ impl Pane {
     /// Rows of what was found: with their projects and the sessions that they were forked from if all of it is seen at
     /// once, else in their order.
     pub(super) fn show_hits(&mut self, shown: &[usize], glyphs: &Glyphs) {
-        let mut hits: Vec<usize> = shown.iter().copied().filter(|&at| self.is_hit(at)).collect();
-        if !self.is_flat && hits.len() < self.room {
+        let mut ranked: Vec<_> = shown.iter().filter_map(|&at| Some((self.found(at)?.hit.rank(), at))).collect();
+        if !self.is_flat && ranked.len() < self.room {
             if !self.is_tied {
                 self.families = Families::new(&self.all);
             }
             let above = |at: usize| std::iter::successors(Some(at), |&at| self.families.parents[at]);
-            let mut context: Vec<usize> = hits.iter().flat_map(|&hit| above(hit)).collect();
+            let mut context: Vec<usize> = ranked.iter().flat_map(|&(_, hit)| above(hit)).collect();
             context.sort_unstable();
             context.dedup();
             let dirs: HashSet<&str> = context.iter().map(|&at| self.all[at].header.cwd.as_str()).collect();
@@ -296,12 +296,12 @@ impl Pane {
         }
         self.is_flat = true;
         if self.newest_first {
-            hits.sort_by_key(|&at| std::cmp::Reverse(self.all[at].order_time()));
+            ranked.sort_by_key(|&(_, at)| std::cmp::Reverse(self.all[at].order_time()));
         } else {
-            hits.sort_by_key(|&at| self.found(at).map(|found| found.hit.rank()));
+            ranked.sort_unstable();
         }
-        let row = |at| Row::Session { at, prefix: String::new(), below: 0 };
-        self.rows = hits.into_iter().map(row).collect();
+        let row = |(_, at)| Row::Session { at, prefix: String::new(), below: 0 };
+        self.rows = ranked.into_iter().map(row).collect();
     }
 
     /// How a session was found.
