@@ -1,4 +1,4 @@
-//! How long a key in the query takes.
+//! How long a key in the query takes, and what is searched beyond what is kept in memory.
 
 use divan::{Bencher, black_box};
 use pitree::fold::{fold, fold_into};
@@ -6,6 +6,7 @@ use pitree::search::matcher::{Around, Candidate, Hit, Matcher, Titles};
 use pitree::search::query::Query;
 use pitree::session::searchable::Searchable;
 use pitree::session::summary::Summary;
+use pitree::store::everything::{self, Wanted};
 use pitree::store::files::Files;
 use pitree::store::{scan, texts};
 
@@ -18,7 +19,7 @@ impl Sessions {
     /// 10,000 without their texts. First messages are long, some of them as much as is looked at.
     fn summaries() -> Self {
         let mut random = Random::new(3);
-        let mut session = |at: usize| {
+        let session = |at: usize| {
             let mut summary = Summary { modified: Some(at as i64), ..Summary::default() };
             summary.header.id = format!("{at:08x}-0000-7000-8000-000000000000");
             summary.header.cwd = format!("/home/dev/code/project-{:02}", random.below(37));
@@ -27,7 +28,7 @@ impl Sessions {
             summary.first_message = Some(corpus::words(&mut random, words));
             (Titles::new(&summary), summary)
         };
-        Self((0..10_000).map(session).map(|(titles, summary)| (summary, titles, None)).collect())
+        Self((0..10_000usize).map(session).map(|(titles, summary)| (summary, titles, None)).collect())
     }
 
     /// Those of 1 GB in 2,000 files, with their texts.
@@ -79,6 +80,40 @@ fn key_in_10000_sessions(bencher: Bencher, query: &str) {
 fn key_in_conversations_of_1_gb(bencher: Bencher, query: &str) {
     let sessions = Sessions::texts();
     bencher.bench_local(|| sessions.find(black_box(query)));
+}
+
+/// What is kept in memory of 1 GB.
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn texts_of_1_gb(bencher: Bencher) {
+    let finds = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
+    bencher.bench(|| {
+        let mut sessions = Vec::new();
+        texts::read(Files::Disk, &finds.files, |batch| {
+            sessions.extend(batch.texts);
+            true
+        });
+        assert_eq!(sessions.len(), 2000);
+        sessions
+    });
+}
+
+/// Tool output and all of 1 GB: words that are nowhere (one like what stands in every line, one of other letters, one in
+/// the names of fields), and some that are in every session, of which as many hits are given as a person looks at.
+#[divan::bench(args = ["kubernetes", "context", "привет", "message", "token", "漢字", "auth größe"], sample_count = 5, sample_size = 1)]
+fn everything_in_1_gb(bencher: Bencher, words: &str) {
+    let finds = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
+    let words: Vec<String> = words.split(' ').map(String::from).collect();
+    bencher.bench(|| everything::search(Files::Disk, &finds.files, Wanted::new(&words), || false, |_| true));
+}
+
+/// Until the first hits are there.
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn first_hits_in_everything(bencher: Bencher) {
+    let finds = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
+    let words = ["token".to_string()];
+    bencher.bench(|| {
+        everything::search(Files::Disk, &finds.files, Wanted::new(&words), || false, |batch| batch.hits.is_empty());
+    });
 }
 
 /// 1 MB of plain text, and of text with other letters in every line.

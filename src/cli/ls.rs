@@ -9,11 +9,10 @@ use serde::Serialize;
 use serde_json::Number;
 
 use super::{Chosen, output};
-use crate::session::call::shorten;
+use crate::session::call::{cut, shorten};
 use crate::session::summary::{NO_MESSAGES, Summary};
 use crate::session::time;
 use crate::store::scan::{self, Unreadable};
-use crate::text::{UNICODE, clean, width};
 use crate::words::dollars;
 
 /// List sessions, newest first
@@ -54,10 +53,7 @@ impl Ls {
             table(&mut out, &sessions, &chosen.home)?;
         }
         out.flush()?;
-        for Unreadable { path, reason } in &unreadable {
-            output::complain(&format!("can't read {}: {reason}", path.display()));
-        }
-        Ok(if unreadable.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(output::end(&unreadable))
     }
 }
 
@@ -127,30 +123,16 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 fn table(out: &mut impl Write, sessions: &[Summary], home: &str) -> Result<()> {
-    const TITLE: usize = 100;
     let now = scan::milliseconds(std::time::SystemTime::now());
     let ids = shortest(sessions);
-    let rows: Vec<[String; 6]> = sessions
-        .iter()
-        .map(|session| {
-            let age = session.modified.map_or("?".into(), |then| time::age(now, then));
-            let cwd = clean(&shorten(&session.header.cwd, home)).into_owned();
-            let id = clean(crate::session::call::cut(&session.header.id, ids)).into_owned();
-            let title = clean(session.title()).into_owned();
-            [age, session.entry_count.to_string(), dollars(session.cost), id, cwd, title]
-        })
-        .collect();
-    let columns: Vec<usize> = (0..5).map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0)).collect();
-    let room = output::columns().map_or(TITLE, |all| all.saturating_sub(columns.iter().sum::<usize>() + 10).max(20));
-    for row in &rows {
-        for (at, (cell, columns)) in row.iter().zip(&columns).enumerate() {
-            let space = " ".repeat(columns - width(cell));
-            // Numbers to the right, words to the left.
-            if at < 3 { write!(out, "{space}{cell}  ")? } else { write!(out, "{cell}{space}  ")? }
-        }
-        writeln!(out, "{}", UNICODE.cut(&row[5], room))?;
-    }
-    Ok(())
+    let row = |session: &Summary| {
+        let age = session.modified.map_or("?".into(), |then| time::age(now, then));
+        let cwd = shorten(&session.header.cwd, home).into_owned();
+        let id = cut(&session.header.id, ids).to_string();
+        [age, session.entry_count.to_string(), dollars(session.cost), id, cwd, session.title().to_string()]
+    };
+    let rows: Vec<[String; 6]> = sessions.iter().map(row).collect();
+    output::table(out, &rows, 3)
 }
 
 /// How much of the ids tells all of them apart; at least 8 characters, as in git.

@@ -3,7 +3,9 @@
 mod ask;
 mod change;
 mod config;
+mod files;
 mod fork;
+mod labels;
 mod ls;
 mod output;
 mod path;
@@ -72,6 +74,8 @@ pub struct Options {
 enum Command {
     Ls(ls::Ls),
     Tree(tree::TreeCommand),
+    Labels(labels::Labels),
+    Files(files::FilesCommand),
     Path(path::PathCommand),
     Resume(resume::Resume),
     Fork(fork::Fork),
@@ -90,6 +94,7 @@ const EXAMPLES: &str = "Examples:
   pitree --dir ~/backup/sessions  browse another directory
   pitree ls --json | jq .path     list sessions for a script
   pitree tree 0199f2c1            draw one session's tree, by the start of its id
+  pitree files --project .        list the files that tools touched in a project
   pitree resume 0199f2c1 before   go on in pi at the entry labelled \"before\"
   pitree rename 0199f2c1 Flaky    give a session a name
   pitree rm 0199f2c1 --family     move a session, its forks and theirs to the trash
@@ -170,6 +175,8 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Some(Command::Ls(command)) => command.run(&context),
         Some(Command::Tree(command)) => command.run(&context),
+        Some(Command::Labels(command)) => command.run(&context),
+        Some(Command::Files(command)) => command.run(&context),
         Some(Command::Path(command)) => command.run(&context),
         Some(Command::Resume(command)) => command.run(&context),
         Some(Command::Fork(command)) => command.run(&context),

@@ -1,14 +1,17 @@
 //! What goes to the terminal or a pipe: safe JSON, exact products, plain complaints and questions, and the knowledge that a closed pipe is no error.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::Number;
 
-use crate::text::is_unsafe;
+use crate::store::scan::Unreadable;
+use crate::text::{UNICODE, clean, is_unsafe, width};
 
 /// Standard output, buffered.
 pub(super) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
@@ -54,6 +57,14 @@ pub(super) fn complain(message: &str) {
     }
 }
 
+/// Says what could not be read, and how the program ends for it.
+pub(super) fn end(unreadable: &[Unreadable]) -> ExitCode {
+    for Unreadable { path, reason } in unreadable {
+        complain(&format!("can't read {}: {reason}", path.display()));
+    }
+    if unreadable.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
 /// Says on standard error what was done.
 pub(super) fn tell(message: &str) {
     let mut stderr = io::stderr().lock();
@@ -86,6 +97,30 @@ pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
         .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
+}
+
+/// A table: the first columns are `numbers` and stand to the right, the last one is cut to what room there is. All of it
+/// is made safe for a terminal.
+pub(super) fn table<const COLUMNS: usize>(
+    out: &mut impl Write,
+    rows: &[[String; COLUMNS]],
+    numbers: usize,
+) -> Result<()> {
+    /// The room of the last column where there is no terminal.
+    const LAST: usize = 100;
+    let rows: Vec<[Cow<'_, str>; COLUMNS]> = rows.iter().map(|row| row.each_ref().map(|cell| clean(cell))).collect();
+    let last = COLUMNS.saturating_sub(1);
+    let widths: Vec<usize> = (0..last).map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0)).collect();
+    let taken = widths.iter().sum::<usize>() + 2 * last;
+    let room = columns().map_or(LAST, |all| all.saturating_sub(taken).max(20));
+    for row in &rows {
+        for (at, (cell, columns)) in row.iter().zip(&widths).enumerate() {
+            let space = " ".repeat(columns - width(cell));
+            if at < numbers { write!(out, "{space}{cell}  ")? } else { write!(out, "{cell}{space}  ")? }
+        }
+        writeln!(out, "{}", UNICODE.cut(&row[last], room))?;
+    }
+    Ok(())
 }
 
 /// The columns of the terminal on standard output, if it is one.

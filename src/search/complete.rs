@@ -123,7 +123,7 @@ mod tests {
         let cursor = query.find('|')?;
         let query = query.replace('|', "");
         let completion = complete(&query, cursor, values)?;
-        let mut done = query.clone();
+        let mut done = query;
         done.replace_range(completion.at, &completion.options[0]);
         Some((done, completion.options.len()))
     }

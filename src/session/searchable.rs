@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::active::Active;
 use super::call::{self, Touch};
-use super::entry::{Entry, Message};
+use super::entry::{Entry, Message, Stamp};
 use super::json::Str;
 use super::read;
 use super::shape::{IdHash, Ids, Index, Shape};
@@ -18,6 +18,8 @@ use crate::fold::fold_into;
 /// What of one session file is searched.
 #[derive(Debug, Default)]
 pub struct Searchable {
+    /// The directory that the session worked in; empty if its header has none.
+    pub cwd: Box<str>,
     /// What user and assistant said: their text blocks, joined as pi's list joins them.
     pub conversation: Passages,
     /// The summaries of compactions and of branches.
@@ -52,6 +54,8 @@ pub struct FileTouch {
     pub touch: Touch,
     /// The assistant's entry with the call.
     pub entry: Index,
+    /// When that was written, in milliseconds since 1970.
+    pub time: Option<i64>,
 }
 
 impl Searchable {
@@ -109,6 +113,7 @@ impl Builder {
         if self.version.is_none() {
             self.refused = !entry.starts_session();
             self.version = Some(entry.version.unwrap_or(1.0));
+            self.found.cwd = entry.cwd.unwrap_or_default().text().into();
         }
         if !(self.refused || entry.is_header()) {
             self.entry(&entry);
@@ -126,7 +131,7 @@ impl Builder {
         match &*entry.type_name.bytes() {
             b"message" => {
                 if let Some(message) = &entry.message {
-                    self.message(at, message);
+                    self.message(at, entry, message);
                 }
             }
             b"compaction" | b"branch_summary" => self.summary(at, entry.summary),
@@ -140,12 +145,12 @@ impl Builder {
         }
     }
 
-    fn message(&mut self, at: Index, message: &Message<'_>) {
+    fn message(&mut self, at: Index, entry: &Entry<'_>, message: &Message<'_>) {
         match &*message.role.bytes() {
             b"user" => self.found.conversation.push(at, &message.content.text(" ")),
             b"assistant" => {
                 self.found.conversation.push(at, &message.content.text(" "));
-                self.note_use(at, message);
+                self.note_use(at, entry, message);
             }
             b"compactionSummary" | b"branchSummary" => self.summary(at, message.summary),
             _ => {}
@@ -158,7 +163,7 @@ impl Builder {
         }
     }
 
-    fn note_use(&mut self, at: Index, message: &Message<'_>) {
+    fn note_use(&mut self, at: Index, entry: &Entry<'_>, message: &Message<'_>) {
         for call in message.content.tool_calls() {
             let name = call.name.text();
             match self.found.tools.get_mut(&*name) {
@@ -166,7 +171,8 @@ impl Builder {
                 None => drop(self.found.tools.insert(name.into(), 1)),
             }
             if let Some((path, touch)) = call::touched(call) {
-                self.found.files.push(FileTouch { path: path.into(), touch, entry: at });
+                let time = entry.timestamp.and_then(Stamp::ms);
+                self.found.files.push(FileTouch { path: path.into(), touch, entry: at, time });
             }
         }
         if let Some(model) = message.model {
@@ -305,10 +311,10 @@ mod tests {
     fn what_tools_did_is_counted_and_placed() {
         let found = searchable(&[
             br#"{"type":"session","version":3,"id":"s"}"#,
-            br#"{"type":"message","id":"1","message":{"role":"assistant","model":"m","content":[{"type":"toolCall","id":"a","name":"read","arguments":{"path":"a.rs"}},{"type":"toolCall","id":"b","name":"edit","arguments":{"file_path":"a.rs"}},{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"}},{"type":"toolCall","id":"d","name":"read","arguments":{}}]}}"#,
+            br#"{"type":"message","id":"1","timestamp":5,"message":{"role":"assistant","model":"m","content":[{"type":"toolCall","id":"a","name":"read","arguments":{"path":"a.rs"}},{"type":"toolCall","id":"b","name":"edit","arguments":{"file_path":"a.rs"}},{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"}},{"type":"toolCall","id":"d","name":"read","arguments":{}}]}}"#,
         ])
         .unwrap();
-        let touch = |touch| FileTouch { path: "a.rs".into(), touch, entry: 0 };
+        let touch = |touch| FileTouch { path: "a.rs".into(), touch, entry: 0, time: Some(5) };
         assert_eq!(found.files, [touch(Touch::Read), touch(Touch::Edit)]);
         let tools: Vec<(&str, u32)> = found.tools.iter().map(|(name, calls)| (&**name, *calls)).collect();
         assert_eq!(tools, [("bash", 1), ("edit", 1), ("read", 2)]);

@@ -292,6 +292,7 @@ impl Header {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "there is often just one")]
 mod tests {
     use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -502,16 +503,15 @@ mod tests {
     /// A search that decodes, folds and looks, and knows nothing of files.
     fn plain(texts: &[(usize, Field, String)], words: &[String]) -> BTreeSet<(usize, &'static str)> {
         let plain = |text: &str| {
-            let text = fold(text).replace('\u{a0}', " ");
-            text.split(['\n', '\t', ' '])
-                .fold((String::new(), true), |(mut out, is_first), piece| {
-                    if !is_first && !(piece.is_empty() && out.ends_with(' ')) && !out.ends_with(' ') {
-                        out.push(' ');
-                    }
-                    out.push_str(piece);
-                    (out, false)
-                })
-                .0
+            let mut out = String::new();
+            for c in fold(text).chars() {
+                match c {
+                    '\n' | '\t' | ' ' | '\u{a0}' if out.ends_with(' ') => {}
+                    '\n' | '\t' | ' ' | '\u{a0}' => out.push(' '),
+                    c => out.push(c),
+                }
+            }
+            out
         };
         let words: Vec<String> = words.iter().map(|word| plain(word)).filter(|word| !word.is_empty()).collect();
         let has = |word: &String, text: &str| plain(text).contains(word.as_str());

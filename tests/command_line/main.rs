@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
 
 mod changing;
+mod outlines;
 mod pitree;
 mod reading;
 mod resuming;

@@ -220,6 +220,10 @@ fn control_characters_do_not_reach_the_terminal() {
         &["tree", "s/x.jsonl"],
         &["tree", "s/x.jsonl", "--json"],
         &["tree", "s/x.jsonl", "--filter", "all"],
+        &["labels"],
+        &["labels", "--json"],
+        &["files"],
+        &["files", "s/x.jsonl", "--json"],
         &["tree", "nothing-\u{1b}[31m"],
     ] {
         let outcome = pitree.run(&[args, &["--dir", "s"]].concat());

@@ -1,0 +1,148 @@
+//! `pitree files`: the files that tools touched, in one session, in a project, or in all sessions.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+
+use super::{Chosen, output, resolve};
+use crate::session::call::{Touch, shorten};
+use crate::session::files::{Touched, full_path, outline};
+use crate::session::searchable::Searchable;
+use crate::session::time;
+use crate::store::{load, scan, texts};
+use crate::words::count;
+
+/// List the files that tools read, wrote or edited, those touched last first
+#[derive(Debug, clap::Args)]
+pub(super) struct FilesCommand {
+    /// Only of this session: a path, an id, or an unambiguous start of an id
+    session: Option<String>,
+    /// Only of the sessions that worked in this directory or below it
+    #[arg(long, value_name = "DIR", conflicts_with = "session")]
+    project: Option<PathBuf>,
+    /// One JSON object a line; of one session with the entries that touched the file
+    #[arg(long)]
+    json: bool,
+}
+
+/// A file as a script sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    path: &'a str,
+    reads: usize,
+    changes: usize,
+    sessions: usize,
+    last_touched: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<Vec<Call>>,
+}
+
+/// An entry that touched a file.
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Call {
+    id: Option<String>,
+    touch: &'static str,
+    active: bool,
+    timestamp: Option<String>,
+}
+
+impl FilesCommand {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let (paths, mut unreadable) = match &self.session {
+            Some(session) => (vec![resolve::session(session, chosen)?], Vec::new()),
+            None => {
+                let finds = scan::find(chosen.files, &chosen.located.dirs);
+                (finds.files.into_iter().map(|found| found.path).collect(), finds.unreadable)
+            }
+        };
+        let wanted = self.project.as_ref().map(|dir| project(dir, chosen)).transpose()?;
+        let mut sessions = Vec::new();
+        texts::read(chosen.files, &paths, |batch| {
+            let is_wanted =
+                |cwd: &str| wanted.as_ref().is_none_or(|dirs| dirs.iter().any(|dir| Path::new(cwd).starts_with(dir)));
+            sessions.extend(batch.texts.into_iter().filter(|(_, session)| is_wanted(&session.cwd)));
+            unreadable.extend(batch.unreadable);
+            true
+        });
+        if let (Some(session), [], true) = (&self.session, &sessions[..], unreadable.is_empty()) {
+            bail!("{session} is not a pi session: its first line is not a session header");
+        }
+        if let (Some(dir), []) = (&self.project, &sessions[..]) {
+            bail!("no session worked in {}; `pitree ls` shows where sessions worked", dir.display());
+        }
+        let files = outline(sessions.iter().map(|(_, session)| (&*session.cwd, session)), &chosen.home);
+        let mut out = output::stdout();
+        if self.json {
+            let mut calls = match &self.session {
+                Some(_) => Some(calls(&sessions, chosen)?),
+                None => None,
+            };
+            for file in &files {
+                let entries = calls.as_mut().map(|calls| calls.remove(&file.path).unwrap_or_default());
+                output::json(&mut out, &Line::new(file, entries))?;
+            }
+        } else {
+            table(&mut out, &files, &chosen.home)?;
+        }
+        out.flush()?;
+        Ok(output::end(&unreadable))
+    }
+}
+
+impl<'a> Line<'a> {
+    fn new(file: &'a Touched, entries: Option<Vec<Call>>) -> Self {
+        let Touched { path, reads, changes, sessions, latest } = file;
+        let last_touched = latest.and_then(time::iso);
+        Self { path, reads: *reads, changes: *changes, sessions: *sessions, last_touched, entries }
+    }
+}
+
+fn table(out: &mut impl Write, files: &[Touched], home: &str) -> Result<()> {
+    let now = scan::milliseconds(std::time::SystemTime::now());
+    let row = |file: &Touched| {
+        let age = file.latest.map_or("?".into(), |then| time::age(now, then));
+        let times = |count: usize, what: &str| if count > 0 { format!("{count} {what}") } else { String::new() };
+        let (reads, changes) = (times(file.reads, "read"), times(file.changes, "changed"));
+        let sessions = count(file.sessions, "session", "sessions");
+        [age, reads, changes, sessions, shorten(&file.path, home).into_owned()]
+    };
+    output::table(out, &files.iter().map(row).collect::<Vec<_>>(), 4)
+}
+
+/// The directory as sessions may name it: from the root, symbolic links as they are and resolved.
+fn project(dir: &Path, chosen: &Chosen) -> Result<Vec<PathBuf>> {
+    let dir = match dir.strip_prefix("~") {
+        Ok(rest) => Path::new(&chosen.home).join(rest),
+        Err(_) => resolve::absolute(dir)?,
+    };
+    let real = dir.canonicalize().ok();
+    Ok([dir].into_iter().chain(real).collect())
+}
+
+/// The entries that touched each file, in file order.
+fn calls(sessions: &[(PathBuf, Searchable)], chosen: &Chosen) -> Result<HashMap<String, Vec<Call>>> {
+    let mut calls: HashMap<String, Vec<Call>> = HashMap::new();
+    for (path, session) in sessions {
+        let tree = load::tree(chosen.files, path, &chosen.home)?;
+        for touched in &session.files {
+            let call = Call {
+                id: tree.nodes.get(touched.entry as usize).and_then(|node| node.id.as_deref()).map(String::from),
+                touch: match touched.touch {
+                    Touch::Read => "read",
+                    Touch::Write => "write",
+                    Touch::Edit => "edit",
+                },
+                active: session.is_active(touched.entry),
+                timestamp: touched.time.and_then(time::iso),
+            };
+            calls.entry(full_path(&touched.path, &session.cwd, &chosen.home)).or_default().push(call);
+        }
+    }
+    Ok(calls)
+}

@@ -1,0 +1,100 @@
+//! `pitree labels`: every label in every session.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::{Chosen, output, resolve};
+use crate::session::summary::Summary;
+use crate::session::time;
+use crate::session::tree::{Index, Label, Tree};
+use crate::store::load;
+use crate::store::scan::{self, Unreadable};
+use crate::text::{UNICODE, clean};
+
+/// The widest that a label or a title gets in the table.
+const COLUMN: usize = 40;
+
+/// List the labels of all sessions, those set last first
+#[derive(Debug, clap::Args)]
+pub(super) struct Labels {
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// A label as a script sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    label: String,
+    path: PathBuf,
+    /// Of the session.
+    id: String,
+    title: String,
+    entry_id: Option<String>,
+    text: String,
+    active: bool,
+    labelled: Option<String>,
+    #[serde(skip)]
+    time: Option<i64>,
+}
+
+impl Labels {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let finds = scan::find(chosen.files, &chosen.located.dirs);
+        let (mut sessions, mut unreadable) = (Vec::new(), finds.unreadable);
+        scan::read(chosen.files, &finds.files, |batch| {
+            sessions.extend(batch.sessions.into_iter().filter(|session| session.labels > 0));
+            unreadable.extend(batch.unreadable);
+            true
+        });
+        let mut lines = Vec::new();
+        for session in &sessions {
+            match load::tree(chosen.files, &session.path, &chosen.home) {
+                Ok(tree) => lines.extend(labels(session, &tree)?),
+                Err(error) => {
+                    let reason = format!("{error:#}");
+                    unreadable.push(Unreadable { path: session.path.clone(), reason });
+                }
+            }
+        }
+        lines.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| (&a.path, &a.entry_id).cmp(&(&b.path, &b.entry_id))));
+        let mut out = output::stdout();
+        if self.json {
+            lines.iter().try_for_each(|line| output::json(&mut out, line))?;
+        } else {
+            let now = scan::milliseconds(std::time::SystemTime::now());
+            let row = |line: Line| {
+                let age = line.time.map_or("?".into(), |then| time::age(now, then));
+                let cut = |text: &str| UNICODE.cut(&clean(text), COLUMN).into_owned();
+                [age, cut(&line.label), line.entry_id.unwrap_or_default(), cut(&line.title), line.text]
+            };
+            output::table(&mut out, &lines.into_iter().map(row).collect::<Vec<_>>(), 1)?;
+        }
+        out.flush()?;
+        Ok(output::end(&unreadable))
+    }
+}
+
+fn labels(session: &Summary, tree: &Tree) -> Result<Vec<Line>> {
+    let path = resolve::absolute(&session.path)?;
+    let line = |(at, label): (&Index, &Label)| {
+        let node = &tree.nodes[*at as usize];
+        Line {
+            label: label.text.to_string(),
+            path: path.clone(),
+            id: session.header.id.clone(),
+            title: session.title().to_string(),
+            entry_id: node.id.as_deref().map(String::from),
+            text: node.text.to_string(),
+            active: tree.is_active(*at),
+            labelled: label.time.and_then(time::iso),
+            time: label.time,
+        }
+    };
+    Ok(tree.labels.iter().map(line).collect())
+}
