@@ -12,9 +12,11 @@ use super::edit::{Edit, Pressed, Purpose};
 use super::message::{Effect, Found, Sought};
 use super::model::Model;
 use super::sessions::{Pane, Row};
-use super::update;
+use super::{find, update};
+use crate::fold::fold;
 use crate::keymap::{Action, Key, Place};
 use crate::search::complete::{Completion, Values, complete};
+use crate::search::inside::Inside;
 use crate::search::matcher::{Around, Matcher};
 use crate::search::query::{Problem, Query};
 use crate::session::family::Families;
@@ -122,7 +124,7 @@ fn edit(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     let Some(search) = &mut model.search else { return };
     let before = search.line.value().to_string();
     match search.line.press(key) {
-        Pressed::Accepted => enter(model),
+        Pressed::Accepted => enter(model, effects),
         Pressed::Cancelled if before.is_empty() => close(model),
         Pressed::Cancelled => {
             search.line = Edit::new(Purpose::Search, "/", "");
@@ -142,7 +144,7 @@ pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 }
 
 /// Leaves the line; goes to the entry in which the selected session was found.
-fn enter(model: &mut Model) {
+fn enter(model: &mut Model, effects: &mut Vec<Effect>) {
     if let Some(search) = &mut model.search {
         search.typing = false;
         search.chosen = true;
@@ -150,17 +152,31 @@ fn enter(model: &mut Model) {
             return close(model);
         }
     }
-    go_to_hit(model);
+    go_to_hit(model, effects);
 }
 
-/// Goes to the entry in which the selected session was found. Returns whether there is one.
-pub(super) fn go_to_hit(model: &mut Model) -> bool {
-    let is_hit = model.selected_hit().is_some_and(|found| found.at.is_some());
-    if is_hit {
-        model.focus = Place::Tree;
-        model.tree.unhide();
-    }
-    is_hit
+/// Goes to the entry in which the selected session was found, and to the next ones by the keys for that. Returns whether
+/// there is one.
+pub(super) fn go_to_hit(model: &mut Model, effects: &mut Vec<Effect>) -> bool {
+    let Some(found) = model.selected_hit().filter(|found| found.at.is_some()) else { return false };
+    let words = words_in(model, found);
+    model.focus = Place::Tree;
+    model.tree.unhide();
+    find::look_for(model, words, effects);
+    true
+}
+
+/// What to look for in a session that was found: all words if they stand together, else the first one.
+fn words_in(model: &Model, found: &Found) -> Inside {
+    let words = match model.search.as_ref().map(|search| &search.query) {
+        Some(Ok(query)) => query.words(),
+        _ => Vec::new(),
+    };
+    let quoted = |word: &String| format!("\"{word}\"");
+    let all = Inside::new(&words.iter().map(quoted).collect::<Vec<_>>().join(" ")).unwrap_or_default();
+    let are_together = found.snippet.as_ref().is_some_and(|snippet| all.is_in(&fold(snippet)));
+    let first = || words.first().and_then(|word| Inside::new(&quoted(word)).ok());
+    if are_together { all } else { first().unwrap_or_default() }
 }
 
 /// Switches between the conversation and everything in the files.

@@ -49,8 +49,9 @@ fn a_hit_is_a_place() {
     browser.press("enter");
     assert_eq!(browser.model.focus, Place::Tree);
     assert_eq!(hits(&browser), 4, "the hits are still there");
-    browser.press("esc esc");
-    assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 0));
+    assert!(browser.screen().contains("1/1"), "the word is looked for in the session as well\n{}", browser.screen());
+    browser.press("esc esc esc");
+    assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 0), "one step back after the other");
     assert_eq!(browser.model.sessions.totals.sessions, 17);
 }
 
