@@ -12,7 +12,7 @@ use super::edit::{Edit, Pressed, Purpose};
 use super::message::{Effect, Found, Sought};
 use super::model::Model;
 use super::sessions::{Pane, Row};
-use super::{find, update};
+use super::{find, picker, update};
 use crate::fold::fold;
 use crate::keymap::{Action, Key, Place};
 use crate::search::complete::{Completion, Values, complete};
@@ -152,7 +152,11 @@ fn enter(model: &mut Model, effects: &mut Vec<Effect>) {
             return close(model);
         }
     }
-    go_to_hit(model, effects);
+    if picker::wants_session(model) {
+        picker::confirm(model, effects);
+    } else {
+        go_to_hit(model, effects);
+    }
 }
 
 /// Goes to the entry in which the selected session was found, and to the next ones by the keys for that. Returns whether
@@ -293,11 +297,21 @@ impl Model {
 }
 
 impl Pane {
+    /// The next order of what was found: under its projects where all of it is seen at once, the best first, the newest
+    /// first.
+    pub(super) fn next_order(&mut self) {
+        (self.hits_flat, self.newest_first) = match (self.is_flat, self.newest_first) {
+            (false, _) => (true, false),
+            (true, false) => (true, true),
+            (true, true) => (false, false),
+        };
+    }
+
     /// Rows of what was found: with their projects and the sessions that they were forked from if all of it is seen at
     /// once, else in their order.
     pub(super) fn show_hits(&mut self, shown: &[usize], glyphs: &Glyphs) {
         let mut ranked: Vec<_> = shown.iter().filter_map(|&at| Some((self.found(at)?.hit.rank(), at))).collect();
-        if !self.is_flat && ranked.len() < self.room {
+        if !self.is_flat && !self.hits_flat && ranked.len() < self.room {
             if !self.is_tied {
                 self.families = Families::new(&self.all);
             }

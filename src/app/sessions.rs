@@ -104,6 +104,8 @@ pub struct Pane {
     pub answer: Option<Answer>,
     /// Whether what was found is ordered by time rather than by how well it matches.
     pub newest_first: bool,
+    /// Whether what was found stands without its projects even where there is room for them.
+    pub(super) hits_flat: bool,
     /// Whether the rows stand without their projects and families.
     pub is_flat: bool,
     /// As many rows are seen at once.

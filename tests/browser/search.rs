@@ -158,6 +158,20 @@ fn the_keys_of_the_list_work_while_typing() {
 }
 
 #[test]
+fn hits_have_three_orders() {
+    let mut browser = Browser::demo(120, 40);
+    search(&mut browser, "cookie");
+    let threads = titles(&browser);
+    browser.press("ctrl+s");
+    let best = titles(&browser);
+    browser.press("ctrl+s");
+    let newest = titles(&browser);
+    assert!(threads.len() > best.len() && best.len() == 4 && newest[0] == "Redis: sliding expiry", "{newest:?}");
+    browser.press("ctrl+s");
+    assert_eq!(titles(&browser), threads);
+}
+
+#[test]
 fn everything_finds_tool_output_and_shows_the_entry_whatever_hides_it() {
     let mut browser = Browser::demo(160, 40);
     search(&mut browser, "expires_at");
