@@ -195,6 +195,32 @@ fn frame_of_10000_sessions(bencher: Bencher) {
     bencher.bench_local(|| draw(&mut terminal, &model));
 }
 
+/// A key in the query of a search over sessions until the new frame, texts read and the hit's tree open: one letter more
+/// and one less, of a word that is in most sessions, of one that is in none, and of scattered letters.
+fn key_to_frame(bencher: Bencher, dir: PathBuf, query: &str) {
+    let (mut model, desk) = browser(dir);
+    let mut terminal = terminal();
+    press(&mut model, &desk, "/");
+    let effects = update(&mut model, Msg::Paste(query.into()));
+    perform(&mut model, &desk, effects);
+    let mut is_longer = false;
+    bencher.bench_local(|| {
+        is_longer = !is_longer;
+        press(&mut model, &desk, if is_longer { "x" } else { "backspace" });
+        draw(&mut terminal, &model);
+    });
+}
+
+#[divan::bench(args = ["token", "kubernetes", "tkn srvr"], sample_count = 20)]
+fn key_to_frame_of_10000_sessions(bencher: Bencher, query: &str) {
+    key_to_frame(bencher, many(10_000, 40_000_000), query);
+}
+
+#[divan::bench(args = ["token", "kubernetes", "tkn srvr"], sample_count = 20)]
+fn key_to_frame_of_1_gb_in_2000_files(bencher: Bencher, query: &str) {
+    key_to_frame(bencher, many(2000, 1_000_000_000), query);
+}
+
 /// One frame of 200×60 at the end of a tree of 100,000 entries.
 #[divan::bench(args = [0, 50])]
 fn frame_of_100000_entries(bencher: Bencher, branch_every: usize) {

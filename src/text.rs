@@ -365,7 +365,7 @@ mod tests {
         };
         assert_eq!(shown(&[]), "user: |use é");
         assert_eq!(shown(&[0..2, 4..8, 10..12]), "<us>|er|<: >|<us>|e |<é>");
-        assert_eq!(shown(&[0..12]), "<user: >|<use é>");
+        assert_eq!(shown(&[0..6, 6..12]), "<user: >|<use é>");
         assert_eq!(shown(&[6..6, 9..40]), "user: |use|< é>");
     }
 

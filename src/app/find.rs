@@ -139,6 +139,15 @@ pub(super) fn open(model: &mut Model) {
     model.asking = Some(Asking::Line(Edit::new(Purpose::Query, "/", "")));
 }
 
+/// Looks for words from the entry that is selected, without leaving it.
+pub(super) fn look_for(model: &mut Model, words: Inside, effects: &mut Vec<Effect>) {
+    if model.tree.tree.is_some() && !words.is_empty() {
+        let find = Find::new(model.tree.place());
+        model.tree.find = Some(Find { words: Arc::new(words), is_following: false, ..find });
+        search(model, effects);
+    }
+}
+
 /// Takes what is typed so far.
 pub(super) fn typed(model: &mut Model, query: &str, effects: &mut Vec<Effect>) {
     let words = Inside::new(query).map(Arc::new);

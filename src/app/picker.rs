@@ -80,6 +80,11 @@ pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) -> bool {
     true
 }
 
+/// Whether a session is chosen as such, wherever in it something was found.
+pub(super) fn wants_session(model: &Model) -> bool {
+    matches!(model.setting.picker, Some(Print::Path | Print::Id))
+}
+
 /// What comes at the end of going on: pi, or in the picker the command for it.
 pub(super) fn leave(model: &Model, go_on: GoOn) -> Effect {
     let GoOn { path, cwd, .. } = go_on;

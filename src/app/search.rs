@@ -12,9 +12,11 @@ use super::edit::{Edit, Pressed, Purpose};
 use super::message::{Effect, Found, Sought};
 use super::model::Model;
 use super::sessions::{Pane, Row};
-use super::update;
+use super::{find, picker, update};
+use crate::fold::fold;
 use crate::keymap::{Action, Key, Place};
 use crate::search::complete::{Completion, Lists, Values, complete};
+use crate::search::inside::Inside;
 use crate::search::matcher::{Around, Matcher};
 use crate::search::query::{Problem, Query};
 use crate::session::family::Families;
@@ -141,7 +143,7 @@ fn edit(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     let Some(search) = &mut model.search else { return };
     let before = search.line.value().to_string();
     match search.line.press(key) {
-        Pressed::Accepted => enter(model),
+        Pressed::Accepted => enter(model, effects),
         Pressed::Cancelled if before.is_empty() => close(model),
         Pressed::Cancelled => {
             search.line = Edit::new(Purpose::Search, "/", "");
@@ -161,7 +163,7 @@ pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 }
 
 /// Leaves the line; goes to the entry in which the selected session was found.
-fn enter(model: &mut Model) {
+fn enter(model: &mut Model, effects: &mut Vec<Effect>) {
     if let Some(search) = &mut model.search {
         search.typing = false;
         search.chosen = true;
@@ -169,17 +171,35 @@ fn enter(model: &mut Model) {
             return close(model);
         }
     }
-    go_to_hit(model);
+    if picker::wants_session(model) {
+        picker::confirm(model, effects);
+    } else {
+        go_to_hit(model, effects);
+    }
 }
 
-/// Goes to the entry in which the selected session was found. Returns whether there is one.
-pub(super) fn go_to_hit(model: &mut Model) -> bool {
-    let is_hit = model.selected_hit().is_some_and(|found| found.at.is_some());
-    if is_hit {
-        model.focus = Place::Tree;
-        model.tree.unhide();
-    }
-    is_hit
+/// Goes to the entry in which the selected session was found, and to the next ones by the keys for that. Returns whether
+/// there is one.
+pub(super) fn go_to_hit(model: &mut Model, effects: &mut Vec<Effect>) -> bool {
+    let Some(found) = model.selected_hit().filter(|found| found.at.is_some()) else { return false };
+    let words = words_in(model, found);
+    model.focus = Place::Tree;
+    model.tree.unhide();
+    find::look_for(model, words, effects);
+    true
+}
+
+/// What to look for in a session that was found: all words if they stand together, else the first one.
+fn words_in(model: &Model, found: &Found) -> Inside {
+    let words = match model.search.as_ref().map(|search| &search.query) {
+        Some(Ok(query)) => query.words(),
+        _ => Vec::new(),
+    };
+    let quoted = |word: &String| format!("\"{word}\"");
+    let all = Inside::new(&words.iter().map(quoted).collect::<Vec<_>>().join(" ")).unwrap_or_default();
+    let are_together = found.snippet.as_ref().is_some_and(|snippet| all.is_in(&fold(snippet)));
+    let first = || words.first().and_then(|word| Inside::new(&quoted(word)).ok());
+    if are_together { all } else { first().unwrap_or_default() }
 }
 
 /// Switches between the conversation and everything in the files.
@@ -312,16 +332,26 @@ impl Model {
 }
 
 impl Pane {
+    /// The next order of what was found: under its projects where all of it is seen at once, the best first, the newest
+    /// first.
+    pub(super) fn next_order(&mut self) {
+        (self.hits_flat, self.newest_first) = match (self.is_flat, self.newest_first) {
+            (false, _) => (true, false),
+            (true, false) => (true, true),
+            (true, true) => (false, false),
+        };
+    }
+
     /// Rows of what was found: with their projects and the sessions that they were forked from if all of it is seen at
     /// once, else in their order.
     pub(super) fn show_hits(&mut self, shown: &[usize], glyphs: &Glyphs) {
-        let mut hits: Vec<usize> = shown.iter().copied().filter(|&at| self.is_hit(at)).collect();
-        if !self.is_flat && hits.len() < self.room {
+        let mut ranked: Vec<_> = shown.iter().filter_map(|&at| Some((self.found(at)?.hit.rank(), at))).collect();
+        if !self.is_flat && !self.hits_flat && ranked.len() < self.room {
             if !self.is_tied {
                 self.families = Families::new(&self.all);
             }
             let above = |at: usize| std::iter::successors(Some(at), |&at| self.families.parents[at]);
-            let mut context: Vec<usize> = hits.iter().flat_map(|&hit| above(hit)).collect();
+            let mut context: Vec<usize> = ranked.iter().flat_map(|&(_, hit)| above(hit)).collect();
             context.sort_unstable();
             context.dedup();
             let dirs: HashSet<&str> = context.iter().map(|&at| self.all[at].header.cwd.as_str()).collect();
@@ -332,12 +362,12 @@ impl Pane {
         }
         self.is_flat = true;
         if self.newest_first {
-            hits.sort_by_key(|&at| std::cmp::Reverse(self.all[at].order_time()));
+            ranked.sort_by_key(|&(_, at)| std::cmp::Reverse(self.all[at].order_time()));
         } else {
-            hits.sort_by_key(|&at| self.found(at).map(|found| found.hit.rank()));
+            ranked.sort_unstable();
         }
-        let row = |at| Row::Session { at, prefix: String::new(), below: 0 };
-        self.rows = hits.into_iter().map(row).collect();
+        let row = |(_, at)| Row::Session { at, prefix: String::new(), below: 0 };
+        self.rows = ranked.into_iter().map(row).collect();
     }
 
     /// How a session was found.

@@ -104,12 +104,16 @@ pub struct Pane {
     pub answer: Option<Answer>,
     /// Whether what was found is ordered by time rather than by how well it matches.
     pub newest_first: bool,
+    /// Whether what was found stands without its projects even where there is room for them.
+    pub(super) hits_flat: bool,
     /// Whether the rows stand without their projects and families.
     pub is_flat: bool,
     /// As many rows are seen at once.
     pub room: usize,
     /// Whether sessions came or went since a search took them.
     pub(super) is_changed: bool,
+    /// Whether it is known whose parents are missing.
+    knows_missing: bool,
     /// Whether the families are those of all sessions.
     pub(super) is_tied: bool,
     /// Sessions whose parent is not among all.
@@ -128,7 +132,7 @@ impl Pane {
 
     /// Takes sessions that were read. A file that is there already is replaced.
     pub fn add(&mut self, sessions: Vec<Shared>) {
-        (self.is_changed, self.is_tied) = (true, false);
+        self.note_change();
         let mut places: HashMap<PathBuf, usize> =
             self.all.iter().enumerate().map(|(at, session)| (session.path.clone(), at)).collect();
         for session in sessions {
@@ -151,14 +155,14 @@ impl Pane {
 
     /// Forgets the sessions whose file is not among those read.
     pub fn keep_only(&mut self, read: &HashSet<PathBuf>) {
-        (self.is_changed, self.is_tied) = (true, false);
+        self.note_change();
         self.all.retain(|session| read.contains(&session.path));
         self.marks.retain(|path| read.contains(path));
     }
 
     /// Forgets sessions whose files are gone. If the selected one is among them, what stands in its place is selected.
     pub fn remove(&mut self, gone: &[PathBuf]) {
-        (self.is_changed, self.is_tied) = (true, false);
+        self.note_change();
         let is_gone = |session: &Shared| gone.contains(&session.path);
         let goes = |row: &Row| matches!(row, Row::Session { at, .. } if is_gone(&self.all[*at]));
         self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(|row| goes(row)).count();
@@ -189,10 +193,17 @@ impl Pane {
             self.families = Families::new(&self.all);
             self.is_tied = true;
         }
-        let known: HashSet<&PathBuf> = self.all.iter().map(|session| session.real_path()).collect();
-        let is_missing = |at: &usize| self.all[*at].parent_path.as_ref().is_some_and(|path| !known.contains(path));
-        self.missing = (0..self.all.len()).filter(is_missing).collect();
+        if !std::mem::replace(&mut self.knows_missing, true) {
+            let known: HashSet<&PathBuf> = self.all.iter().map(|session| session.real_path()).collect();
+            let is_missing = |at: &usize| self.all[*at].parent_path.as_ref().is_some_and(|path| !known.contains(path));
+            self.missing = (0..self.all.len()).filter(is_missing).collect();
+        }
         self.find_selection();
+    }
+
+    /// The sessions are others than before: what is known of all of them together is not known any more.
+    fn note_change(&mut self) {
+        (self.is_changed, self.is_tied, self.knows_missing) = (true, false, false);
     }
 
     /// The families and projects of some sessions.

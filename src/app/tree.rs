@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cursor::Cursor;
-use super::find::Find;
+use super::find::{self, Find};
 use super::message::{At, Fork};
 use super::rows::{Item, RowIndex, Rows, passes};
 use crate::config::Filter;
@@ -144,10 +144,7 @@ impl Pane {
     /// The entry that a search points at, when its tree is there.
     pub fn pointed(&self) -> Option<Index> {
         let tree = self.tree.as_ref().filter(|tree| !tree.is_partial)?;
-        let at = self.pointed?.find(tree)?;
-        // A message of tool calls alone has no row: its calls stand in those of their results.
-        let result = tree.children(at).first().filter(|_| tree.nodes[at as usize].silent);
-        Some(result.copied().unwrap_or(at))
+        self.pointed?.find(tree).map(|at| find::seen(tree, at))
     }
 
     fn go_to_pointed(&mut self) {

@@ -291,7 +291,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::Search => search::open(model, "", effects),
         Action::SearchEverything => search::toggle_everything(model, effects),
         Action::NextSort if model.sessions.answer.is_some() => {
-            model.sessions.newest_first = !model.sessions.newest_first;
+            model.sessions.next_order();
             model.sessions.rebuild(glyphs);
         }
         Action::NextSort => {

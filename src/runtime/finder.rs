@@ -183,9 +183,8 @@ impl Finder {
     /// The sessions in which everything is searched, as they are found, with how many of the sessions are done.
     pub fn find_everything(
         &self,
-        files: Files,
+        (files, sessions): (Files, &Arc<[Sought]>),
         (query, around): (&Query, &Around),
-        sessions: &Arc<[Sought]>,
         is_stale: impl Fn() -> bool + Sync,
         mut told: impl FnMut(Vec<Found>, usize) -> bool,
     ) {

@@ -68,6 +68,9 @@ impl Desk {
                 let has = |texts: &str| words.is_in(&fold(texts));
                 let mut is_first = true;
                 hits::each(self.files, &path, &tree, has, |found, is_last| {
+                    if found.is_empty() && !is_last {
+                        return !is_stale();
+                    }
                     let hits = found.into_iter().map(|at| find::seen(&tree, at)).collect();
                     let first_last = (std::mem::take(&mut is_first), is_last);
                     reply(Msg::Hits { find, hits, first_last }) && !is_stale()
@@ -104,7 +107,7 @@ impl Desk {
                     let progress = (done < all).then_some((done, all));
                     reply(Msg::SessionsFound { search, hits, more: true, progress })
                 };
-                self.finder.find_everything(self.files, (&query, &around), &sessions, is_stale, told);
+                self.finder.find_everything((self.files, &sessions), (&query, &around), is_stale, told);
             }
             Effect::Search { search, query, sessions, around } => {
                 let hits = self.finder.find(&query, &sessions, &around, is_stale);

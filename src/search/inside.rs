@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn marks_are_of_the_text_as_it_is() {
-        assert_eq!(Inside::words("É b").marks("aÉb bé"), [1..4, 5..8].map(|range| range));
-        assert_eq!(Inside::new("re:x*").unwrap().marks("axxa"), [1..3]);
+        assert_eq!(Inside::words("É b").marks("aÉb bé"), [1..4, 5..8]);
+        assert_eq!(Inside::new("re:x*").unwrap().marks("axxa xa"), [1..3, 5..6]);
     }
 }

@@ -32,7 +32,12 @@ pub(super) fn query(text: &str) -> Result<Query, Problem> {
     }
     for token in tokens(rest) {
         let at = token.at.start + start..token.at.end + start;
+        let is_pattern = !token.is_quoted && rest[token.at.clone()].trim_start_matches('-').starts_with(PATTERN);
         match token.qualifier {
+            _ if is_pattern => {
+                let what = "re: takes the whole query: put it first, or in quotes to search for it";
+                return Err(problem(at, what));
+            }
             Some(_) if token.is_all() => {
                 if token.is_excluded {
                     return Err(problem(at, "all: can't be excluded; leave the - away"));
@@ -75,9 +80,6 @@ fn qualified(token: &Token<'_>, name: &str, at: Range<usize>) -> Result<Term, Pr
 }
 
 fn unknown(name: &str) -> String {
-    if PATTERN.strip_suffix(':') == Some(name) {
-        return "re: takes the whole query: put it first, or in quotes to search for it".into();
-    }
     let known: Vec<String> = Name::ALL.iter().map(|name| format!("{}:", name.name())).collect();
     format!("{name}: is not known; known are {ALL} re: {}; put it in quotes to search for it", known.join(" "))
 }
@@ -209,7 +211,9 @@ mod tests {
         assert_eq!(&"é nmae:x y"[problem.at.clone()], "nmae:x");
         assert!(problem.what.contains("nmae: is not known") && problem.what.contains("entries:"), "{problem}");
         assert!(wrong("is:nmaed").what.contains("abandoned"));
-        assert!(wrong("x re:y").what.contains("first"));
+        for text in ["x re:y", "\"\"re::", "x re:", "-re:x"] {
+            assert!(wrong(text).what.contains("first"), "{text}");
+        }
         assert!(wrong("-all:x").what.contains("all:"));
         let problem = wrong(" all: -after:x ");
         assert_eq!(&" all: -after:x "[problem.at], "-after:x");

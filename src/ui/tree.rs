@@ -20,33 +20,34 @@ const ROOM: usize = 20;
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.tree;
     let name = pane.session.as_ref().map_or("Tree", |session| crate::session::call::cut(session.title(), 200));
-    let right = pane.tree.as_ref().map_or(String::new(), |tree| {
+    let facts = pane.tree.as_ref().map(|tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
         let of = if shown == tree.nodes.len() { String::new() } else { format!("{} of ", thousands(shown)) };
         if tree.is_partial {
-            return format!("reading {} the last {} ", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"));
+            return format!("reading {} the last {}", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"));
         }
-        format!("{filter} {} {of}{} ", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
+        format!("{filter} {} {of}{}", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
     });
-    let found = pane.find.as_ref().filter(|find| !find.words.is_empty()).map(|find| {
+    let hits = pane.find.as_ref().filter(|find| !find.words.is_empty()).map(|find| {
         let at = pane.selected_entry().and_then(|at| find.number(at));
         let hits = if find.searching && find.is_empty() { "looking".into() } else { super::hits(at, find.len()) };
         let only = if find.only_hits { " only" } else { "" };
-        format!("{hits}{only} ")
+        format!("{hits}{only}")
     });
-    // Where there is little room, the hits are what is wanted.
-    let right = match model.selected_hit().and_then(|found| found.is_active) {
-        Some(true) => format!("found on the active path {} {right}", pen.glyphs().dot),
-        Some(false) => format!("found on an abandoned branch {} {right}", pen.glyphs().dot),
-        None => right,
-    };
-    let room = usize::from(area.title.width).saturating_sub(ROOM + width(&right));
-    let right = match found {
-        Some(found) if width(&found) > room => found,
-        Some(found) => format!("{found}{} {right}", pen.glyphs().dot),
-        None => right,
-    };
+    let branch = model.selected_hit().and_then(|found| found.is_active).map(|is_active| {
+        if is_active { "found on the active path" } else { "found on an abandoned branch" }.to_string()
+    });
+    // Where there is little room, what was looked for is what is wanted.
+    let room = usize::from(area.title.width).saturating_sub(ROOM);
+    let mut right = String::new();
+    for fact in [hits, branch, facts].into_iter().flatten() {
+        let longer = if right.is_empty() { fact } else { format!("{right} {} {fact}", pen.glyphs().dot) };
+        if right.is_empty() || width(&longer) < room {
+            right = longer;
+        }
+    }
+    right.push(' ');
     let focused = model.focus == Place::Tree;
     title(frame, pen, area, focused, (Span::clean(Tone::Text, name), right));
     let Some(tree) = &pane.tree else {

@@ -11,7 +11,7 @@ use pitree::store::files::Files;
 use pitree::store::locate::Located;
 use tempfile::TempDir;
 
-use super::harness::Browser;
+use super::harness::{Browser, shows};
 
 /// Copies of files, to do anything to.
 pub(crate) fn copies(of: &str) -> TempDir {
@@ -101,12 +101,6 @@ pub(crate) fn to_entry(browser: &mut Browser, text: &str) {
         browser.press("j");
         assert_ne!(browser.model.tree.cursor.at, before, "no entry {text}\n{}", browser.screen());
     }
-}
-
-#[track_caller]
-fn shows(browser: &Browser, text: &str) {
-    let screen = browser.screen();
-    assert!(screen.contains(text), "no {text:?}\n{screen}");
 }
 
 #[track_caller]

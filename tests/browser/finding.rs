@@ -5,30 +5,13 @@ use pitree::keymap::Place;
 use ratatui::style::Modifier;
 
 use super::changes::{World, to_entry};
-use super::harness::Browser;
-
-macro_rules! snapshot {
-    ($name:ident, ($columns:literal, $rows:literal), $keys:literal) => {
-        #[test]
-        fn $name() {
-            let mut browser = Browser::demo($columns, $rows);
-            browser.press($keys);
-            insta::assert_snapshot!(stringify!($name), browser.screen());
-        }
-    };
-}
+use super::harness::{Browser, shows};
 
 snapshot!(typing, (120, 30), "j l / j w t");
 snapshot!(only_hits, (120, 30), "j l / j w t tab");
 snapshot!(kept_smallest, (40, 10), "j l / j w t enter n");
 snapshot!(typing_smallest, (40, 10), "j l / j w t");
 snapshot!(in_the_preview, (120, 30), "j l . tab / t e s t s");
-
-#[track_caller]
-fn shows(browser: &Browser, text: &str) {
-    let screen = browser.screen();
-    assert!(screen.contains(text), "no {text:?}\n{screen}");
-}
 
 /// The text on the screen that is marked as a match, whatever the colours.
 fn marked(browser: &Browser) -> String {

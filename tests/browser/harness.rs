@@ -19,6 +19,25 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 
+/// A test of what the screen of the demo is after some keys.
+macro_rules! snapshot {
+    ($name:ident, ($columns:literal, $rows:literal), $keys:literal) => {
+        #[test]
+        fn $name() {
+            let mut browser = Browser::demo($columns, $rows);
+            browser.press($keys);
+            insta::assert_snapshot!(stringify!($name), browser.screen());
+        }
+    };
+}
+
+/// Asserts that a text is on the screen.
+#[track_caller]
+pub(crate) fn shows(browser: &Browser, text: &str) {
+    let screen = browser.screen();
+    assert!(screen.contains(text), "no {text:?}\n{screen}");
+}
+
 /// 2026-11-21T08:00:00Z: the demo's newest session is some hours old.
 pub(crate) const NOW: i64 = 1_795_248_000_000;
 

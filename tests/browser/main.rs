@@ -6,9 +6,11 @@
     reason = "a test may fail anywhere, not only in a function marked #[test]"
 )]
 
+#[macro_use]
+mod harness;
+
 mod changes;
 mod finding;
-mod harness;
 mod palettes;
 mod picker;
 mod resume;

@@ -6,18 +6,7 @@ use pitree::config::Filter;
 use pitree::keymap::Place;
 
 use super::changes::{World, to_entry};
-use super::harness::Browser;
-
-macro_rules! snapshot {
-    ($name:ident, ($columns:literal, $rows:literal), $keys:literal) => {
-        #[test]
-        fn $name() {
-            let mut browser = Browser::demo($columns, $rows);
-            browser.press($keys);
-            insta::assert_snapshot!(stringify!($name), browser.screen());
-        }
-    };
-}
+use super::harness::{Browser, shows};
 
 snapshot!(actions, (100, 24), ":");
 snapshot!(actions_filtered, (100, 24), "j l : b r a n c h");
@@ -29,12 +18,6 @@ snapshot!(files, (100, 20), "j F");
 snapshot!(files_of_a_project, (100, 20), "g F");
 snapshot!(touches, (100, 20), "j F enter");
 snapshot!(touches_everywhere, (100, 20), "j F enter home up enter");
-
-#[track_caller]
-fn shows(browser: &Browser, text: &str) {
-    let screen = browser.screen();
-    assert!(screen.contains(text), "no {text:?}\n{screen}");
-}
 
 /// The selected row of the palette.
 fn chosen(browser: &Browser) -> String {

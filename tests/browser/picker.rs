@@ -40,6 +40,16 @@ fn answers_with_what_is_asked_for() {
 }
 
 #[test]
+fn what_was_found_is_chosen_at_once() {
+    let world = World::new();
+    for (print, answer) in [(Print::Id, Some(Answer::Id("main".into()))), (Print::Entry, None)] {
+        let mut browser = picker(&world, print);
+        browser.press("/ l e f t space i t enter");
+        assert_eq!(answers(&browser).first(), answer.as_ref());
+    }
+}
+
+#[test]
 fn a_command_for_another_entry_asks_and_changes_first() {
     let world = World::new();
     let mut browser = picker(&world, Print::Command);

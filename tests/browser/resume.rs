@@ -3,7 +3,7 @@
 use pitree::app::message::{Effect, Msg};
 
 use super::changes::{World, to_entry};
-use super::harness::Browser;
+use super::harness::{Browser, shows};
 
 fn resumed(browser: &Browser) -> Vec<String> {
     let path = |effect: &Effect| match effect {
@@ -11,12 +11,6 @@ fn resumed(browser: &Browser) -> Vec<String> {
         other => format!("{other:?}"),
     };
     browser.wants.iter().map(path).collect()
-}
-
-#[track_caller]
-fn shows(browser: &Browser, text: &str) {
-    let screen = browser.screen();
-    assert!(screen.contains(text), "no {text:?}\n{screen}");
 }
 
 #[test]

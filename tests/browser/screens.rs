@@ -2,17 +2,6 @@
 
 use super::harness::Browser;
 
-macro_rules! snapshot {
-    ($name:ident, ($columns:literal, $rows:literal), $keys:literal) => {
-        #[test]
-        fn $name() {
-            let mut browser = Browser::demo($columns, $rows);
-            browser.press($keys);
-            insta::assert_snapshot!(stringify!($name), browser.screen());
-        }
-    };
-}
-
 snapshot!(wide, (200, 60), "j l");
 snapshot!(medium, (120, 30), "");
 snapshot!(sessions_at_80, (80, 24), "");

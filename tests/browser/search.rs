@@ -57,8 +57,9 @@ fn a_hit_is_a_place() {
     browser.press("enter");
     assert_eq!(browser.model.focus, Place::Tree);
     assert_eq!(hits(&browser), 4, "the hits are still there");
-    browser.press("esc esc");
-    assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 0));
+    assert!(browser.screen().contains("1/1"), "the word is looked for in the session as well\n{}", browser.screen());
+    browser.press("esc esc esc");
+    assert_eq!((browser.model.focus, hits(&browser)), (Place::Sessions, 0), "one step back after the other");
     assert_eq!(browser.model.sessions.totals.sessions, 17);
 }
 
@@ -162,6 +163,20 @@ fn the_keys_of_the_list_work_while_typing() {
     assert!(browser.model.sessions.named_only);
     assert!(browser.model.search.as_ref().unwrap().typing);
     assert_eq!(browser.model.sessions.sort, Sort::Threaded);
+}
+
+#[test]
+fn hits_have_three_orders() {
+    let mut browser = Browser::demo(120, 40);
+    search(&mut browser, "cookie");
+    let threads = titles(&browser);
+    browser.press("ctrl+s");
+    let best = titles(&browser);
+    browser.press("ctrl+s");
+    let newest = titles(&browser);
+    assert!(threads.len() > best.len() && best.len() == 4 && newest[0] == "Redis: sliding expiry", "{newest:?}");
+    browser.press("ctrl+s");
+    assert_eq!(titles(&browser), threads);
 }
 
 #[test]

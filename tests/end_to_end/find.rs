@@ -15,10 +15,11 @@ fn a_label_is_gone_to_and_words_are_found_from_there() {
     pitree.wait_selected("[jwt-works]");
     pitree.send("/rotat");
     pitree.wait_for("/rotat");
-    pitree.wait_for("1/");
+    pitree.wait_for("4/4");
     pitree.send("\r");
     pitree.wait_without("/rotat");
     pitree.send("n");
-    pitree.wait_for("2/");
+    pitree.wait_for("on from the top");
+    pitree.wait_for("1/4");
     pitree.quit();
 }

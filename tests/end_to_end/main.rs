@@ -17,4 +17,5 @@ mod read;
 mod real_pi;
 mod resize;
 mod resume;
+mod search;
 mod terminal;

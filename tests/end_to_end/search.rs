@@ -1,0 +1,42 @@
+//! Search over sessions, a jump to a branch that was left, and pi that goes on there.
+
+use std::fs;
+
+use crate::home::Home;
+use crate::terminal::ENTER;
+
+#[test]
+fn a_scrap_leads_to_a_branch_that_was_left_and_pi_goes_on_there() {
+    let home = Home::new();
+    let project = home.dir("project");
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-app--/branches.jsonl");
+    let text = fs::read_to_string(fixture).unwrap().replace("/home/dev/app", project.to_str().unwrap());
+    let session = home.write(".pi/agent/sessions/--project--/branches.jsonl", &text);
+    for name in ["one", "two", "three"] {
+        home.session(&crate::home::Session::new(name, &project, name));
+    }
+    home.script("bin/pi", "{ for word; do echo \"$word\"; done; cat \"$2\"; } > \"$HOME/started\"\n");
+    let mut pitree = home.open(&[]);
+    pitree.wait_for("4 sessions");
+    pitree.send("/");
+    pitree.send("refresh tokens are");
+    pitree.wait_for("1 hit");
+    pitree.wait_selected("abandoned");
+    pitree.send(ENTER);
+    pitree.wait_selected("Refresh tokens are in");
+    pitree.wait_for("1/");
+    pitree.send(ENTER);
+    pitree.wait_for("Go on from here");
+    pitree.send("h");
+    assert_eq!(pitree.wait_exit(), 0);
+    let started = fs::read_to_string(home.path().join("started")).unwrap();
+    let (arguments, file) = started.split_at(started.find('{').unwrap());
+    assert_eq!(arguments.lines().collect::<Vec<_>>(), ["--session", session.to_str().unwrap()]);
+    assert!(file.starts_with(&text), "old bytes stay");
+    let last: serde_json::Value = serde_json::from_str(file.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (last["type"].as_str(), last["parentId"].as_str()),
+        (Some("label"), Some("a3")),
+        "pi goes on from there"
+    );
+}
