@@ -66,7 +66,9 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     if setting.picker.is_some() {
         terminal::output().context("there is no terminal to choose on")?;
     } else if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        bail!("the browser needs a terminal; for scripts there are `pitree ls --json` and `pitree tree --json`");
+        bail!(
+            "the browser needs a terminal; for scripts there are `pitree ls --json`, `pitree tree --json` and `pitree search --json`"
+        );
     }
     setting.zone = jiff::tz::TimeZone::system();
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());

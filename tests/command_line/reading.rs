@@ -21,7 +21,7 @@ fn version_and_help() {
 #[test]
 fn wrong_usage_ends_with_2() {
     let pitree = Pitree::new();
-    for args in [&["--colour"][..], &["lst"], &["tree"], &["--demo", "--dir", "x"], &["--theme", "pink"]] {
+    for args in [&["--colour"][..], &["search"], &["tree"], &["--demo", "--dir", "x"], &["--theme", "pink"]] {
         let outcome = pitree.run(args);
         assert_eq!((outcome.code, outcome.out.as_str()), (2, ""), "{args:?}");
         assert!(outcome.err.contains("error:"), "{args:?}: {}", outcome.err);

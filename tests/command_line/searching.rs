@@ -98,6 +98,11 @@ fn a_wrong_query_is_shown_and_nothing_found_is_said_by_the_exit_code() {
     let none = pitree.run(&["search", "--demo", "qqqqqq"]);
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (1, "", ""));
     assert_eq!(pitree.run(&["search", "--demo"]).code, 2);
+    let wrong = pitree.run(&["--demo", "who:me"]);
+    assert_eq!((wrong.code, wrong.out.as_str()), (2, ""), "nor does the browser open with it");
+    for args in [&["--demo", "jwt", "ls"][..], &["--demo", "--", "ls"]] {
+        assert!(pitree.run(args).err.contains("needs a terminal"), "{args:?}: it is a search");
+    }
     assert_eq!(pitree.run(&["search", "--demo", "--", "-zebra", "jwt"]).code, 0);
 }
 
