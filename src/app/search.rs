@@ -240,7 +240,10 @@ fn changed(model: &mut Model, effects: &mut Vec<Effect>) {
 
 fn note_completion(model: &mut Model) {
     let Some(search) = &mut model.search else { return };
-    let dirs: Vec<String> = model.sessions.projects.iter().map(|project| project.cwd.clone()).collect();
+    // Those of the hits alone would be too few to choose from.
+    let mut seen = HashSet::new();
+    let dirs = model.sessions.all.iter().map(|session| &session.header.cwd);
+    let dirs: Vec<String> = dirs.filter(|cwd| !cwd.is_empty() && seen.insert(*cwd)).cloned().collect();
     let Lists { files, labels, models, tools } = &*model.values;
     let values = Values { dirs: &dirs, files, labels, models, tools };
     let value = search.line.value();

@@ -40,3 +40,16 @@ fn a_scrap_leads_to_a_branch_that_was_left_and_pi_goes_on_there() {
         "pi goes on from there"
     );
 }
+
+#[test]
+fn a_query_on_the_command_line_begins_the_search() {
+    let home = Home::new();
+    let project = home.dir("project");
+    for name in ["one", "two", "three"] {
+        home.session(&crate::home::Session::new(name, &project, &format!("session {name}")));
+    }
+    let pitree = home.open(&["--", "session", "-three", "two"]);
+    pitree.wait_for("1 hit");
+    pitree.wait_selected("session two");
+    pitree.quit();
+}
