@@ -139,9 +139,14 @@ pub(super) fn open(model: &mut Model) {
     model.asking = Some(Asking::Line(Edit::new(Purpose::Query, "/", "")));
 }
 
-/// Looks for words from the entry that is selected, without leaving it.
-pub(super) fn look_for(model: &mut Model, words: Inside, effects: &mut Vec<Effect>) {
-    if model.tree.tree.is_some() && !words.is_empty() {
+/// Looks for words from the entry that a search points at, without leaving it, when that is there.
+fn look_for_awaited(model: &mut Model, effects: &mut Vec<Effect>) {
+    if model.tree.awaited_words.is_none() || model.tree.pointed().is_none() {
+        return;
+    }
+    model.tree.unhide();
+    let words = model.tree.awaited_words.take().unwrap_or_default();
+    if !words.is_empty() {
         let find = Find::new(model.tree.place());
         model.tree.find = Some(Find { words: Arc::new(words), is_following: false, ..find });
         search(model, effects);
@@ -269,6 +274,7 @@ pub(super) fn stop_following(model: &mut Model) {
 
 /// Searches a tree that took the place of the one that was, and shows the words in the preview.
 pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
+    look_for_awaited(model, effects);
     if let (Some(find), Some(tree)) = (&model.tree.find, &model.tree.tree)
         && find.tree.as_ref().is_some_and(|searched| !Arc::ptr_eq(searched, tree))
     {

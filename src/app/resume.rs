@@ -49,7 +49,7 @@ pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
     if model.focus != Place::Sessions && matches!(model.tree.selected_item(), Some(Item::Fork(_))) {
         return go_to_fork(model);
     }
-    if model.focus == Place::Sessions && !picker::wants_session(model) && search::go_to_hit(model, effects) {
+    if model.focus == Place::Sessions && !picker::wants_session(model) && search::go_to_hit(model) {
         return;
     }
     if picker::confirm(model, effects) {

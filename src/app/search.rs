@@ -12,7 +12,7 @@ use super::edit::{Edit, Pressed, Purpose};
 use super::message::{Effect, Found, Sought};
 use super::model::Model;
 use super::sessions::{Pane, Row};
-use super::{find, picker, update};
+use super::{picker, update};
 use crate::fold::fold;
 use crate::keymap::{Action, Key, Place};
 use crate::search::complete::{Completion, Lists, Values, complete};
@@ -174,18 +174,17 @@ fn enter(model: &mut Model, effects: &mut Vec<Effect>) {
     if picker::wants_session(model) {
         picker::confirm(model, effects);
     } else {
-        go_to_hit(model, effects);
+        go_to_hit(model);
     }
 }
 
 /// Goes to the entry in which the selected session was found, and to the next ones by the keys for that. Returns whether
 /// there is one.
-pub(super) fn go_to_hit(model: &mut Model, effects: &mut Vec<Effect>) -> bool {
+pub(super) fn go_to_hit(model: &mut Model) -> bool {
     let Some(found) = model.selected_hit().filter(|found| found.at.is_some()) else { return false };
     let words = words_in(model, found);
     model.focus = Place::Tree;
-    model.tree.unhide();
-    find::look_for(model, words, effects);
+    model.tree.awaited_words = Some(words);
     true
 }
 

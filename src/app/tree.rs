@@ -9,6 +9,7 @@ use super::find::{self, Find};
 use super::message::{At, Fork};
 use super::rows::{Item, RowIndex, Rows, passes};
 use crate::config::Filter;
+use crate::search::inside::Inside;
 use crate::session::summary::Shared;
 use crate::session::tree::{Index, Tree};
 use crate::store::change::Target;
@@ -81,6 +82,8 @@ pub struct Pane {
     memories: HashMap<PathBuf, Memory>,
     /// The entry that a search points at in this file.
     pointed: Option<At>,
+    /// What is to be looked for from there on, as soon as the tree is there.
+    pub(super) awaited_words: Option<Inside>,
 }
 
 impl Pane {
@@ -102,6 +105,7 @@ impl Pane {
         self.selected = None;
         self.awaited = None;
         self.pointed = None;
+        self.awaited_words = None;
         self.cursor = Cursor::default();
     }
 

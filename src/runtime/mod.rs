@@ -206,7 +206,9 @@ impl Browser {
         }
     }
 
-    fn perform(&mut self, effects: Vec<Effect>, screen: &mut Screen) -> Result<Option<End>> {
+    fn perform(&mut self, mut effects: Vec<Effect>, screen: &mut Screen) -> Result<Option<End>> {
+        // Nothing is begun that would be cut off by leaving.
+        effects.sort_by_key(|effect| !matches!(effect, Effect::Resume { .. }));
         for effect in effects {
             match effect {
                 Effect::Quit => return Ok(Some(End::Quit)),

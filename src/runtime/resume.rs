@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use super::os;
-use super::terminal::Screen;
+use super::terminal::{self, Screen};
 
 /// Starts pi on a session from the browser. Returns only if that is not possible: why, and what to do.
 ///
@@ -18,7 +18,7 @@ pub(super) fn resume(pi: &[String], session: &Path, cwd: &str, screen: &mut Scre
         Ok(command) => command,
         Err(reason) => return Ok(reason),
     };
-    let (error, _) = screen.pause(|| os::replace_process(&mut command))?;
+    let (error, _) = screen.pause(|| terminal::replaced(|| os::replace_process(&mut command)))?;
     Ok(not_started(pi, session, cwd, &error.to_string()))
 }
 

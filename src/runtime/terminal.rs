@@ -4,6 +4,8 @@
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::execute;
@@ -89,12 +91,27 @@ fn give_back() {
     let _ = disable_raw_mode();
 }
 
+/// Whether another program is about to take the place of this one.
+static IS_REPLACED: AtomicBool = AtomicBool::new(false);
+
+/// Does what lets another program take the place of this one. Meanwhile the system refuses new threads, and a worker that
+/// wants one must not end the program for that.
+pub(super) fn replaced<T>(replace: impl FnOnce() -> T) -> T {
+    IS_REPLACED.store(true, Ordering::SeqCst);
+    let result = replace();
+    IS_REPLACED.store(false, Ordering::SeqCst);
+    result
+}
+
 /// A panic in any thread gives the terminal back before it is reported, and ends the program.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let report = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
+            while IS_REPLACED.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             give_back();
             report(panic);
             std::process::exit(101);
