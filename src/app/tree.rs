@@ -80,8 +80,10 @@ pub struct Pane {
     /// The fork that was selected when the session was left: its row comes later than the others.
     awaited: Option<PathBuf>,
     memories: HashMap<PathBuf, Memory>,
-    /// The entry that a search points at in this file.
+    /// The entry that a search points at in this file,
     pointed: Option<At>,
+    /// and whether that is still to be gone to.
+    awaits_pointed: bool,
     /// What is to be looked for from there on, as soon as the tree is there.
     pub(super) awaited_words: Option<Inside>,
 }
@@ -140,7 +142,7 @@ impl Pane {
     /// Points at an entry, or at none: it is selected as soon as its tree is there.
     pub fn point_at(&mut self, entry: Option<At>) {
         if self.pointed != entry {
-            self.pointed = entry;
+            (self.pointed, self.awaits_pointed) = (entry, true);
             self.go_to_pointed();
         }
     }
@@ -152,7 +154,8 @@ impl Pane {
     }
 
     fn go_to_pointed(&mut self) {
-        if let Some(at) = self.pointed() {
+        if let Some(at) = self.pointed().filter(|_| self.awaits_pointed) {
+            self.awaits_pointed = false;
             self.select(at);
             self.fresh = true;
         }

@@ -217,6 +217,21 @@ fn enter_goes_to_the_hit_and_then_resumes_there() {
 }
 
 #[test]
+fn a_tree_that_is_read_again_does_not_go_back_to_the_hit() {
+    let dir = tempfile::tempdir().unwrap();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-app--/branches.jsonl");
+    fs::copy(fixture, dir.path().join("branches.jsonl")).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 30);
+    search(&mut browser, "\"keys rotate\"");
+    browser.press("enter g");
+    let first = entry(&browser);
+    assert_ne!(first, "Keys rotate");
+    browser.press("L x enter");
+    assert!(browser.screen().contains("[x]"), "{}", browser.screen());
+    assert_eq!(entry(&browser), first);
+}
+
+#[test]
 fn a_renamed_session_is_found_by_its_new_name() {
     let dir = tempfile::tempdir().unwrap();
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-app--/branches.jsonl");
