@@ -99,11 +99,7 @@ pub(super) fn ask_for_good(model: &mut Model, reason: &str, left: Vec<Seen>) {
 /// The choice that moves sessions to the trash. Where pi seems to be at work it is asked for again.
 fn to_trash(model: &Model, key: char, word: &'static str, sessions: &[usize]) -> Choice {
     let pane = &model.sessions;
-    let seen = |&at: &usize| {
-        let session = &pane.all[at];
-        Seen { path: session.path.clone(), bytes: session.bytes, mtime: session.mtime }
-    };
-    let files: Vec<Seen> = sessions.iter().map(seen).collect();
+    let files = sessions.iter().map(|&at| Seen::of(&pane.all[at])).collect();
     let sentence = format!("{} to the trash", size(model, sessions));
     let trash = Then::Change(Request::Trash { files }, After::Rest);
     if !sessions.iter().any(|&at| pane.is_live(at)) {

@@ -24,11 +24,9 @@ pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
     palette::ask(model, Wanted::Labels, labelled(model), effects);
 }
 
-/// The sessions with labels, the newest first.
-fn labelled(model: &Model) -> Vec<PathBuf> {
-    let mut labelled: Vec<&Shared> = model.sessions.all.iter().filter(|session| session.labels > 0).collect();
-    labelled.sort_by_key(|session| std::cmp::Reverse(session.order_time()));
-    labelled.into_iter().map(|session| session.path.clone()).collect()
+/// The sessions with labels.
+fn labelled(model: &Model) -> Vec<usize> {
+    (0..model.sessions.all.len()).filter(|&at| model.sessions.all[at].labels > 0).collect()
 }
 
 /// The rows, the newest label first.
@@ -103,9 +101,10 @@ pub(super) fn follow(model: &mut Model, changed: &[PathBuf], effects: &mut Vec<E
     let Some(palette) = model.palettes.last().filter(|palette| palette.kind == Kind::Labels) else { return };
     let mut paths = changed.to_vec();
     if palette.reading {
-        paths.extend(labelled(model).into_iter().filter(|path| !changed.contains(path)));
+        let others = palette::newest_first(model, labelled(model)).into_iter();
+        paths.extend(others.filter(|path| !changed.contains(path)));
     }
-    palette::ask(model, Wanted::Labels, paths, effects);
+    palette::ask_in_order(model, Wanted::Labels, paths, effects);
 }
 
 /// All sessions were read: there may be more with labels than when the palette was opened.

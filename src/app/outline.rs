@@ -17,9 +17,9 @@ use crate::words::count;
 
 /// Opens the outline of what is selected.
 pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
-    let paths = match model.sessions.selected_row() {
-        Some(SessionRow::Session { at, .. }) => paths(model, &[*at]),
-        Some(SessionRow::Project(at)) => paths(model, &model.sessions.projects[*at].sessions),
+    let sessions = match model.sessions.selected_row() {
+        Some(SessionRow::Session { at, .. }) => vec![*at],
+        Some(SessionRow::Project(at)) => model.sessions.projects[*at].sessions.clone(),
         None => return,
     };
     let title = match (model.sessions.selected_session(), model.sessions.selected_project()) {
@@ -28,14 +28,7 @@ pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
         (None, None) => return,
     };
     model.palettes.push(Palette::new(Kind::Files, title));
-    palette::ask(model, Wanted::Files, paths, effects);
-}
-
-/// The files of some sessions, the newest first.
-fn paths(model: &Model, sessions: &[usize]) -> Vec<PathBuf> {
-    let mut sessions: Vec<_> = sessions.iter().filter_map(|&at| model.sessions.all.get(at)).collect();
-    sessions.sort_by_key(|session| std::cmp::Reverse(session.order_time()));
-    sessions.into_iter().map(|session| session.path.clone()).collect()
+    palette::ask(model, Wanted::Files, sessions, effects);
 }
 
 /// The files, the most changed first.
@@ -43,11 +36,7 @@ pub(super) fn files(model: &Model, spots: &[(PathBuf, Spot)]) -> Vec<Row> {
     let mut uses: BTreeMap<&str, FileUse> = BTreeMap::new();
     for (_, spot) in spots {
         let Why::Touch(file, touch) = &spot.why else { continue };
-        let file = uses.entry(file).or_default();
-        match touch {
-            Touch::Read => file.reads += 1,
-            Touch::Write | Touch::Edit => file.changes += 1,
-        }
+        uses.entry(file).or_default().add(*touch);
     }
     let mut uses: Vec<(&str, FileUse)> = uses.into_iter().collect();
     uses.sort_by_key(|(_, uses)| std::cmp::Reverse((uses.changes, uses.reads)));
@@ -97,11 +86,10 @@ fn title(model: &Model, file: &str) -> String {
 /// Lists the entries that touched the file of the palette on top, in all sessions.
 pub(super) fn open_everywhere(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(Kind::Touches { file, .. }) = model.palettes.last().map(|palette| palette.kind.clone()) else { return };
-    let all: Vec<usize> = (0..model.sessions.all.len()).collect();
-    let paths = paths(model, &all);
+    let all = (0..model.sessions.all.len()).collect();
     let title = format!("{} in all sessions", title(model, &file));
     model.palettes.push(Palette::new(Kind::Touches { file: file.clone(), everywhere: true }, title));
-    palette::ask(model, Wanted::File(file), paths, effects);
+    palette::ask(model, Wanted::File(file), all, effects);
 }
 
 /// The entries that touched a file, the newest first.
@@ -109,12 +97,8 @@ pub(super) fn touches(model: &Model, spots: &[(PathBuf, Spot)], everywhere: bool
     let titles = Titles::new(model);
     let row = |(path, spot): &(PathBuf, Spot)| {
         let Why::Touch(_, touch) = &spot.why else { return None };
-        let (word, tone) = match touch {
-            Touch::Read => ("read   ", Tone::Dim),
-            Touch::Write => ("write  ", Tone::Added),
-            Touch::Edit => ("edit   ", Tone::Added),
-        };
-        let left = vec![Span::new(tone, word), Span::new(Tone::Text, &*spot.text)];
+        let tone = if *touch == Touch::Read { Tone::Dim } else { Tone::Added };
+        let left = vec![Span::new(tone, format!("{:<7}", touch.name())), Span::new(Tone::Text, &*spot.text)];
         Some(Row::new(left, titles.of(path), age(model, spot), Leads::Entry(path.clone(), spot.entry.clone())))
     };
     let all = format!("look in all {}", count(model.sessions.all.len(), "session", "sessions"));

@@ -299,8 +299,21 @@ fn take(model: &mut Model, effects: &mut Vec<Effect>) {
     }
 }
 
+/// The files of some sessions, the newest first.
+pub(super) fn newest_first(model: &Model, mut sessions: Vec<usize>) -> Vec<PathBuf> {
+    let all = &model.sessions.all;
+    sessions.sort_by_key(|&at| std::cmp::Reverse(all[at].order_time()));
+    sessions.into_iter().map(|at| all[at].path.clone()).collect()
+}
+
 /// Asks for the places that the palette on top lists, in these sessions, instead of what was asked for before.
-pub(super) fn ask(model: &mut Model, wanted: Wanted, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
+pub(super) fn ask(model: &mut Model, wanted: Wanted, sessions: Vec<usize>, effects: &mut Vec<Effect>) {
+    let paths = newest_first(model, sessions);
+    ask_in_order(model, wanted, paths, effects);
+}
+
+/// The same, of files in an order of their own.
+pub(super) fn ask_in_order(model: &mut Model, wanted: Wanted, paths: Vec<PathBuf>, effects: &mut Vec<Effect>) {
     model.requests.list += 1;
     if let Some(palette) = model.palettes.last_mut() {
         palette.reading = !paths.is_empty();

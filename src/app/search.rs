@@ -43,6 +43,8 @@ pub struct Search {
     pub(super) chosen: bool,
     /// The sessions that are searched.
     sessions: Arc<[Sought]>,
+    /// The directories that they worked in.
+    dirs: Vec<String>,
     /// The query of the hits that are shown.
     answered: Option<Arc<Query>>,
 }
@@ -71,6 +73,7 @@ pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         completion: None,
         chosen: false,
         sessions: Arc::default(),
+        dirs: Vec::new(),
         answered: None,
     });
     take_sessions(model, effects);
@@ -239,12 +242,8 @@ fn changed(model: &mut Model, effects: &mut Vec<Effect>) {
 
 fn note_completion(model: &mut Model) {
     let Some(search) = &mut model.search else { return };
-    // Those of the hits alone would be too few to choose from.
-    let mut seen = HashSet::new();
-    let dirs = model.sessions.all.iter().map(|session| &session.header.cwd);
-    let dirs: Vec<String> = dirs.filter(|cwd| !cwd.is_empty() && seen.insert(*cwd)).cloned().collect();
     let Lists { files, labels, models, tools } = &*model.values;
-    let values = Values { dirs: &dirs, files, labels, models, tools };
+    let values = Values { dirs: &search.dirs, files, labels, models, tools };
     let value = search.line.value();
     let cursor = value.char_indices().nth(search.line.cursor()).map_or(value.len(), |(at, _)| at);
     search.completion = complete(value, cursor, values);
@@ -277,6 +276,9 @@ fn take_sessions(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(search) = &mut model.search else { return };
     model.sessions.is_changed = false;
     search.sessions = model.sessions.wanted();
+    let mut seen = HashSet::new();
+    let dirs = search.sessions.iter().map(|session| &session.summary.header.cwd);
+    search.dirs = dirs.filter(|cwd| !cwd.is_empty() && seen.insert(*cwd)).cloned().collect();
     let total = search.sessions.len();
     search.read = (total > 0).then_some((0, total));
     effects.push(Effect::ReadTexts { sessions: search.sessions.clone() });
@@ -298,7 +300,11 @@ pub(super) fn follow_list(model: &mut Model, effects: &mut Vec<Effect>) {
 pub(super) fn take_read(model: &mut Model, done: usize, total: usize, effects: &mut Vec<Effect>) {
     let Some(search) = &mut model.search else { return };
     search.read = (done < total).then_some((done, total));
-    ask(model, effects);
+    // Everything is not searched in the texts; only what a qualifier asks for may stand there.
+    let is_apart = search.query.as_ref().is_ok_and(|query| query.everything);
+    if !is_apart || done == total {
+        ask(model, effects);
+    }
 }
 
 /// Takes what the sessions have that qualifiers may ask for.

@@ -450,13 +450,7 @@ impl Pane {
 
     /// A session and all below it.
     pub fn family(&self, at: usize) -> Vec<usize> {
-        let mut family = vec![at];
-        let mut next = 0;
-        while let Some(&at) = family.get(next) {
-            family.extend(self.children(at));
-            next += 1;
-        }
-        family
+        self.families.family(at)
     }
 
     /// The session that one was forked from.

@@ -1,6 +1,7 @@
 //! Places in sessions that palettes list: entries with a label, and entries that touched a file.
 
 use crate::session::call::Touch;
+use crate::session::files::full_path;
 use crate::session::node::Kind;
 use crate::session::tree::{Index, Tree};
 use crate::store::change::Target;
@@ -41,8 +42,8 @@ pub enum Wanted {
     File(String),
 }
 
-/// The places that are wanted of a session.
-pub fn of(tree: &Tree, wanted: &Wanted) -> Vec<Spot> {
+/// The places that are wanted of a session; in the paths of files `home` is what `~` stands for.
+pub fn of(tree: &Tree, wanted: &Wanted, home: &str) -> Vec<Spot> {
     let spot = |at: Index, time: Option<i64>, why: Why| {
         let node = &tree.nodes[at as usize];
         Spot { entry: Target::of(tree, at), text: node.text.clone(), time: time.or(node.time), why }
@@ -54,7 +55,7 @@ pub fn of(tree: &Tree, wanted: &Wanted) -> Vec<Spot> {
         return labelled.collect();
     }
     let touches = tree.touches.iter().filter_map(|touched| {
-        let file = absolute(&tree.header.cwd, &touched.path);
+        let file = full_path(&touched.path, &tree.header.cwd, home);
         let is_wanted = !matches!(wanted, Wanted::File(wanted) if *wanted != file);
         let why = Why::Touch(file.into(), touched.touch);
         is_wanted.then(|| Spot { text: said(tree, touched.entry), ..spot(touched.entry, None, why) })
@@ -70,11 +71,4 @@ fn said(tree: &Tree, at: Index) -> Box<str> {
     };
     let mut above = std::iter::successors(Some(at), |&at| tree.parent(at)).take(NEARBY);
     tree.nodes[above.find(says).unwrap_or(at) as usize].text.clone()
-}
-
-/// A path that a model named, from the root on: it may name the same file in several ways.
-fn absolute(cwd: &str, path: &str) -> String {
-    let path = path.strip_prefix("./").unwrap_or(path);
-    let is_whole = path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':');
-    if is_whole || cwd.is_empty() { path.into() } else { format!("{}/{path}", cwd.trim_end_matches('/')) }
 }

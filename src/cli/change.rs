@@ -3,18 +3,16 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::SystemTime;
 
 use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 
-use super::{Chosen, ask, output};
+use super::{Chosen, ask, now, output};
 use crate::session::call::shorten;
 use crate::session::time;
 use crate::store::change::{Changes, Done, Refusal, Request};
 use crate::store::journal::{Change, Record, State};
 use crate::store::locate;
-use crate::store::scan::milliseconds;
 use crate::store::trash::Trash;
 use crate::text::clean;
 
@@ -137,11 +135,6 @@ impl<'a> Changer<'a> {
     pub(super) fn short(&self, path: &Path) -> String {
         shorten(&path.to_string_lossy(), self.home).into_owned()
     }
-}
-
-/// Now, in milliseconds since 1970.
-pub(super) fn now() -> i64 {
-    milliseconds(SystemTime::now())
 }
 
 /// What is done with a change.

@@ -9,8 +9,8 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::{Chosen, output, resolve};
-use crate::session::call::{Touch, shorten};
-use crate::session::files::{Touched, full_path, outline};
+use crate::session::call::shorten;
+use crate::session::files::{TouchedFile, full_path, outline};
 use crate::session::searchable::Searchable;
 use crate::session::time;
 use crate::store::{load, scan, texts};
@@ -96,19 +96,19 @@ impl FilesCommand {
 }
 
 impl<'a> Line<'a> {
-    fn new(file: &'a Touched, entries: Option<Vec<Call>>) -> Self {
-        let Touched { path, reads, changes, sessions, latest } = file;
+    fn new(file: &'a TouchedFile, entries: Option<Vec<Call>>) -> Self {
+        let TouchedFile { path, uses, sessions, latest } = file;
         let last_touched = latest.and_then(time::iso);
-        Self { path, reads: *reads, changes: *changes, sessions: *sessions, last_touched, entries }
+        Self { path, reads: uses.reads, changes: uses.changes, sessions: *sessions, last_touched, entries }
     }
 }
 
-fn table(out: &mut impl Write, files: &[Touched], home: &str) -> Result<()> {
-    let now = scan::milliseconds(std::time::SystemTime::now());
-    let row = |file: &Touched| {
+fn table(out: &mut impl Write, files: &[TouchedFile], home: &str) -> Result<()> {
+    let now = super::now();
+    let row = |file: &TouchedFile| {
         let age = file.latest.map_or("?".into(), |then| time::age(now, then));
         let times = |count: usize, what: &str| if count > 0 { format!("{count} {what}") } else { String::new() };
-        let (reads, changes) = (times(file.reads, "read"), times(file.changes, "changed"));
+        let (reads, changes) = (times(file.uses.reads, "read"), times(file.uses.changes, "changed"));
         let sessions = count(file.sessions, "session", "sessions");
         [age, reads, changes, sessions, shorten(&file.path, home).into_owned()]
     };
@@ -133,11 +133,7 @@ fn calls(sessions: &[(PathBuf, Searchable)], chosen: &Chosen) -> Result<HashMap<
         for touched in &session.files {
             let call = Call {
                 id: tree.nodes.get(touched.entry as usize).and_then(|node| node.id.as_deref()).map(String::from),
-                touch: match touched.touch {
-                    Touch::Read => "read",
-                    Touch::Write => "write",
-                    Touch::Edit => "edit",
-                },
+                touch: touched.touch.name(),
                 active: session.is_active(touched.entry),
                 timestamp: touched.time.and_then(time::iso),
             };

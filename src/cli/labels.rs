@@ -67,7 +67,7 @@ impl Labels {
         if self.json {
             lines.iter().try_for_each(|line| output::json(&mut out, line))?;
         } else {
-            let now = scan::milliseconds(std::time::SystemTime::now());
+            let now = super::now();
             let row = |line: Line| {
                 let age = line.time.map_or("?".into(), |then| time::age(now, then));
                 let cut = |text: &str| UNICODE.cut(&clean(text), COLUMN).into_owned();

@@ -123,7 +123,7 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 fn table(out: &mut impl Write, sessions: &[Summary], home: &str) -> Result<()> {
-    let now = scan::milliseconds(std::time::SystemTime::now());
+    let now = super::now();
     let ids = shortest(sessions);
     let row = |session: &Summary| {
         let age = session.modified.map_or("?".into(), |then| time::age(now, then));

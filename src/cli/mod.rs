@@ -21,6 +21,7 @@ mod undo;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
@@ -34,6 +35,7 @@ use crate::store::change::Changes;
 use crate::store::demo;
 use crate::store::files::Files;
 use crate::store::locate::{self, Located, Surroundings};
+use crate::store::scan;
 use crate::store::trash::Trash;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -281,4 +283,9 @@ impl clap::ValueEnum for Print {
         };
         Some(clap::builder::PossibleValue::new(self.name()).help(help))
     }
+}
+
+/// Now, in milliseconds since 1970.
+fn now() -> i64 {
+    scan::milliseconds(SystemTime::now())
 }

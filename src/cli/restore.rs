@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use super::change::{Changer, RecordLine, Step, Switches, now};
+use super::change::{Changer, RecordLine, Step, Switches};
 use super::undo::table;
-use super::{Chosen, output, resolve};
+use super::{Chosen, now, output, resolve};
 use crate::session::time;
 use crate::store::change::Request;
 use crate::store::journal::{Change, Record, State};

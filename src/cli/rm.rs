@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
-use super::change::{Changer, Step, Switches, now};
-use super::{Chosen, ask, output, resolve};
+use super::change::{Changer, Step, Switches};
+use super::{Chosen, ask, now, output, resolve};
 use crate::app::sessions::Pane;
 use crate::session::family::Families;
 use crate::session::summary::{Shared, Summary};
@@ -123,8 +123,7 @@ struct Removal {
 
 impl Removal {
     fn seen(&self) -> Vec<Seen> {
-        let seen = |session: &Shared| Seen { path: session.path.clone(), bytes: session.bytes, mtime: session.mtime };
-        self.going().map(seen).collect()
+        self.going().map(|session| Seen::of(session)).collect()
     }
 
     fn going(&self) -> impl Iterator<Item = &Shared> {
@@ -230,13 +229,7 @@ fn families(all: &[Shared], of: &[usize]) -> Vec<usize> {
     let families = Families::new(all);
     let root = |at: &usize| std::iter::successors(Some(*at), |&at| families.parents[at]).last();
     let roots: HashSet<usize> = of.iter().filter_map(root).collect();
-    let mut stack: Vec<usize> = families.roots.iter().copied().filter(|at| roots.contains(at)).collect();
-    let mut members = Vec::new();
-    while let Some(at) = stack.pop() {
-        members.push(at);
-        stack.extend(&families.forks[at]);
-    }
-    members
+    families.roots.iter().filter(|at| roots.contains(at)).flat_map(|&at| families.family(at)).collect()
 }
 
 fn title(session: &Summary) -> String {

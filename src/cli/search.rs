@@ -79,7 +79,7 @@ impl SearchCommand {
             Err(wrong) => return Ok(wrong),
         };
         query.everything |= self.all;
-        let now_ms = scan::milliseconds(std::time::SystemTime::now());
+        let now_ms = super::now();
         let around = Around { now_ms, home: chosen.home.clone(), zone: jiff::tz::TimeZone::system() };
         let (sessions, mut unreadable) = self.sessions(chosen, now_ms);
         let finder = Finder::default();

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::change::{Changer, RecordLine, Step, Switches, now};
-use super::{Chosen, output};
+use super::change::{Changer, RecordLine, Step, Switches};
+use super::{Chosen, now, output};
 use crate::session::time;
 use crate::store::change::Request;
 use crate::store::journal::{Record, State};

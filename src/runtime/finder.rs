@@ -1,6 +1,6 @@
 //! Holds sessions against queries, by all processors, and keeps what was read of them for the next key.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +11,7 @@ use crate::search::complete::Lists;
 use crate::search::matcher::{Around, Candidate, Field, Hit, Matcher, Place, Tier, Titles};
 use crate::search::query::Query;
 use crate::session::searchable::Searchable;
+use crate::store::crew::threads;
 use crate::store::files::Files;
 use crate::store::{everything, texts};
 
@@ -148,12 +149,11 @@ impl Finder {
             }
             found
         };
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(8);
         let mut hits: Vec<(usize, Found)> = if to_try.len() < WORTH_SPLITTING {
             work(&to_try)
         } else {
             thread::scope(|scope| {
-                let chunks = to_try.chunks(to_try.len().div_ceil(threads));
+                let chunks = to_try.chunks(to_try.len().div_ceil(threads()));
                 let workers: Vec<_> = chunks.map(|chunk| scope.spawn(|| work(chunk))).collect();
                 workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
             })
@@ -177,9 +177,7 @@ impl Finder {
         }
         Some(hits)
     }
-}
 
-impl Finder {
     /// The sessions in which everything is searched, as they are found, with how many of the sessions are done.
     pub fn find_everything(
         &self,
@@ -188,19 +186,11 @@ impl Finder {
         is_stale: impl Fn() -> bool + Sync,
         mut told: impl FnMut(Vec<Found>, usize) -> bool,
     ) {
-        let rest = query.without_words();
-        let fits: Option<HashSet<PathBuf>> = match rest.is_empty() {
-            true => None,
-            false => match self.find(&rest, sessions, around, &is_stale) {
-                Some(found) => Some(found.into_iter().map(|found| found.path).collect()),
-                None => return,
-            },
-        };
-        let fits = |session: &&Sought| fits.as_ref().is_none_or(|fits| fits.contains(&session.summary.path));
-        let wanted: Vec<&Sought> = sessions.iter().filter(fits).collect();
-        let paths: Vec<&PathBuf> = wanted.iter().map(|session| &session.summary.path).collect();
-        let by_path: HashMap<&PathBuf, &Sought> = paths.iter().copied().zip(wanted.iter().copied()).collect();
-        let (words, skipped) = (query.words(), sessions.len() - wanted.len());
+        // What must hold besides; without words to tell them apart, the newest come first.
+        let Some(fit) = self.find(&query.without_words(), sessions, around, &is_stale) else { return };
+        let paths: Vec<&PathBuf> = fit.iter().map(|found| &found.path).collect();
+        let times: HashMap<&PathBuf, i64> = fit.iter().map(|found| (&found.path, found.hit.time)).collect();
+        let (words, skipped) = (query.words(), sessions.len() - fit.len());
         everything::search(
             files,
             &paths,
@@ -211,7 +201,7 @@ impl Finder {
                 for hit in batch.hits {
                     // The hits of a session come together, and the first is the one to go to.
                     if found.last().is_none_or(|last| last.path != hit.path) {
-                        found.extend(by_path.get(&hit.path).map(|session| of_everything(session, hit)));
+                        found.extend(times.get(&hit.path).map(|&time| of_everything(hit, time)));
                     }
                 }
                 told(found, skipped + batch.done)
@@ -221,10 +211,10 @@ impl Finder {
     }
 }
 
-fn of_everything(session: &Sought, hit: everything::Hit) -> Found {
+fn of_everything(hit: everything::Hit, time: i64) -> Found {
     Found {
         path: hit.path,
-        hit: Hit { tier: Tier::Text, score: 0, place: None, time: session.summary.order_time() },
+        hit: Hit { tier: Tier::Text, score: 0, place: None, time },
         at: Some(At::Offset(hit.offset)),
         snippet: Some(format!("{}: {}", hit.field.name(), hit.snippet.text)),
         is_active: hit.active,

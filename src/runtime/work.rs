@@ -78,7 +78,7 @@ impl Desk {
             }
             Effect::List { list, wanted, paths } => {
                 let spots = |path: &PathBuf, tree: Option<Tree>| {
-                    (path.clone(), tree.map_or(Vec::new(), |tree| spots::of(&tree, &wanted)))
+                    (path.clone(), tree.map_or(Vec::new(), |tree| spots::of(&tree, &wanted, &self.setting.home)))
                 };
                 load::many(self.files, &paths, &self.setting.home, spots, |found, done| {
                     reply(Msg::Listed { list, found, done }) && !is_stale()

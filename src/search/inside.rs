@@ -13,11 +13,12 @@ pub struct Inside {
     terms: Vec<Term>,
 }
 
-struct Term {
-    is_excluded: bool,
-    needle: Needle,
+/// A text to look for, and whether it must not be there.
+pub(super) struct Term {
+    pub(super) is_excluded: bool,
+    pub(super) needle: Needle,
     /// Where the word may also match by its letters alone.
-    fuzzy: Option<Fuzzy>,
+    pub(super) fuzzy: Option<Fuzzy>,
 }
 
 impl std::fmt::Debug for Inside {
@@ -75,24 +76,30 @@ impl Inside {
 
     /// What to show as a match in a text, in order: whole grapheme clusters.
     pub fn marks(&self, text: &str) -> Vec<Range<usize>> {
-        let folded = Folded::new(text);
-        let mut marks = Vec::new();
-        for term in self.terms.iter().filter(|term| !term.is_excluded) {
-            let mut found = term.needle.find_all(&folded.text);
-            if let Some(fuzzy) = term.fuzzy.as_ref().filter(|_| found.is_empty()) {
-                found = fuzzy.letters(&folded.text);
-            }
-            marks.extend(found.into_iter().map(|range| folded.original(range)));
-        }
-        merged(marks)
+        marks(&self.terms, text, true)
     }
+}
+
+/// What to show as a match in a text, in order: whole grapheme clusters of what is looked for literally, and the letters
+/// of words that match only `fuzzily`.
+pub(super) fn marks(terms: &[Term], text: &str, fuzzily: bool) -> Vec<Range<usize>> {
+    let folded = Folded::new(text);
+    let mut marks = Vec::new();
+    for term in terms.iter().filter(|term| !term.is_excluded) {
+        let mut found = term.needle.find_all(&folded.text);
+        if let Some(fuzzy) = term.fuzzy.as_ref().filter(|_| fuzzily && found.is_empty()) {
+            found = fuzzy.letters(&folded.text);
+        }
+        marks.extend(found.into_iter().map(|range| folded.original(range)));
+    }
+    merged(marks)
 }
 
 /// More than a word scores fuzzily.
 const FUZZY: i64 = 1_000_000;
 
 /// Ranges in order, those that touch as one.
-pub(super) fn merged(mut marks: Vec<Range<usize>>) -> Vec<Range<usize>> {
+fn merged(mut marks: Vec<Range<usize>>) -> Vec<Range<usize>> {
     marks.sort_by_key(|mark| mark.start);
     let mut merged: Vec<Range<usize>> = Vec::with_capacity(marks.len());
     for mark in marks {

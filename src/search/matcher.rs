@@ -10,11 +10,11 @@ use std::ops::Range;
 
 use super::facts::{Fact, Holds};
 use super::fuzzy::{Fuzzy, capped};
-use super::inside::merged;
+use super::inside::{Term, marks};
 use super::needle::Needle;
 use super::query::{Query, What};
 pub use super::value::Around;
-use crate::fold::{Folded, fold};
+use crate::fold::fold;
 use crate::session::searchable::{Passages, Searchable};
 use crate::session::shape::Index;
 use crate::session::summary::Summary;
@@ -131,17 +131,9 @@ impl Hit {
 /// What a tier weighs in a score, more than any difference within it.
 const WEIGHT: u32 = 1000;
 
-/// A text to look for, and whether it must not be there.
-struct Text {
-    is_excluded: bool,
-    needle: Needle,
-    /// For words.
-    fuzzy: Option<Fuzzy>,
-}
-
 /// A query made ready to be held against many sessions.
 pub struct Matcher {
-    texts: Vec<Text>,
+    texts: Vec<Term>,
     facts: Vec<(bool, Fact)>,
 }
 
@@ -170,7 +162,7 @@ impl Matcher {
                 What::Word(word) if !term.is_excluded => Fuzzy::new(&fold(word)),
                 _ => None,
             };
-            Some(Text { is_excluded: term.is_excluded, needle: Needle::of(&term.what)?, fuzzy })
+            Some(Term { is_excluded: term.is_excluded, needle: Needle::of(&term.what)?, fuzzy })
         };
         Self { texts: query.terms.iter().filter_map(text).collect(), facts }
     }
@@ -211,28 +203,21 @@ impl Matcher {
     /// The first entry of a conversation that has all that is looked for, if there are several things; and where the
     /// first of them stands.
     pub fn together(&self, text: &Searchable) -> Option<Place> {
-        let wanted: Vec<&Text> = self.texts.iter().filter(|text| !text.is_excluded).collect();
+        let wanted: Vec<&Term> = self.texts.iter().filter(|text| !text.is_excluded).collect();
         let said = &text.conversation;
         let [first, _, ..] = wanted[..] else { return None };
-        let mut from = 0;
-        while let Some(found) = first.needle.find(&said.folded[from..]) {
-            let at = from + found.start..from + found.end;
-            let next = said.starts.partition_point(|&(start, _)| start as usize <= at.start);
-            let start = said.starts.get(next.checked_sub(1)?)?.0 as usize;
-            let end = said.starts.get(next).map_or(said.folded.len(), |&(start, _)| start as usize);
-            let passage = &said.folded[start..end];
-            if wanted.iter().all(|text| text.needle.find(passage).is_some()) {
-                return Some(self::passage(Field::Conversation, said, at));
-            }
-            from = end.max(at.end);
-        }
-        None
+        let has_all = |said: &str| wanted.iter().all(|text| text.needle.find(said).is_some());
+        let (&(start, entry), (_, passage)) =
+            said.starts.iter().zip(said.each()).find(|(_, (_, said))| has_all(said))?;
+        let at = first.needle.find(passage)?;
+        let start = start as usize;
+        Some(Place { field: Field::Conversation, entry: Some(entry), at: start + at.start..start + at.end })
     }
 
     /// The entries in which something stands that is looked for, and in what: those with the most of it first, else in
     /// file order.
     pub fn entries(&self, text: &Searchable) -> Vec<(Index, Field)> {
-        let wanted: Vec<&Text> = self.texts.iter().filter(|text| !text.is_excluded).collect();
+        let wanted: Vec<&Term> = self.texts.iter().filter(|text| !text.is_excluded).collect();
         let count = |folded: &str| wanted.iter().filter(|text| text.needle.find(folded).is_some()).count();
         let labels = text.labels.iter().map(|(entry, label)| (count(&fold(label)), *entry, Field::Label));
         let said = text.conversation.each().map(|(entry, said)| (count(said), entry, Field::Conversation));
@@ -245,16 +230,7 @@ impl Matcher {
     /// What to highlight in a text, in order, as byte ranges of whole grapheme clusters: what is looked for literally,
     /// and the letters of words that match only `fuzzily`.
     pub fn marks(&self, text: &str, fuzzily: bool) -> Vec<Range<usize>> {
-        let folded = Folded::new(text);
-        let mut marks = Vec::new();
-        for wanted in self.texts.iter().filter(|text| !text.is_excluded) {
-            let mut found = wanted.needle.find_all(&folded.text);
-            if let Some(fuzzy) = wanted.fuzzy.as_ref().filter(|_| fuzzily && found.is_empty()) {
-                found = fuzzy.letters(&folded.text);
-            }
-            marks.extend(found.into_iter().map(|range| folded.original(range)));
-        }
-        merged(marks)
+        marks(&self.texts, text, fuzzily)
     }
 }
 
@@ -262,7 +238,7 @@ fn has_entry(hit: &Hit) -> bool {
     hit.place.as_ref().is_some_and(|place| place.entry.is_some())
 }
 
-impl Text {
+impl Term {
     fn find(&self, session: &Candidate<'_>) -> Option<Match> {
         self.find_literally(session).or_else(|| self.find_fuzzily(session))
     }

@@ -16,6 +16,17 @@ pub enum Touch {
     Edit,
 }
 
+impl Touch {
+    /// The name of the tool.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Edit => "edit",
+        }
+    }
+}
+
 /// A tool call in one line. Paths below `home` start with `~`.
 pub fn describe(call: &ToolCall<'_>, home: &str) -> String {
     let args = Fields::new(call.arguments);

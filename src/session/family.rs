@@ -66,6 +66,17 @@ impl Families {
         families
     }
 
+    /// A session and all below it.
+    pub fn family(&self, at: usize) -> Vec<usize> {
+        let mut family = vec![at];
+        let mut next = 0;
+        while let Some(&at) = family.get(next) {
+            family.extend(self.forks.get(at).into_iter().flatten());
+            next += 1;
+        }
+        family
+    }
+
     /// All sessions, parents before forks.
     pub fn preorder(&self) -> Vec<usize> {
         let mut order = Vec::with_capacity(self.forks.len());

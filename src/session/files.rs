@@ -2,18 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::call::Touch;
 use super::searchable::{FileTouch, Searchable};
+use super::tree::FileUse;
 
 /// A file that tools touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Touched {
+pub struct TouchedFile {
     /// Its path, from the root where that is known.
     pub path: String,
-    /// Calls of `read`.
-    pub reads: usize,
-    /// Calls of `write` and `edit`.
-    pub changes: usize,
+    /// How often.
+    pub uses: FileUse,
     /// Sessions with such calls.
     pub sessions: usize,
     /// The last of them, in milliseconds since 1970.
@@ -22,21 +20,18 @@ pub struct Touched {
 
 /// The files of sessions, each with the directory that it worked in; what was touched last comes first. `home` is what
 /// `~` stands for.
-pub fn outline<'a>(sessions: impl Iterator<Item = (&'a str, &'a Searchable)>, home: &str) -> Vec<Touched> {
+pub fn outline<'a>(sessions: impl Iterator<Item = (&'a str, &'a Searchable)>, home: &str) -> Vec<TouchedFile> {
     let mut places: HashMap<String, (usize, usize)> = HashMap::new(); // in `all`, and in the session that came last
-    let mut all: Vec<Touched> = Vec::new();
+    let mut all: Vec<TouchedFile> = Vec::new();
     for (number, (cwd, session)) in sessions.enumerate() {
         for FileTouch { path, touch, time, .. } in &session.files {
             let path = full_path(path, cwd, home);
             let (at, last) = places.entry(path).or_insert_with_key(|path| {
-                all.push(Touched { path: path.clone(), reads: 0, changes: 0, sessions: 0, latest: None });
+                all.push(TouchedFile { path: path.clone(), uses: FileUse::default(), sessions: 0, latest: None });
                 (all.len() - 1, usize::MAX)
             });
             let file = &mut all[*at];
-            match touch {
-                Touch::Read => file.reads += 1,
-                Touch::Write | Touch::Edit => file.changes += 1,
-            }
+            file.uses.add(*touch);
             file.sessions += usize::from(*last != number);
             *last = number;
             file.latest = file.latest.max(*time);
@@ -70,6 +65,7 @@ pub fn full_path(path: &str, cwd: &str, home: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::call::Touch;
     use super::*;
 
     #[test]
@@ -105,7 +101,7 @@ mod tests {
         let two = session(&[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);
         let said: Vec<_> = outline([("/one", &one), ("/two", &two)].into_iter(), "")
             .into_iter()
-            .map(|file| (file.path, file.reads, file.changes, file.sessions, file.latest))
+            .map(|file| (file.path, file.uses.reads, file.uses.changes, file.sessions, file.latest))
             .collect();
         assert_eq!(
             said,

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::active::Active;
 use super::call::{self, Touch};
 use super::context::Settings;
 use super::entry::Entry;
@@ -46,7 +47,7 @@ pub struct Tree {
     children: Vec<Index>,
     children_start: Vec<u32>,
     order: Vec<Index>,
-    active: Vec<bool>,
+    active: Active,
     flagged: HashSet<Index>,
     below: Vec<Below>,
     pub(super) settings: Settings,
@@ -83,6 +84,16 @@ pub struct FileUse {
     pub changes: usize,
 }
 
+impl FileUse {
+    /// Counts a call.
+    pub fn add(&mut self, touch: Touch) {
+        match touch {
+            Touch::Read => self.reads += 1,
+            Touch::Write | Touch::Edit => self.changes += 1,
+        }
+    }
+}
+
 /// A call of a tool that did something to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Touched {
@@ -114,7 +125,6 @@ pub struct Part {
     loose: Vec<Loose>,
     calls: ById<Box<str>>,
     models: HashMap<String, ModelUse>,
-    files: BTreeMap<String, FileUse>,
     /// With their calls.
     touches: Vec<(IdHash, Touched)>,
     header: Option<Header>,
@@ -166,12 +176,7 @@ impl Part {
             self.calls.insert(IdHash::of(tool.id), crate::text::clean(&said).into());
             if let Some((path, touch)) = call::touched(tool) {
                 let entry = self.loose.len() as Index;
-                self.touches.push((IdHash::of(tool.id), Touched { path: path.as_str().into(), touch, entry }));
-                let file = self.files.entry(path).or_default();
-                match touch {
-                    Touch::Read => file.reads += 1,
-                    Touch::Write | Touch::Edit => file.changes += 1,
-                }
+                self.touches.push((IdHash::of(tool.id), Touched { path: path.into(), touch, entry }));
             }
         }
         if let Some(model) = message.model {
@@ -205,11 +210,6 @@ impl Part {
             sum.answers += uses.answers;
             sum.cost += uses.cost;
         }
-        for (path, uses) in later.files {
-            let sum = self.files.entry(path).or_default();
-            sum.reads += uses.reads;
-            sum.changes += uses.changes;
-        }
         self.header = self.header.take().or(later.header);
         self.first_is_header = self.first_is_header.or(later.first_is_header);
         self.bad.add(later.bad);
@@ -231,14 +231,14 @@ impl Tree {
             (Some(true), Some(header)) => header,
             _ => return Err(NotASession),
         };
-        let mut tree = Self { header, files: all.files, end: all.end, ended: all.ended, ..Self::default() };
+        let mut tree = Self { header, end: all.end, ended: all.ended, ..Self::default() };
         tree.models = all.models.into_iter().collect();
         tree.models.sort_by(|(a, a_use), (b, b_use)| b_use.answers.cmp(&a_use.answers).then_with(|| a.cmp(b)));
         tree.problems.extend(all.bad.problems());
         tree.settings = all.settings;
         tree.take_touches(all.touches, &all.loose);
         tree.take_nodes(all.loose, &all.calls, &all.headers);
-        tree.mark_active();
+        tree.active = Active::new(&tree.shape);
         tree.tie_children();
         tree.order = tree.preorder(true);
         tree.sum_below();
@@ -269,6 +269,12 @@ impl Tree {
         }
         let answered = |(call, touched): (IdHash, Touched)| Touched { entry: answers[&call], ..touched };
         self.touches = touches.into_iter().map(answered).collect();
+        for touched in &self.touches {
+            match self.files.get_mut(&*touched.path) {
+                Some(uses) => uses.add(touched.touch),
+                None => self.files.entry(touched.path.to_string()).or_default().add(touched.touch),
+            }
+        }
     }
 
     fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Box<str>>, headers: &[usize]) {
@@ -307,15 +313,6 @@ impl Tree {
         }
         self.nodes = loose.into_iter().map(|one| one.node).collect();
         self.leaf = (self.nodes.len() as Index).checked_sub(1);
-    }
-
-    fn mark_active(&mut self) {
-        self.active = vec![false; self.nodes.len()];
-        let mut at = self.leaf;
-        while let Some(here) = at {
-            self.active[here as usize] = true;
-            at = self.shape.parents[here as usize];
-        }
     }
 
     /// Children by time, as in pi's `getTree`; one without a time stays behind the one before it in the file.
@@ -387,7 +384,7 @@ impl Tree {
         let mut order = Vec::with_capacity(self.nodes.len());
         let mut stack = Vec::new();
         let push = |stack: &mut Vec<Index>, siblings: &[Index]| {
-            let is_first = |at: &&Index| active_first && self.active[**at as usize];
+            let is_first = |at: &&Index| active_first && self.active.has(**at);
             stack.extend(siblings.iter().rev().filter(|at| !is_first(at)));
             stack.extend(siblings.iter().rev().filter(is_first));
         };
@@ -417,7 +414,7 @@ impl Tree {
 
     /// Whether the entry is on the path from the root to the leaf.
     pub fn is_active(&self, at: Index) -> bool {
-        self.active[at as usize]
+        self.active.has(at)
     }
 
     /// Whether the entry has a part in one of the problems.

@@ -11,6 +11,11 @@ const BATCH: Duration = Duration::from_millis(40);
 /// The most threads: more would wait for the disk.
 const MOST: usize = 8;
 
+/// As many threads work at once.
+pub fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(MOST)
+}
+
 /// What came of the items since the last batch.
 #[derive(Debug)]
 pub(super) struct Batch<R> {
@@ -41,11 +46,10 @@ pub(super) fn each<T: Sync, R: Send>(
     work: impl Fn(&T, &mut Worker<'_>) -> Option<R> + Sync,
     mut batch: impl FnMut(Batch<R>) -> bool,
 ) {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST);
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         let (sender, results) = mpsc::channel();
-        for _ in 0..threads {
+        for _ in 0..threads() {
             let (sender, next, stop, work) = (sender.clone(), &next, &stop, &work);
             scope.spawn(move || {
                 let mut worker = Worker { buffer: Vec::new(), stop };

@@ -29,8 +29,7 @@ const END: u64 = 1024 * 1024;
 pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
     let read = || -> io::Result<_> {
         let bytes = files.len(path)?;
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(8) as u64;
-        let count = if bytes < WORTH_SPLITTING { 1 } else { threads };
+        let count = if bytes < WORTH_SPLITTING { 1 } else { crew::threads() as u64 };
         let parts: io::Result<Vec<Part>> = thread::scope(|scope| {
             let readers: Vec<_> = (0..count)
                 .map(|at| {

@@ -4,7 +4,7 @@
 pub mod append;
 pub mod change;
 mod create;
-mod crew;
+pub mod crew;
 pub mod demo;
 pub mod everything;
 pub mod files;

@@ -3,7 +3,7 @@
 use crate::app::message::Found;
 use crate::app::model::Model;
 use crate::app::search::Search;
-use crate::text::{Glyphs, Span, Tone, clean, width};
+use crate::text::{Glyphs, Span, Tone, clean, mark, width};
 use crate::words::{count, thousands};
 
 /// How many were found, in which order, and how far the reading of texts is.
@@ -26,15 +26,7 @@ pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
 pub(super) fn marked(model: &Model, text: &str, tone: Tone, is_hit: bool) -> Vec<Span> {
     let matcher = model.search.as_ref().map(|search| &search.matcher).filter(|_| is_hit);
     let marks = matcher.map_or(Vec::new(), |matcher| matcher.marks(text, true));
-    let mut spans = Vec::with_capacity(1 + 2 * marks.len());
-    let mut end = 0;
-    for mark in marks {
-        spans.push(Span::new(tone, &text[end..mark.start]));
-        spans.push(Span::new(Tone::Match, &text[mark.clone()]));
-        end = mark.end;
-    }
-    spans.push(Span::new(tone, &text[end..]));
-    spans
+    mark(&[Span::new(tone, text)], &marks)
 }
 
 /// The text around a hit in so many columns, and whether that is on the active path: in words where there is room, else

@@ -19,6 +19,7 @@ use super::journal::{self, Change, Journal, Record, State};
 use super::load;
 use super::trash::Trash;
 use crate::session::line::new_id;
+use crate::session::summary::Summary;
 use crate::session::tree::{Index, Tree};
 
 /// Which entry is meant.
@@ -57,6 +58,13 @@ pub struct Seen {
     pub bytes: u64,
     /// When it was last written, in milliseconds since 1970.
     pub mtime: i64,
+}
+
+impl Seen {
+    /// As a list has it.
+    pub fn of(session: &Summary) -> Self {
+        Self { path: session.path.clone(), bytes: session.bytes, mtime: session.mtime }
+    }
 }
 
 /// What is to be changed.
