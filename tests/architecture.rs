@@ -10,35 +10,35 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// For all modules.
-const FOR_ALL: &[&str] = &["text", "words", "fold"];
+const FOR_ALL: &[&str] = &["base"];
 
 /// Each module with those that it may use, beside those [`FOR_ALL`].
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("text", &[]),
-    ("words", &[]),
-    ("fold", &[]),
+    ("base", &[]),
     ("session", &[]),
-    ("store", &["session"]),
     ("search", &["session"]),
+    ("render", &["session"]),
+    ("disk", &["session"]),
+    ("library", &["session", "search", "disk"]),
+    ("changes", &["session", "disk"]),
     ("keymap", &[]),
     ("config", &["search", "keymap"]),
-    ("doc", &["session"]),
-    ("app", &["session", "store", "search", "keymap", "config", "doc"]),
-    ("ui", &["session", "search", "keymap", "config", "doc", "app"]),
-    ("runtime", &["session", "store", "search", "keymap", "config", "doc", "app", "ui"]),
-    ("cli", &["session", "store", "search", "keymap", "config", "app", "runtime"]),
+    ("app", &["session", "search", "render", "disk", "library", "changes", "keymap", "config"]),
+    ("ui", &["session", "search", "render", "library", "keymap", "config", "app"]),
+    ("runtime", &["session", "search", "render", "disk", "library", "changes", "keymap", "config", "app", "ui"]),
+    ("cli", &["session", "search", "disk", "library", "changes", "keymap", "config", "app", "runtime"]),
 ];
 
 /// What only some modules may touch: where the file system, the clock, threads and the environment are.
 const ONLY_IN: &[(&str, &[&str])] = &[
     // The terminal's own file is the terminal's business.
-    ("std::fs", &["store", "runtime/terminal.rs"]),
-    ("fs::", &["store", "runtime/terminal.rs"]),
-    ("std::thread", &["store", "runtime"]),
-    ("std::env", &["store", "runtime"]),
+    ("std::fs", &["disk", "changes", "runtime/terminal.rs"]),
+    ("fs::", &["disk", "changes", "runtime/terminal.rs"]),
+    ("std::thread", &["disk", "library", "runtime"]),
+    ("std::env", &["disk", "runtime"]),
     ("SystemTime::now", &["runtime", "cli"]),
-    ("Instant::now", &["store", "runtime"]),
-    ("std::process", &["cli", "runtime", "store/trash.rs"]),
+    ("Instant::now", &["disk", "library", "runtime"]),
+    ("std::process", &["cli", "runtime", "disk/trash.rs"]),
     ("Color::", &["ui/theme.rs"]),
 ];
 

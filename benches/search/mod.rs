@@ -1,14 +1,16 @@
 //! How long a key in the query takes, and what is searched beyond what is kept in memory.
 
 use divan::{Bencher, black_box};
-use pitree::fold::{fold, fold_into};
-use pitree::search::matcher::{Around, Candidate, Hit, Matcher, Titles};
+use pitree::base::fold::{fold, fold_into};
+use pitree::disk::files::Files;
+use pitree::disk::scan;
+use pitree::library::grep;
+use pitree::library::grep::Wanted;
+use pitree::library::texts;
+use pitree::search::find::matcher::{Around, Candidate, Hit, Matcher, Titles};
 use pitree::search::query::Query;
-use pitree::session::searchable::Searchable;
-use pitree::session::summary::Summary;
-use pitree::store::everything::{self, Wanted};
-use pitree::store::files::Files;
-use pitree::store::{scan, texts};
+use pitree::session::digest::searchable::Searchable;
+use pitree::session::digest::summary::Summary;
 
 use crate::corpus::{self, Random};
 
@@ -103,7 +105,7 @@ fn texts_of_1_gb(bencher: Bencher) {
 fn everything_in_1_gb(bencher: Bencher, words: &str) {
     let finds = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
     let words: Vec<String> = words.split(' ').map(String::from).collect();
-    bencher.bench(|| everything::search(Files::Disk, &finds.files, Wanted::new(&words), || false, |_| true));
+    bencher.bench(|| grep::search(Files::Disk, &finds.files, Wanted::new(&words), || false, |_| true));
 }
 
 /// Until the first hits are there.
@@ -112,7 +114,7 @@ fn first_hits_in_everything(bencher: Bencher) {
     let finds = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
     let words = ["token".to_string()];
     bencher.bench(|| {
-        everything::search(Files::Disk, &finds.files, Wanted::new(&words), || false, |batch| batch.hits.is_empty());
+        grep::search(Files::Disk, &finds.files, Wanted::new(&words), || false, |batch| batch.hits.is_empty());
     });
 }
 

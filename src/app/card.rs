@@ -1,15 +1,15 @@
 //! The preview of a session or a project: what is known of it at a glance.
 
-use super::model::Model;
-use super::projects::Project;
-use super::sessions::Row;
-use crate::doc::DocLine;
-use crate::session::call::shorten;
-use crate::session::summary::Summary;
-use crate::session::time;
+use crate::app::model::Model;
+use crate::app::projects::Project;
+use crate::app::sessions::Row;
+use crate::base::numbers::{bytes, count, dollars, tokens};
+use crate::base::text::{Span, Tone, width};
+use crate::base::time;
+use crate::render::DocLine;
+use crate::session::digest::summary::Summary;
+use crate::session::entry::call::shorten;
 use crate::session::tree::Tree;
-use crate::text::{Span, Tone, width};
-use crate::words::{bytes, count, dollars, tokens};
 
 /// The longest lists of a card.
 const LONGEST: usize = 12;

@@ -2,18 +2,19 @@
 
 use std::path::PathBuf;
 
-use super::message::{After, Changed, Effect, Failure};
-use super::model::Model;
-use super::question::{Choice, Question, Then};
-use super::resume::{self, GoOn};
-use super::settle::open;
-use super::update::say;
-use super::{delete, labels, update};
-use crate::doc::DocLine;
-use crate::session::summary::Summary;
-use crate::store::change::{Done, Refusal, Request};
-use crate::store::journal::Change;
-use crate::text::{Tone, width};
+use crate::app::message::{After, Changed, Effect, Failure};
+use crate::app::model::Model;
+use crate::app::question::{Choice, Question, Then};
+use crate::app::resume;
+use crate::app::resume::GoOn;
+use crate::app::settle::open;
+use crate::app::update::say;
+use crate::app::{delete, labels, update};
+use crate::base::text::{Tone, width};
+use crate::changes::journal::Change;
+use crate::changes::{Done, Refusal, Request};
+use crate::render::DocLine;
+use crate::session::digest::summary::Summary;
 
 /// Wants a change made.
 pub(super) fn want(model: &mut Model, request: Request, after: After, effects: &mut Vec<Effect>) {
@@ -142,7 +143,7 @@ impl Model {
         if width(&error) + 2 <= usize::from(self.size.0) && !error.contains('\n') {
             update::say(self, Tone::Error, error);
         } else {
-            self.message = Some(super::model::Message::new(title, error));
+            self.message = Some(crate::app::model::Message::new(title, error));
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::message::{Effect, TextFor};
-use super::model::{Message, Model};
-use super::question::{Choice, Question, Then};
-use super::resume::{self, GoOn};
-use super::update::say;
+use crate::app::message::{Effect, TextFor};
+use crate::app::model::{Message, Model};
+use crate::app::question::{Choice, Question, Then};
+use crate::app::resume;
+use crate::app::resume::GoOn;
+use crate::app::update::say;
+use crate::base::text::Tone;
 use crate::session::tree::{Index, Tree};
-use crate::text::Tone;
 
 /// As much of a copied text as the footer shows, in characters.
 const SHOWN: usize = 40;

@@ -3,19 +3,19 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use super::change::{cancel, is_refused_in_demo};
-use super::edit::{Edit, Purpose};
-use super::message::After;
-use super::model::Model;
-use super::question::{Choice, Question, Then};
-use super::sessions::Row;
-use super::update::say;
-use crate::doc::DocLine;
+use crate::app::change::{cancel, is_refused_in_demo};
+use crate::app::edit::{Edit, Purpose};
+use crate::app::message::After;
+use crate::app::model::Model;
+use crate::app::question::{Choice, Question, Then};
+use crate::app::sessions::Row;
+use crate::app::update::say;
+use crate::base::numbers::{bytes, count};
+use crate::base::text::Tone;
+use crate::base::time;
+use crate::changes::{Request, Seen};
 use crate::keymap::Place;
-use crate::session::time;
-use crate::store::change::{Request, Seen};
-use crate::text::Tone;
-use crate::words::{bytes, count};
+use crate::render::DocLine;
 
 /// What has to be typed before anything is deleted for good.
 pub(super) const WORD: &str = "delete";

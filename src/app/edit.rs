@@ -6,9 +6,9 @@ use crossterm::event::{KeyCode, KeyModifiers};
 use tui_input::{Input, InputRequest};
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::base::text::{clean, fit, width};
+use crate::changes::{Seen, Target};
 use crate::keymap::Key;
-use crate::store::change::{Seen, Target};
-use crate::text::{clean, fit, width};
 
 /// A little more than a name may have, in characters: what is longer is refused, with the limit.
 const LONGEST: usize = 10_100;

@@ -4,17 +4,17 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::edit::{Edit, Purpose};
-use super::message::Effect;
-use super::model::{Asking, Model};
-use super::preview::Subject;
-use super::tree::{Pane, Place as TreePlace};
-use super::update::say;
+use crate::app::edit::{Edit, Purpose};
+use crate::app::message::Effect;
+use crate::app::model::{Asking, Model};
+use crate::app::preview::Subject;
+use crate::app::tree::{Pane, Place as TreePlace};
+use crate::app::update::say;
+use crate::base::text::Tone;
 use crate::keymap::Place;
-use crate::search::inside::Inside;
-use crate::session::node::Kind;
+use crate::search::find::inside::Inside;
+use crate::session::tree::node::Kind;
 use crate::session::tree::{Index, Tree};
-use crate::text::Tone;
 
 /// A search in the open session.
 #[derive(Debug)]

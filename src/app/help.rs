@@ -1,11 +1,11 @@
 //! The help: every key and what it does, filtered as one types.
 
-use super::model::Setting;
-use super::sheet::{Sheet, largest};
+use crate::app::model::Setting;
+use crate::app::sheet::{Sheet, largest};
+use crate::base::text::{Span, Tone, clean, width};
 use crate::config::SavedQuery;
-use crate::doc::DocLine;
 use crate::keymap::HelpRow;
-use crate::text::{Span, Tone, clean, width};
+use crate::render::DocLine;
 
 /// The widest that the help becomes, in columns.
 const WIDEST: u16 = 110;

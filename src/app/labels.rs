@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::change;
-use super::edit::{Edit, Purpose};
-use super::message::{After, Effect};
-use super::model::Model;
-use super::palette::{self, Kind, Leads, Palette, Row};
-use super::spots::{Spot, Wanted, Why};
-use crate::session::call::cut;
-use crate::session::summary::Shared;
-use crate::session::time;
-use crate::store::change::{Request, Target};
-use crate::text::{Span, Tone, clean, width};
+use crate::app::change;
+use crate::app::edit::{Edit, Purpose};
+use crate::app::message::{After, Effect};
+use crate::app::model::Model;
+use crate::app::palette;
+use crate::app::palette::{Kind, Leads, Palette, Row};
+use crate::app::spots::{Spot, Wanted, Why};
+use crate::base::text::{Span, Tone, clean, width};
+use crate::base::time;
+use crate::changes::{Request, Target};
+use crate::session::digest::summary::Shared;
+use crate::session::entry::call::cut;
 
 /// The columns that a session's title has in a row.
 const TITLE: usize = 30;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::sessions::Pane;
+use crate::app::sessions::Pane;
 
 impl Pane {
     /// Whether a pi is likely at work in a session.

@@ -1,10 +1,10 @@
 //! Marks on sessions: what is deleted together.
 
-use super::model::Model;
-use super::sessions::{Pane, Row};
-use super::update::say;
-use crate::text::Tone;
-use crate::words::count;
+use crate::app::model::Model;
+use crate::app::sessions::{Pane, Row};
+use crate::app::update::say;
+use crate::base::numbers::count;
+use crate::base::text::Tone;
 
 impl Pane {
     /// Whether a row is marked: a project is when all of its sessions are.

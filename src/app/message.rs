@@ -5,21 +5,21 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::copy::Copy;
-use super::picker::Answer;
-use super::resume::GoOn;
-use super::spots::{Spot, Wanted};
-use crate::doc::DocLine;
+use crate::app::copy::Copy;
+use crate::app::picker::Answer;
+use crate::app::resume::GoOn;
+use crate::app::spots::{Spot, Wanted};
+use crate::changes::{Done, Refusal, Request};
+use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
-use crate::search::complete::Lists;
-use crate::search::inside::Inside;
-use crate::search::matcher::{Around, Hit};
+use crate::render::DocLine;
+use crate::search::find::inside::Inside;
+use crate::search::find::matcher::{Around, Hit};
 use crate::search::query::Query;
+use crate::search::query::complete::Lists;
+use crate::session::digest::summary::{Shared, Summary};
 use crate::session::family::Split;
-use crate::session::summary::{Shared, Summary};
 use crate::session::tree::{Index, Tree};
-use crate::store::change::{Done, Refusal, Request};
-use crate::store::scan::{Batch, Unreadable};
 
 /// Something that happened.
 #[derive(Debug)]

@@ -3,26 +3,26 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::edit::Edit;
-use super::help::Help;
-use super::layout::{Layout, PaneArea};
-use super::palette::Palette;
-use super::picker::Print;
-use super::preview::Subject;
-use super::question::Question;
-use super::search::Search;
-use super::sheet::{Sheet, largest};
-use super::update::say;
-use super::{preview, sessions, tree};
+use crate::app::edit::Edit;
+use crate::app::help::Help;
+use crate::app::layout::{Layout, PaneArea};
+use crate::app::palette::Palette;
+use crate::app::picker::Print;
+use crate::app::preview::Subject;
+use crate::app::question::Question;
+use crate::app::search::Search;
+use crate::app::sheet::{Sheet, largest};
+use crate::app::update::say;
+use crate::app::{preview, sessions, tree};
+use crate::base::text::{ASCII, Glyphs, Tone, UNICODE, clean};
+use crate::changes::Target;
 use crate::config::{Config, SavedQuery, ThemeName};
-use crate::doc::plain;
+use crate::disk::locate::Located;
 use crate::keymap::{Keymap, Place};
-use crate::search::complete::Lists;
-use crate::session::summary::Summary;
+use crate::render::plain;
+use crate::search::query::complete::Lists;
+use crate::session::digest::summary::Summary;
 use crate::session::tree::{Index, Tree};
-use crate::store::change::Target;
-use crate::store::locate::Located;
-use crate::text::{ASCII, Glyphs, Tone, UNICODE, clean};
 
 /// The columns of a text from a file in a question.
 const SHORT: usize = 60;
@@ -213,14 +213,14 @@ impl Model {
 
     /// Asks for a line, unless nothing can be changed anyway.
     pub(super) fn edit(&mut self, edit: Edit) {
-        if !super::change::is_refused_in_demo(self) {
+        if !crate::app::change::is_refused_in_demo(self) {
             self.asking = Some(Asking::Line(edit));
         }
     }
 
     /// The start of a text from a file, clean, as a question shows it.
     pub(super) fn short(&self, text: &str) -> String {
-        self.setting.glyphs.cut(&clean(crate::session::call::cut(text, 200)), SHORT).into_owned()
+        self.setting.glyphs.cut(&clean(crate::session::entry::call::cut(text, 200)), SHORT).into_owned()
     }
 
     /// The session that an action is about: the selected one, whose tree is open.

@@ -1,13 +1,13 @@
 //! Names of sessions and labels of entries: asking for them in the line editor.
 
-use super::edit::{Edit, Purpose};
-use super::message::{After, Effect};
-use super::model::Model;
-use super::update::say;
-use super::{change, delete, find};
+use crate::app::edit::{Edit, Purpose};
+use crate::app::message::{After, Effect};
+use crate::app::model::Model;
+use crate::app::update::say;
+use crate::app::{change, delete, find};
+use crate::base::text::Tone;
+use crate::changes::{Request, Target};
 use crate::keymap::Place;
-use crate::store::change::{Request, Target};
-use crate::text::Tone;
 
 /// Asks for the name of the session that is meant.
 pub(super) fn rename(model: &mut Model) {

@@ -4,16 +4,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::labels::{self, Titles, age};
-use super::message::Effect;
-use super::model::Model;
-use super::palette::{self, Kind, Leads, Palette, Row};
-use super::sessions::Row as SessionRow;
-use super::spots::{Spot, Wanted, Why};
-use crate::session::call::{Touch, shorten};
+use crate::app::labels;
+use crate::app::labels::{Titles, age};
+use crate::app::message::Effect;
+use crate::app::model::Model;
+use crate::app::palette;
+use crate::app::palette::{Kind, Leads, Palette, Row};
+use crate::app::sessions::Row as SessionRow;
+use crate::app::spots::{Spot, Wanted, Why};
+use crate::base::numbers::count;
+use crate::base::text::{Span, Tone, clean};
+use crate::session::entry::call::{Touch, shorten};
 use crate::session::tree::FileUse;
-use crate::text::{Span, Tone, clean};
-use crate::words::count;
 
 /// Opens the outline of what is selected.
 pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {

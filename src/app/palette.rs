@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::layout::Rect;
 
-use super::cursor::Cursor;
-use super::edit::{Edit, Pressed, Purpose};
-use super::message::Effect;
-use super::model::Model;
-use super::sheet::{largest, middle};
-use super::spots::{Spot, Wanted};
-use super::update::act;
-use super::{labels, outline, search};
+use crate::app::cursor::Cursor;
+use crate::app::edit::{Edit, Pressed, Purpose};
+use crate::app::message::Effect;
+use crate::app::model::Model;
+use crate::app::sheet::{largest, middle};
+use crate::app::spots::{Spot, Wanted};
+use crate::app::update::act;
+use crate::app::{labels, outline, search};
+use crate::base::fold::fold;
+use crate::base::text::{Span, Tone, mark};
+use crate::changes::Target;
 use crate::config::SavedQuery;
-use crate::fold::fold;
 use crate::keymap::{Action, Key};
-use crate::search::inside::Inside;
-use crate::store::change::Target;
-use crate::text::{Span, Tone, mark};
+use crate::search::find::inside::Inside;
 
 /// The largest that the box becomes, in columns and rows.
 const LARGEST: (u16, u16) = (116, 32);

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::message::Effect;
-use super::model::Model;
-use super::resume::GoOn;
-use super::update::say;
+use crate::app::message::Effect;
+use crate::app::model::Model;
+use crate::app::resume::GoOn;
+use crate::app::update::say;
+use crate::base::text::Tone;
 use crate::keymap::Place;
-use crate::text::Tone;
 
 /// What is printed of the chosen session or entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::doc::DocLine;
-use crate::doc::wrap::Wrapped;
-use crate::search::inside::Inside;
+use crate::base::text::{Span, mark, spans_text};
+use crate::render::DocLine;
+use crate::render::wrap::Wrapped;
+use crate::search::find::inside::Inside;
 use crate::session::tree::Index;
-use crate::text::{Span, mark, spans_text};
 
 /// Rows that are wrapped beyond the top: nearly every text is then wrapped as a whole, and how far one is in it is
 /// known.

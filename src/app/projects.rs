@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::session::digest::summary::Shared;
 use crate::session::family::Families;
-use crate::session::summary::Shared;
 
 /// Sessions with the same working directory, and the families that began there.
 #[derive(Clone, Debug, Default)]

@@ -2,15 +2,15 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::copy::Copy;
-use super::edit::Edit;
-use super::message::After;
-use super::resume::GoOn;
-use super::sheet::{Sheet, largest};
-use crate::doc::{DocLine, plain};
+use crate::app::copy::Copy;
+use crate::app::edit::Edit;
+use crate::app::message::After;
+use crate::app::resume::GoOn;
+use crate::app::sheet::{Sheet, largest};
+use crate::base::text::{Span, Tone};
+use crate::changes::Request;
 use crate::keymap::{Action, Key};
-use crate::store::change::Request;
-use crate::text::{Span, Tone};
+use crate::render::{DocLine, plain};
 
 /// The widest that the box becomes, in columns.
 const WIDEST: u16 = 76;

@@ -5,19 +5,20 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::message::{After, Effect, TextFor};
-use super::model::{Message, Model};
-use super::question::{Choice, Question, Then};
-use super::rows::Item;
-use super::update::{go_to_fork, say};
-use super::{change, picker, search};
+use crate::app::message::{After, Effect, TextFor};
+use crate::app::model::{Message, Model};
+use crate::app::question::{Choice, Question, Then};
+use crate::app::rows::Item;
+use crate::app::update::{go_to_fork, say};
+use crate::app::{change, picker, search};
+use crate::base::numbers::count;
+use crate::base::text::{Span, Tone};
+use crate::changes::{Request, Target};
 use crate::keymap::Place;
-use crate::session::context::context;
-use crate::session::resume::{self, Resume};
+use crate::session::tree::context::context;
+use crate::session::tree::resume;
+use crate::session::tree::resume::Resume;
 use crate::session::tree::{Index, Tree};
-use crate::store::change::{Request, Target};
-use crate::text::{Span, Tone};
-use crate::words::count;
 
 /// What is still to be done until pi goes on.
 #[derive(Clone, Debug)]
@@ -100,8 +101,8 @@ fn question(model: &Model, tree: &Arc<Tree>, to: Resume, leaf: &GoOn) -> Questio
 }
 
 /// What is so when pi goes on there.
-fn facts(model: &Model, tree: &Tree, to: Resume) -> Vec<crate::doc::DocLine> {
-    use crate::doc::DocLine;
+fn facts(model: &Model, tree: &Tree, to: Resume) -> Vec<crate::render::DocLine> {
+    use crate::render::DocLine;
     let seen = context(tree, to.at);
     let messages = match seen.messages {
         0 => "The model will see no messages: an empty conversation.".into(),
@@ -142,7 +143,7 @@ pub(super) fn go_on(model: &mut Model, mut go_on: GoOn, effects: &mut Vec<Effect
     } else if let Some(request) = go_on.request.take() {
         change::want(model, request, After::GoOn(go_on), effects);
     } else if let Some(text) = go_on.text.take() {
-        let what = super::copy::Copy::Text(text);
+        let what = crate::app::copy::Copy::Text(text);
         effects.push(Effect::Copy { what, then: Some(go_on) });
     } else {
         effects.push(picker::leave(model, go_on));

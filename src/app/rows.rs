@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::config::Filter;
-use crate::session::node::Kind;
+use crate::session::tree::node::Kind;
 use crate::session::tree::{Index, Tree};
 
 /// The place of a row.
@@ -209,7 +209,7 @@ impl Rows {
 
     /// The lines and the connector in front of a row, as far as they lie in `window`. A line stands where an ancestor's
     /// sibling is still to come.
-    pub fn prefix(&self, row: RowIndex, window: Range<usize>, glyphs: &crate::text::Glyphs) -> String {
+    pub fn prefix(&self, row: RowIndex, window: Range<usize>, glyphs: &crate::base::text::Glyphs) -> String {
         let one = &self.list[row];
         let end = window.end.min(self.prefix_width(row));
         let mut levels = vec![' '; end.saturating_sub(window.start)];

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::cursor::Cursor;
-use super::edit::{Edit, Pressed, Purpose};
-use super::message::{Effect, Found, Sought};
-use super::model::Model;
-use super::sessions::{Pane, Row};
-use super::{picker, update};
-use crate::fold::fold;
+use crate::app::cursor::Cursor;
+use crate::app::edit::{Edit, Pressed, Purpose};
+use crate::app::message::{Effect, Found, Sought};
+use crate::app::model::Model;
+use crate::app::sessions::{Pane, Row};
+use crate::app::{picker, update};
+use crate::base::fold::fold;
+use crate::base::text::Glyphs;
 use crate::keymap::{Action, Key, Place};
-use crate::search::complete::{Completion, Lists, Values, complete};
-use crate::search::inside::Inside;
-use crate::search::matcher::{Around, Matcher};
+use crate::search::find::inside::Inside;
+use crate::search::find::matcher::{Around, Matcher};
+use crate::search::query::complete::{Completion, Lists, Values, complete};
 use crate::search::query::{Problem, Query};
 use crate::session::family::Families;
-use crate::text::Glyphs;
 
 /// A search over sessions.
 #[derive(Debug)]

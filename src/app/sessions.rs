@@ -3,14 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::cursor::Cursor;
-use super::projects::{self, Project};
-use super::search::Answer;
+use crate::app::cursor::Cursor;
+use crate::app::projects;
+use crate::app::projects::Project;
+use crate::app::search::Answer;
+use crate::base::text::Glyphs;
 use crate::config::Sort;
+use crate::disk::scan::Unreadable;
+use crate::session::digest::summary::{Owner, Shared, Summary};
 use crate::session::family::Families;
-use crate::session::summary::{Owner, Shared, Summary};
-use crate::store::scan::Unreadable;
-use crate::text::Glyphs;
 
 /// Columns of lines in front of a fork of a fork of a fork…
 const DEEPEST: usize = 36;

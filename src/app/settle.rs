@@ -3,12 +3,12 @@
 
 use std::path::PathBuf;
 
-use super::message::Effect;
-use super::model::Model;
-use super::preview::Subject;
-use super::rows::Item;
-use super::sessions::Row;
-use super::{card, find, search};
+use crate::app::message::Effect;
+use crate::app::model::Model;
+use crate::app::preview::Subject;
+use crate::app::rows::Item;
+use crate::app::sessions::Row;
+use crate::app::{card, find, search};
 use crate::keymap::Place;
 
 /// Reads a session's tree, instead of the one that was asked for before.

@@ -2,8 +2,8 @@
 
 use ratatui::layout::Rect;
 
-use crate::doc::DocLine;
-use crate::doc::wrap::Wrapped;
+use crate::render::DocLine;
+use crate::render::wrap::Wrapped;
 
 /// Columns and rows that the frame of a box takes.
 const FRAME: (u16, u16) = (4, 2);

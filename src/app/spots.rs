@@ -1,10 +1,10 @@
 //! Places in sessions that palettes list: entries with a label, and entries that touched a file.
 
-use crate::session::call::Touch;
-use crate::session::files::full_path;
-use crate::session::node::Kind;
+use crate::changes::Target;
+use crate::library::files::full_path;
+use crate::session::entry::call::Touch;
+use crate::session::tree::node::Kind;
 use crate::session::tree::{Index, Tree};
-use crate::store::change::Target;
 
 /// How many entries up are looked through for what was said.
 const NEARBY: usize = 256;

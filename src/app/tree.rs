@@ -4,15 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::cursor::Cursor;
-use super::find::{self, Find};
-use super::message::{At, Fork};
-use super::rows::{Item, RowIndex, Rows, passes};
+use crate::app::cursor::Cursor;
+use crate::app::find;
+use crate::app::find::Find;
+use crate::app::message::{At, Fork};
+use crate::app::rows::{Item, RowIndex, Rows, passes};
+use crate::changes::Target;
 use crate::config::Filter;
-use crate::search::inside::Inside;
-use crate::session::summary::Shared;
+use crate::search::find::inside::Inside;
+use crate::session::digest::summary::Shared;
 use crate::session::tree::{Index, Tree};
-use crate::store::change::Target;
 
 /// What an entry is known by, whatever its place: its id, or its place in a file without ids.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

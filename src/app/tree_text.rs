@@ -1,10 +1,10 @@
 //! What the row of an entry says, in spans: the same on the screen and in `pitree tree`.
 
-use crate::session::node::{Kind, Outcome};
-use crate::session::time;
+use crate::base::numbers::{count, dollars};
+use crate::base::text::{Glyphs, Span, Tone};
+use crate::base::time;
+use crate::session::tree::node::{Kind, Outcome};
 use crate::session::tree::{Below, Index, Tree};
-use crate::text::{Glyphs, Span, Tone};
-use crate::words::{count, dollars};
 
 /// The text of an entry's row behind the lines: marks, label, and what it says.
 pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {

@@ -4,21 +4,23 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use super::edit::{self, Purpose};
-use super::help::Help;
-use super::message::{After, Effect, Msg};
-use super::model::{Asking, Message, Model, Notice};
-use super::preview::Subject;
-use super::question::Then;
-use super::resume::{self, confirm};
-use super::sessions::Progress;
-use super::settle::{open, settle};
-use super::{change, copy, delete, find, labels, mark, name, outline, palette, search};
+use crate::app::edit;
+use crate::app::edit::Purpose;
+use crate::app::help::Help;
+use crate::app::message::{After, Effect, Msg};
+use crate::app::model::{Asking, Message, Model, Notice};
+use crate::app::preview::Subject;
+use crate::app::question::Then;
+use crate::app::resume;
+use crate::app::resume::confirm;
+use crate::app::sessions::Progress;
+use crate::app::settle::{open, settle};
+use crate::app::{change, copy, delete, find, labels, mark, name, outline, palette, search};
+use crate::base::text::{Span, Tone};
+use crate::changes::Request;
 use crate::config::Filter;
-use crate::doc::DocLine;
 use crate::keymap::{Action, Key, Place};
-use crate::store::change::Request;
-use crate::text::{Span, Tone};
+use crate::render::DocLine;
 
 /// Rows that a turn of the wheel scrolls.
 pub const WHEEL: isize = 3;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 
-use super::output;
+use crate::cli::output;
 
 /// Whether somebody can be asked: both the question and the answer need a terminal.
 pub(super) fn is_possible() -> bool {

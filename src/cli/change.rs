@@ -7,14 +7,14 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 
-use super::{Chosen, ask, now, output};
-use crate::session::call::shorten;
-use crate::session::time;
-use crate::store::change::{Changes, Done, Refusal, Request};
-use crate::store::journal::{Change, Record, State};
-use crate::store::locate;
-use crate::store::trash::Trash;
-use crate::text::clean;
+use crate::base::text::clean;
+use crate::base::time;
+use crate::changes::journal::{Change, Record, State};
+use crate::changes::{Changes, Done, Refusal, Request};
+use crate::cli::{Chosen, ask, now, output};
+use crate::disk::locate;
+use crate::disk::trash::Trash;
+use crate::session::entry::call::shorten;
 
 /// What every command that changes something understands.
 #[derive(Debug, clap::Args)]

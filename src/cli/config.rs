@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use super::output;
+use crate::cli::output;
 use crate::config::default_toml;
-use crate::store::locate;
+use crate::disk::locate;
 
 /// Show where the configuration is read from, or print the default one
 #[derive(Debug, clap::Args)]
@@ -27,8 +27,8 @@ impl ConfigCommand {
             let Some(path) = file.map(Path::to_path_buf).or_else(locate::config_file) else {
                 bail!("there is no home directory to look for config.toml in; name a file with --config FILE")
             };
-            super::read_config(file)?; // says what is wrong with it
-            writeln!(out, "{}", crate::text::clean(&path.to_string_lossy()))?;
+            crate::cli::read_config(file)?; // says what is wrong with it
+            writeln!(out, "{}", crate::base::text::clean(&path.to_string_lossy()))?;
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)

@@ -8,13 +8,14 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::{Chosen, output, resolve};
-use crate::session::call::shorten;
-use crate::session::files::{TouchedFile, full_path, outline};
-use crate::session::searchable::Searchable;
-use crate::session::time;
-use crate::store::{load, scan, texts};
-use crate::words::count;
+use crate::base::numbers::count;
+use crate::base::time;
+use crate::cli::{Chosen, output, resolve};
+use crate::disk::{load, scan};
+use crate::library::files::{TouchedFile, full_path, outline};
+use crate::library::texts;
+use crate::session::digest::searchable::Searchable;
+use crate::session::entry::call::shorten;
 
 /// List the files that tools read, wrote or edited, those touched last first
 #[derive(Debug, clap::Args)]
@@ -104,7 +105,7 @@ impl<'a> Line<'a> {
 }
 
 fn table(out: &mut impl Write, files: &[TouchedFile], home: &str) -> Result<()> {
-    let now = super::now();
+    let now = crate::cli::now();
     let row = |file: &TouchedFile| {
         let age = file.latest.map_or("?".into(), |then| time::age(now, then));
         let times = |count: usize, what: &str| if count > 0 { format!("{count} {what}") } else { String::new() };

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::change::{Changer, Step, Switches};
-use super::{Chosen, output, resolve};
-use crate::store::change::{Request, Target};
-use crate::store::files::Files;
-use crate::store::load;
+use crate::changes::{Request, Target};
+use crate::cli::change::{Changer, Step, Switches};
+use crate::cli::{Chosen, output, resolve};
+use crate::disk::files::Files;
+use crate::disk::load;
 
 /// Make a new session of the path to an entry, and print where it is
 #[derive(Debug, clap::Args)]

@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Chosen, output, resolve};
-use crate::session::summary::Summary;
-use crate::session::time;
+use crate::base::text::{UNICODE, clean};
+use crate::base::time;
+use crate::cli::{Chosen, output, resolve};
+use crate::disk::load;
+use crate::disk::scan;
+use crate::disk::scan::Unreadable;
+use crate::session::digest::summary::Summary;
 use crate::session::tree::{Index, Label, Tree};
-use crate::store::load;
-use crate::store::scan::{self, Unreadable};
-use crate::text::{UNICODE, clean};
 
 /// The widest that a label or a title gets in the table.
 const COLUMN: usize = 40;
@@ -67,7 +68,7 @@ impl Labels {
         if self.json {
             lines.iter().try_for_each(|line| output::json(&mut out, line))?;
         } else {
-            let now = super::now();
+            let now = crate::cli::now();
             let row = |line: Line| {
                 let age = line.time.map_or("?".into(), |then| time::age(now, then));
                 let cut = |text: &str| UNICODE.cut(&clean(text), COLUMN).into_owned();

@@ -8,12 +8,13 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::Number;
 
-use super::{Chosen, output};
-use crate::session::call::{cut, shorten};
-use crate::session::summary::{NO_MESSAGES, Summary};
-use crate::session::time;
-use crate::store::scan::{self, Unreadable};
-use crate::words::dollars;
+use crate::base::numbers::dollars;
+use crate::base::time;
+use crate::cli::{Chosen, output};
+use crate::disk::scan;
+use crate::disk::scan::Unreadable;
+use crate::session::digest::summary::{NO_MESSAGES, Summary};
+use crate::session::entry::call::{cut, shorten};
 
 /// List sessions, newest first
 #[derive(Debug, clap::Args)]
@@ -123,7 +124,7 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 fn table(out: &mut impl Write, sessions: &[Summary], home: &str) -> Result<()> {
-    let now = super::now();
+    let now = crate::cli::now();
     let ids = shortest(sessions);
     let row = |session: &Summary| {
         let age = session.modified.map_or("?".into(), |then| time::age(now, then));

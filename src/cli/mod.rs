@@ -29,14 +29,15 @@ pub use reference::reference;
 
 use crate::app;
 use crate::app::picker::Print;
+use crate::changes::Changes;
 use crate::config::{Config, Filter, ThemeName};
+use crate::disk::demo;
+use crate::disk::files::Files;
+use crate::disk::locate;
+use crate::disk::locate::{Located, Surroundings};
+use crate::disk::scan;
+use crate::disk::trash::Trash;
 use crate::runtime;
-use crate::store::change::Changes;
-use crate::store::demo;
-use crate::store::files::Files;
-use crate::store::locate::{self, Located, Surroundings};
-use crate::store::scan;
-use crate::store::trash::Trash;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
 ///

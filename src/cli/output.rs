@@ -10,8 +10,8 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Number;
 
-use crate::store::scan::Unreadable;
-use crate::text::{UNICODE, clean, is_unsafe, width};
+use crate::base::text::{UNICODE, clean, is_unsafe, width};
+use crate::disk::scan::Unreadable;
 
 /// Standard output, buffered.
 pub(super) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
@@ -51,7 +51,7 @@ pub(super) fn number(value: f64) -> Option<Number> {
 /// Says on standard error what went wrong.
 pub(super) fn complain(message: &str) {
     let mut stderr = io::stderr().lock();
-    for (at, line) in crate::text::clean_lines(message).enumerate() {
+    for (at, line) in crate::base::text::clean_lines(message).enumerate() {
         // Nothing is left to do if even that fails.
         let _ = writeln!(stderr, "{}{line}", if at == 0 { "pitree: " } else { "  " });
     }
@@ -68,7 +68,7 @@ pub(super) fn end(unreadable: &[Unreadable]) -> ExitCode {
 /// Says on standard error what was done.
 pub(super) fn tell(message: &str) {
     let mut stderr = io::stderr().lock();
-    for line in crate::text::clean_lines(message) {
+    for line in crate::base::text::clean_lines(message) {
         let _ = writeln!(stderr, "{line}");
     }
 }
@@ -76,14 +76,14 @@ pub(super) fn tell(message: &str) {
 /// Asks on standard error; the answer goes on the same line.
 pub(super) fn prompt(question: &str) {
     let mut stderr = io::stderr().lock();
-    let _ = write!(stderr, "{} ", crate::text::clean(question)).and_then(|()| stderr.flush());
+    let _ = write!(stderr, "{} ", crate::base::text::clean(question)).and_then(|()| stderr.flush());
 }
 
 /// A line that another program takes, such as a path: exact, but for a terminal, which gets it cleaned.
 pub(super) fn product(text: &OsStr) -> Result<()> {
     let mut out = io::stdout().lock();
     if out.is_terminal() {
-        writeln!(out, "{}", crate::text::clean(&text.to_string_lossy()))?;
+        writeln!(out, "{}", crate::base::text::clean(&text.to_string_lossy()))?;
     } else {
         out.write_all(text.as_encoded_bytes())?;
         writeln!(out)?;

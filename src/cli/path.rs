@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Chosen, output, resolve};
+use crate::cli::{Chosen, output, resolve};
 
 /// Print the path of a session's file
 #[derive(Debug, clap::Args)]

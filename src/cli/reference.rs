@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Command, CommandFactory};
 
-use super::Cli;
+use crate::cli::Cli;
 
 /// The columns that the help is wrapped to.
 const COLUMNS: usize = 100;

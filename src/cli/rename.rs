@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::change::{Changer, Step, Switches};
-use super::{Chosen, resolve};
-use crate::store::change::{Request, Target};
-use crate::store::files::Files;
-use crate::store::load;
+use crate::changes::{Request, Target};
+use crate::cli::change::{Changer, Step, Switches};
+use crate::cli::{Chosen, resolve};
+use crate::disk::files::Files;
+use crate::disk::load;
 
 /// Give a session a name
 #[derive(Debug, clap::Args)]

@@ -4,10 +4,11 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::Chosen;
-use crate::session::summary::Summary;
+use crate::cli::Chosen;
+use crate::disk::scan;
+use crate::disk::scan::Unreadable;
+use crate::session::digest::summary::Summary;
 use crate::session::tree::{Index, Tree};
-use crate::store::scan::{self, Unreadable};
 
 /// The least that a start of an entry's id must have, in characters: pi's ids have 8.
 const LEAST: usize = 4;

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use super::change::{Changer, RecordLine, Step, Switches};
-use super::undo::table;
-use super::{Chosen, now, output, resolve};
-use crate::session::time;
-use crate::store::change::Request;
-use crate::store::journal::{Change, Record, State};
-use crate::words::bytes;
+use crate::base::numbers::bytes;
+use crate::base::time;
+use crate::changes::Request;
+use crate::changes::journal::{Change, Record, State};
+use crate::cli::change::{Changer, RecordLine, Step, Switches};
+use crate::cli::undo::table;
+use crate::cli::{Chosen, now, output, resolve};
 
 /// Bring a session back from the trash
 ///

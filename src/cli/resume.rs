@@ -8,15 +8,16 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use super::change::{Changer, Step, Switches};
-use super::{Chosen, output, resolve};
+use crate::changes::{Done, Request, Target};
+use crate::cli::change::{Changer, Step, Switches};
+use crate::cli::{Chosen, output, resolve};
+use crate::disk::files::Files;
+use crate::disk::load;
+use crate::disk::load::Bodies;
 use crate::runtime::{clipboard, resume as pi};
-use crate::session::read;
-use crate::session::resume;
+use crate::session::entry::read;
+use crate::session::tree::resume;
 use crate::session::tree::{Index, Tree};
-use crate::store::change::{Done, Request, Target};
-use crate::store::files::Files;
-use crate::store::load::{self, Bodies};
 
 /// Go on with a session in pi, at its leaf or at any entry
 ///
@@ -79,7 +80,7 @@ impl Resume {
             if self.json {
                 output::json(&mut out, &start.object())?;
             } else {
-                writeln!(out, "would: run {}", crate::text::clean(&start.line()))?;
+                writeln!(out, "would: run {}", crate::base::text::clean(&start.line()))?;
             }
             out.flush()?;
             return Ok(ExitCode::SUCCESS);

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
-use super::change::{Changer, Step, Switches};
-use super::{Chosen, ask, now, output, resolve};
 use crate::app::sessions::Pane;
+use crate::base::numbers::{bytes, count};
+use crate::base::time;
+use crate::changes::{Refusal, Request, Seen};
+use crate::cli::change::{Changer, Step, Switches};
+use crate::cli::{Chosen, ask, now, output, resolve};
+use crate::disk::{live, scan};
+use crate::session::digest::summary::{Shared, Summary};
 use crate::session::family::Families;
-use crate::session::summary::{Shared, Summary};
-use crate::session::time;
-use crate::store::change::{Refusal, Request, Seen};
-use crate::store::{live, scan};
-use crate::words::{bytes, count};
 
 /// As many sessions does a question name.
 const NAMED: usize = 20;
@@ -234,7 +234,7 @@ fn families(all: &[Shared], of: &[usize]) -> Vec<usize> {
 
 fn title(session: &Summary) -> String {
     let title = session.title();
-    format!("\"{}\"", crate::text::UNICODE.cut(&crate::text::clean(title), 60))
+    format!("\"{}\"", crate::base::text::UNICODE.cut(&crate::base::text::clean(title), 60))
 }
 
 fn names(paths: &[PathBuf], changer: &Changer<'_>) -> String {

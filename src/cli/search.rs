@@ -10,24 +10,27 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Chosen, output, resolve};
 use crate::app::message::{At, Found, Sought};
 use crate::app::sessions::Pane;
+use crate::base::text::{UNICODE, clean, width};
+use crate::cli::{Chosen, output, resolve};
+use crate::disk::live;
+use crate::disk::load;
+use crate::disk::load::Bodies;
+use crate::disk::scan;
+use crate::disk::scan::Unreadable;
+use crate::library::grep;
+use crate::library::grep::Wanted;
 use crate::runtime::finder::Finder;
-use crate::search::fuzzy::capped;
-use crate::search::matcher::{Around, Field, Matcher, Tier};
+use crate::search::find::fuzzy::capped;
+use crate::search::find::matcher::{Around, Field, Matcher, Tier};
 use crate::search::query::{Problem, Query};
+use crate::search::raw::Snippet;
+use crate::session::digest::summary::{Shared, Summary};
 use crate::session::entry::Entry;
+use crate::session::entry::read;
 use crate::session::json::Str;
-use crate::session::needle::Snippet;
-use crate::session::read;
-use crate::session::summary::{Shared, Summary};
 use crate::session::tree::Index;
-use crate::store::everything::{self, Wanted};
-use crate::store::live;
-use crate::store::load::{self, Bodies};
-use crate::store::scan::{self, Unreadable};
-use crate::text::{UNICODE, clean, width};
 
 /// The widest that a title gets in the table.
 const COLUMN: usize = 40;
@@ -79,7 +82,7 @@ impl SearchCommand {
             Err(wrong) => return Ok(wrong),
         };
         query.everything |= self.all;
-        let now_ms = super::now();
+        let now_ms = crate::cli::now();
         let around = Around { now_ms, home: chosen.home.clone(), zone: jiff::tz::TimeZone::system() };
         let (sessions, mut unreadable) = self.sessions(chosen, now_ms);
         let finder = Finder::default();
@@ -176,8 +179,8 @@ impl Search<'_> {
         let paths: Vec<PathBuf> = found.into_iter().map(|found| found.path).collect();
         let words = self.query.words();
         let wanted = Wanted { words: &words, in_one: self.limit, in_all: usize::MAX };
-        let mut hits: Vec<everything::Hit> = Vec::new();
-        everything::search(
+        let mut hits: Vec<grep::Hit> = Vec::new();
+        grep::search(
             self.chosen.files,
             &paths,
             wanted,
@@ -192,7 +195,7 @@ impl Search<'_> {
         let places: HashMap<&PathBuf, usize> = paths.iter().enumerate().map(|(at, path)| (path, at)).collect();
         hits.sort_by_key(|hit| places.get(&hit.path));
         hits.truncate(self.limit);
-        let line = |hit: everything::Hit| {
+        let line = |hit: grep::Hit| {
             let session = by_path.get(&hit.path)?;
             let place = (hit.id, Some(hit.field.name()), hit.active);
             Some(Line::new(session, place, hit.snippet))

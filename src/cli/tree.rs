@@ -9,15 +9,16 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Number;
 
-use super::{Chosen, output, resolve};
 use crate::app::rows::{Rows, passes};
 use crate::app::tree_text;
+use crate::base::text::{ASCII, UNICODE};
+use crate::cli::{Chosen, output, resolve};
 use crate::config::Filter;
+use crate::disk::load;
+use crate::disk::load::Bodies;
 use crate::session::entry::Stamp;
-use crate::session::read;
+use crate::session::entry::read;
 use crate::session::tree::{Index, Tree};
-use crate::store::load::{self, Bodies};
-use crate::text::{ASCII, UNICODE};
 
 /// Show the tree of one session
 #[derive(Debug, clap::Args)]

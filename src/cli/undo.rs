@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::change::{Changer, RecordLine, Step, Switches};
-use super::{Chosen, now, output};
-use crate::session::time;
-use crate::store::change::Request;
-use crate::store::journal::{Record, State};
-use crate::text::{UNICODE, clean, width};
+use crate::base::text::{UNICODE, clean, width};
+use crate::base::time;
+use crate::changes::Request;
+use crate::changes::journal::{Record, State};
+use crate::cli::change::{Changer, RecordLine, Step, Switches};
+use crate::cli::{Chosen, now, output};
 
 /// Take the last change back that pitree made
 #[derive(Debug, clap::Args)]

@@ -3,10 +3,10 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::{Config, Reader, wrong_type};
+use crate::base::text::clean;
+use crate::config::{Config, Reader, wrong_type};
 use crate::keymap::{Key, Place};
 use crate::search::query::Query;
-use crate::text::clean;
 
 /// The table of the file that holds them.
 pub(super) const QUERIES: &str = "queries";

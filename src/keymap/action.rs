@@ -1,7 +1,7 @@
 //! The table of actions: one row says everything about an action.
 //!
 //! Dispatch, footer, help, the configuration file and `docs/keys.md` all read this table; to add an action, add a row.
-//! What an action does belongs to the state machine, which keys a user gave it to [`Keymap`](super::Keymap).
+//! What an action does belongs to the state machine, which keys a user gave it to [`Keymap`](crate::keymap::Keymap).
 
 /// A pane that has the keyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

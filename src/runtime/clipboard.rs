@@ -10,7 +10,7 @@ use std::time::Duration;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::execute;
 
-use super::terminal;
+use crate::runtime::terminal;
 
 /// The longest text that terminals take this way, in bytes: 100,000 when encoded.
 const LONGEST: usize = 74_994;

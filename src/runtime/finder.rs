@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::app::message::{At, Found, Sought};
-use crate::search::complete::Lists;
-use crate::search::matcher::{Around, Candidate, Field, Hit, Matcher, Place, Tier, Titles};
+use crate::disk::crew::threads;
+use crate::disk::files::Files;
+use crate::library::{grep, texts};
+use crate::search::find::matcher::{Around, Candidate, Field, Hit, Matcher, Place, Tier, Titles};
 use crate::search::query::Query;
-use crate::session::searchable::Searchable;
-use crate::store::crew::threads;
-use crate::store::files::Files;
-use crate::store::{everything, texts};
+use crate::search::query::complete::Lists;
+use crate::session::digest::searchable::Searchable;
 
 /// Sessions that one thread tries before it looks whether anybody still waits.
 const BETWEEN_LOOKS: usize = 64;
@@ -191,27 +191,21 @@ impl Finder {
         let paths: Vec<&PathBuf> = fit.iter().map(|found| &found.path).collect();
         let times: HashMap<&PathBuf, i64> = fit.iter().map(|found| (&found.path, found.hit.time)).collect();
         let (words, skipped) = (query.words(), sessions.len() - fit.len());
-        everything::search(
-            files,
-            &paths,
-            everything::Wanted { words: &words, in_one: 1, in_all: usize::MAX },
-            is_stale,
-            |batch| {
-                let mut found: Vec<Found> = Vec::new();
-                for hit in batch.hits {
-                    // The hits of a session come together, and the first is the one to go to.
-                    if found.last().is_none_or(|last| last.path != hit.path) {
-                        found.extend(times.get(&hit.path).map(|&time| of_everything(hit, time)));
-                    }
+        grep::search(files, &paths, grep::Wanted { words: &words, in_one: 1, in_all: usize::MAX }, is_stale, |batch| {
+            let mut found: Vec<Found> = Vec::new();
+            for hit in batch.hits {
+                // The hits of a session come together, and the first is the one to go to.
+                if found.last().is_none_or(|last| last.path != hit.path) {
+                    found.extend(times.get(&hit.path).map(|&time| of_everything(hit, time)));
                 }
-                told(found, skipped + batch.done)
-            },
-        );
+            }
+            told(found, skipped + batch.done)
+        });
         told(Vec::new(), sessions.len());
     }
 }
 
-fn of_everything(hit: everything::Hit, time: i64) -> Found {
+fn of_everything(hit: grep::Hit, time: i64) -> Found {
     Found {
         path: hit.path,
         hit: Hit { tier: Tier::Text, score: 0, place: None, time },

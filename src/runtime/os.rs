@@ -4,7 +4,7 @@ use std::io;
 use std::process::Command;
 use std::sync::mpsc::Sender;
 
-use super::Event;
+use crate::runtime::Event;
 
 /// What the system wants.
 pub(super) enum Signal {

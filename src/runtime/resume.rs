@@ -6,8 +6,9 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::os;
-use super::terminal::{self, Screen};
+use crate::runtime::os;
+use crate::runtime::terminal;
+use crate::runtime::terminal::Screen;
 
 /// Starts pi on a session from the browser. Returns only if that is not possible: why, and what to do.
 ///

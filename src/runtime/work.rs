@@ -6,20 +6,23 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::finder::Finder;
 use crate::app::message::{After, Changed, Effect, Failure, Fork, Msg};
 use crate::app::model::Setting;
 use crate::app::{find, spots};
-use crate::doc::{self, DocLine};
-use crate::fold::fold;
+use crate::base::fold::fold;
+use crate::changes::{Changes, Done, Refusal, Request};
+use crate::disk::files::Files;
+use crate::disk::load;
+use crate::disk::load::Bodies;
+use crate::disk::{live, scan};
+use crate::library::hits;
+use crate::render;
+use crate::render::DocLine;
+use crate::runtime::finder::Finder;
+use crate::session::entry::read;
 use crate::session::family;
-use crate::session::node::Node;
-use crate::session::read;
+use crate::session::tree::node::Node;
 use crate::session::tree::{Index, Tree};
-use crate::store::change::{Changes, Done, Refusal, Request};
-use crate::store::files::Files;
-use crate::store::load::{self, Bodies};
-use crate::store::{hits, live, scan};
 
 /// Where and for whom effects are carried out.
 #[derive(Clone, Debug)]
@@ -170,9 +173,9 @@ impl Desk {
     fn document(&self, path: &Path, tree: &Tree, at: Index) -> Result<Vec<DocLine>> {
         let line = self.line(path, tree, at)?;
         let mut bodies = Bodies::open(self.files, path)?;
-        let related = doc::entry::related(tree, at).into_iter();
+        let related = render::entry::related(tree, at).into_iter();
         let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
-        Ok(doc::entry::document(tree, at, &line, &related?, &self.setting.zone))
+        Ok(render::entry::document(tree, at, &line, &related?, &self.setting.zone))
     }
 
     fn scan(&self, scan: u64, is_stale: impl Fn() -> bool, mut reply: impl FnMut(Msg) -> bool) {

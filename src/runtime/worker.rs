@@ -6,9 +6,9 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::Event;
-use super::work::Desk;
 use crate::app::message::Effect;
+use crate::runtime::Event;
+use crate::runtime::work::Desk;
 
 /// A place for the next piece of work.
 struct Slot {

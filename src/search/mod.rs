@@ -1,17 +1,6 @@
-//! Finding sessions: pure. [`query`] is the language and what a query means as data, read by `parse` from the tokens of
-//! `token`, its values by [`value`] and its regular expressions by [`pattern`]; [`matcher`] holds a query against
-//! sessions, with `facts` for what qualifiers ask, `needle` for what is looked for in a text, and [`fuzzy`] where nothing
-//! matches literally; [`inside`] looks into one text at a time; [`complete`] knows how a query may go on. No files, no
-//! threads: what was read of a session comes in.
+//! Finding sessions: pure. [`query`] is the language; [`find`] holds a query against what was read of sessions; [`raw`]
+//! looks for a word in lines as they stand in the file. No files, no threads.
 
-pub mod complete;
-mod facts;
-pub mod fuzzy;
-pub mod inside;
-pub mod matcher;
-mod needle;
-mod parse;
-pub mod pattern;
+pub mod find;
 pub mod query;
-mod token;
-pub mod value;
+pub mod raw;

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::shape::Index;
-use super::summary::Shared;
-use super::tree::Tree;
+use crate::session::digest::summary::Shared;
+use crate::session::tree::Tree;
+use crate::session::tree::shape::Index;
 
 /// The forests of families among sessions. Positions are those in the list that it was made from.
 #[derive(Debug, Default)]
@@ -129,7 +129,7 @@ pub fn split(parent: &Tree, fork: &Tree) -> Option<Split> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::summary::Summary;
+    use crate::session::digest::summary::Summary;
     use std::sync::Arc;
 
     fn session(name: &str, parent: Option<&str>, modified: i64) -> Shared {

@@ -3,12 +3,12 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::line::{Pen, cut};
 use crate::app::edit::{Edit, Purpose, Seeing};
 use crate::app::model::{Asking, Model};
 use crate::app::search::Search;
+use crate::base::text::{Span, Tone, spans_width, width};
 use crate::keymap::{Action, Place};
-use crate::text::{Span, Tone, spans_width, width};
+use crate::ui::line::{Pen, cut};
 
 /// The keys worth a place in the footer, the most wanted first.
 fn wanted(place: Place) -> &'static [Action] {
@@ -173,7 +173,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
     }
     let mut spans = vec![Span::new(Tone::Text, " ")];
     let actions = match model.focus {
-        _ if super::overlay::nothing_to_show(model) => NOTHING,
+        _ if crate::ui::overlay::nothing_to_show(model) => NOTHING,
         Place::Sessions if !model.sessions.marks.is_empty() => MARKED,
         _ if is_searched(model) => HITS,
         place => wanted(place),

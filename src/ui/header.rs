@@ -3,11 +3,11 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::line::Pen;
 use crate::app::model::Model;
-use crate::session::call::shorten;
-use crate::text::{Span, Tone};
-use crate::words::{count, dollars, thousands};
+use crate::base::numbers::{count, dollars, thousands};
+use crate::base::text::{Span, Tone};
+use crate::session::entry::call::shorten;
+use crate::ui::line::Pen;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
     let sessions = &model.sessions;

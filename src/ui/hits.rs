@@ -3,8 +3,8 @@
 use crate::app::message::Found;
 use crate::app::model::Model;
 use crate::app::search::Search;
-use crate::text::{Glyphs, Span, Tone, clean, mark, width};
-use crate::words::{count, thousands};
+use crate::base::numbers::{count, thousands};
+use crate::base::text::{Glyphs, Span, Tone, clean, mark, width};
 
 /// How many were found, in which order, and how far the reading of texts is.
 pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {

@@ -8,10 +8,10 @@ use ratatui::style::Style;
 use ratatui::text::{Line as Drawn, Span as DrawnSpan};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::theme;
 use crate::app::model::Setting;
+use crate::base::text::{ASCII, Glyphs, Span, Tone, spans_width, width};
 use crate::config::ThemeName;
-use crate::text::{ASCII, Glyphs, Span, Tone, spans_width, width};
+use crate::ui::theme;
 
 /// How to draw: colours and signs.
 pub(super) struct Pen<'a> {
@@ -46,7 +46,7 @@ impl<'a> Pen<'a> {
         let mut left = if fits { columns } else { columns.saturating_sub(width(self.glyphs.ellipsis)) };
         let mut drawn = Vec::with_capacity(spans.len() + 1);
         for span in spans {
-            let part = crate::text::fit(&span.text, left);
+            let part = crate::base::text::fit(&span.text, left);
             left -= width(part);
             drawn.push(DrawnSpan::styled(self.signs(part), self.style(span.tone)));
             if part.len() < span.text.len() {
@@ -151,7 +151,7 @@ pub(super) fn skip(spans: Vec<Span>, columns: usize) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::UNICODE;
+    use crate::base::text::UNICODE;
 
     fn text(spans: &[Span]) -> String {
         spans.iter().map(|span| span.text.as_str()).collect()

@@ -18,9 +18,9 @@ use tui_tree_widget::{Tree, TreeItem, TreeState};
 use crate::app::cursor::Cursor;
 use crate::app::layout::PaneArea;
 use crate::app::model::Model;
+use crate::base::numbers::{count, thousands};
+use crate::base::text::{Span, Tone, spans_width};
 use crate::keymap::Action;
-use crate::text::{Span, Tone, spans_width};
-use crate::words::{count, thousands};
 use line::Pen;
 
 /// Draws everything.

@@ -4,19 +4,19 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, BorderType, Clear};
 
-use super::line::Pen;
 use crate::app::layout::SMALLEST;
 use crate::app::model::{Asking, Model};
 use crate::app::sheet::{Sheet, middle};
-use crate::doc::DocLine;
-use crate::doc::wrap::Wrapped;
+use crate::base::text::{Span, Tone};
 use crate::keymap::Action;
-use crate::session::call::shorten;
-use crate::text::{Span, Tone};
+use crate::render::DocLine;
+use crate::render::wrap::Wrapped;
+use crate::session::entry::call::shorten;
+use crate::ui::line::Pen;
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
     if let Some(palette) = model.palettes.last() {
-        super::palette::draw(frame, palette, model, pen);
+        crate::ui::palette::draw(frame, palette, model, pen);
     }
     if let Some(Asking::Question(question)) = &model.asking {
         let sheet = question.sheet(model.size);
@@ -57,7 +57,7 @@ fn rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, sheet: &Sheet, top: us
         let spans: Vec<Span> = row_spans.map(|(text, tone)| Span::new(tone, text)).collect();
         pen.put(frame, row, &spans);
     }
-    super::scroll_bar(frame, Rect { width: area.width + 1, ..area }, pen, top, sheet.wrapped.len());
+    crate::ui::scroll_bar(frame, Rect { width: area.width + 1, ..area }, pen, top, sheet.wrapped.len());
 }
 
 /// A box in the middle; returns its inside.
@@ -128,7 +128,7 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pe
         lines.push(DocLine::new(Tone::Text, text));
     }
     lines.push(DocLine::default());
-    let key = |action| super::key_of(model, pen, action);
+    let key = |action| crate::ui::key_of(model, pen, action);
     let (reload, quit) = (key(Action::Reload), key(Action::Quit));
     let last = format!("pi writes a session as soon as a model has answered. {reload} looks again, {quit} leaves.");
     lines.push(DocLine::new(Tone::Dim, &last));

@@ -3,13 +3,13 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::line::{Pen, both};
-use super::overlay::boxed;
-use super::{List, footer, list};
 use crate::app::model::Model;
 use crate::app::palette::{Kind, Palette};
-use crate::text::{Span, Tone, spans_width};
-use crate::words::thousands;
+use crate::base::numbers::thousands;
+use crate::base::text::{Span, Tone, spans_width};
+use crate::ui::line::{Pen, both};
+use crate::ui::overlay::boxed;
+use crate::ui::{List, footer, list};
 
 pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Pen<'_>) {
     let Rect { width, height, .. } = Palette::area(model.size);

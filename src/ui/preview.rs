@@ -3,14 +3,14 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::line::Pen;
-use super::{scroll_bar, title};
 use crate::app::layout::PaneArea;
 use crate::app::model::Model;
 use crate::app::preview::Subject;
+use crate::base::text::{Span, Tone};
 use crate::keymap::Place;
-use crate::session::node::Kind;
-use crate::text::{Span, Tone};
+use crate::session::tree::node::Kind;
+use crate::ui::line::Pen;
+use crate::ui::{scroll_bar, title};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.preview;
@@ -25,8 +25,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         () => format!("line {}+ ", pane.top + 1),
     };
     let right = match pane.hit() {
-        Some((at, hits)) if right.is_empty() => super::hits(Some(at), hits) + " ",
-        Some((at, hits)) => format!("{} {} {right}", super::hits(Some(at), hits), pen.glyphs().dot),
+        Some((at, hits)) if right.is_empty() => crate::ui::hits(Some(at), hits) + " ",
+        Some((at, hits)) => format!("{} {} {right}", crate::ui::hits(Some(at), hits), pen.glyphs().dot),
         None => right,
     };
     let focused = model.focus == Place::Preview;

@@ -2,17 +2,17 @@
 
 use ratatui::Frame;
 
-use super::line::{Pen, both, cut};
-use super::{List, hits, list, title};
 use crate::app::layout::PaneArea;
 use crate::app::model::Model;
 use crate::app::sessions::Row;
+use crate::base::numbers::{bytes, dollars, thousands};
+use crate::base::text::{Span, Tone, clean, spans_width};
+use crate::base::time;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
-use crate::session::call::shorten;
-use crate::session::time;
-use crate::text::{Span, Tone, clean, spans_width};
-use crate::words::{bytes, dollars, thousands};
+use crate::session::entry::call::shorten;
+use crate::ui::line::{Pen, both, cut};
+use crate::ui::{List, hits, list, title};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.sessions;
@@ -40,9 +40,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     } else if pane.rows.is_empty() && pane.progress.finished {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
         let text = if pane.named_only {
-            format!("  no session has a name: {} shows all", super::key_of(model, pen, Action::NamedOnly))
+            format!("  no session has a name: {} shows all", crate::ui::key_of(model, pen, Action::NamedOnly))
         } else {
-            format!("  only sub-agents' sessions: {} shows them", super::key_of(model, pen, Action::ShowSubagents))
+            format!("  only sub-agents' sessions: {} shows them", crate::ui::key_of(model, pen, Action::ShowSubagents))
         };
         pen.put(frame, body, &[Span::new(Tone::Dim, text)]);
     }
@@ -137,7 +137,7 @@ fn session_left(
         Some(_) => Tone::Name,
         None => Tone::Text,
     };
-    let mut title = clean(crate::session::call::cut(session.title(), 300)).into_owned();
+    let mut title = clean(crate::session::entry::call::cut(session.title(), 300)).into_owned();
     let has_snippet = found.is_some_and(|found| found.snippet.is_some());
     if has_snippet {
         title = glyphs.cut(&title, (columns / 3).max(12)).into_owned(); // where it was found matters more

@@ -3,8 +3,8 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
+use crate::base::text::Tone;
 use crate::config::ThemeName;
-use crate::text::Tone;
 
 /// The look of a meaning.
 pub fn style(tone: Tone, theme: Option<ThemeName>) -> Style {

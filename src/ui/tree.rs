@@ -2,24 +2,24 @@
 
 use ratatui::Frame;
 
-use super::line::{Pen, both, skip};
-use super::{List, list, title};
 use crate::app::layout::PaneArea;
 use crate::app::model::Model;
 use crate::app::rows::{Item, RowIndex};
 use crate::app::tree_text;
+use crate::base::numbers::{count, thousands};
+use crate::base::text::{Span, Tone, mark, spans_text, width};
+use crate::base::time;
 use crate::keymap::Place;
-use crate::session::time;
 use crate::session::tree::{Index, Tree};
-use crate::text::{Span, Tone, mark, spans_text, width};
-use crate::words::{count, thousands};
+use crate::ui::line::{Pen, both, skip};
+use crate::ui::{List, list, title};
 
 /// The columns of the pane's name, at least.
 const ROOM: usize = 20;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.tree;
-    let name = pane.session.as_ref().map_or("Tree", |session| crate::session::call::cut(session.title(), 200));
+    let name = pane.session.as_ref().map_or("Tree", |session| crate::session::entry::call::cut(session.title(), 200));
     let facts = pane.tree.as_ref().map(|tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
@@ -31,7 +31,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     });
     let hits = pane.find.as_ref().filter(|find| !find.words.is_empty()).map(|find| {
         let at = pane.selected_entry().and_then(|at| find.number(at));
-        let hits = if find.searching && find.is_empty() { "looking".into() } else { super::hits(at, find.len()) };
+        let hits = if find.searching && find.is_empty() { "looking".into() } else { crate::ui::hits(at, find.len()) };
         let only = if find.only_hits { " only" } else { "" };
         format!("{hits}{only}")
     });
@@ -143,7 +143,7 @@ fn fork(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, place: usize) {
     let Some(fork) = model.tree.forks.get(place) else { return };
     let glyphs = pen.glyphs();
     let session = &fork.session;
-    let title = crate::session::call::cut(session.title(), 60);
+    let title = crate::session::entry::call::cut(session.title(), 60);
     left.push(Span::clean(Tone::Fork, &format!("{} \"{title}\"", glyphs.fork)));
     let age = session.modified.map_or("?".into(), |then| time::age(model.now, then));
     let own = count(fork.split.own, "entry", "entries");

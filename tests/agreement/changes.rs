@@ -4,12 +4,14 @@
 use std::fs;
 use std::path::Path;
 
-use pitree::session::context::context;
-use pitree::session::fork::{self, NewSession};
-use pitree::session::line::{self, NewEntry};
-use pitree::session::migrate::{Migrated, NotOld, migrate};
-use pitree::session::shape::Index;
+use pitree::session::tree::context::context;
+use pitree::session::tree::shape::Index;
 use pitree::session::tree::{Part, Tree};
+use pitree::session::write::fork;
+use pitree::session::write::fork::NewSession;
+use pitree::session::write::line;
+use pitree::session::write::line::NewEntry;
+use pitree::session::write::migrate::{Migrated, NotOld, migrate};
 use serde_json::{Value, json};
 
 use crate::world::{files_below, golden, repository, short};

@@ -1,6 +1,6 @@
 //! Whatever a file holds, nothing that a terminal could act on comes out.
 
-use pitree::text::is_unsafe;
+use pitree::base::text::is_unsafe;
 
 use crate::world::{Run, World};
 

@@ -1,6 +1,6 @@
 //! `pitree tree --filter` against what pi's `/tree` draws.
 
-use pitree::text::clean;
+use pitree::base::text::clean;
 
 use crate::world::{World, assert_same, files_below, golden, repository};
 

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
-use pitree::search::matcher::{Around, Candidate, Field, Matcher, Tier, Titles};
+use pitree::disk::files::Files;
+use pitree::disk::scan;
+use pitree::library::texts;
+use pitree::search::find::matcher::{Around, Candidate, Field, Matcher, Tier, Titles};
 use pitree::search::query::Query;
-use pitree::session::searchable::{Passages, Searchable};
-use pitree::session::summary::Summary;
-use pitree::store::files::Files;
-use pitree::store::{scan, texts};
+use pitree::session::digest::searchable::{Passages, Searchable};
+use pitree::session::digest::summary::Summary;
 use serde_json::Value;
 
 use crate::world::{DIRS, World, assert_same, golden, short};

@@ -78,7 +78,7 @@ fn fixtures_have_the_facts_that_a_slow_reader_finds() {
 fn samples_have_the_facts_that_a_slow_reader_finds() {
     let run = World::new().run(&["ls", "--demo", "--json"]);
     assert_eq!(run.code, Some(0), "{}", run.err);
-    let root = Path::new(pitree::store::demo::ROOT);
+    let root = Path::new(pitree::disk::demo::ROOT);
     let listed = json_lines(&run.out);
     let samples = repository("assets/demo");
     let files = files_below(&samples);

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pitree::app::message::{After, Changed, Effect, Failure, Msg};
+use pitree::changes::{Done, Refusal, Request, Seen};
 use pitree::config::Config;
+use pitree::disk::files::Files;
+use pitree::disk::locate::Located;
 use pitree::keymap::Place;
-use pitree::store::change::{Done, Refusal, Request, Seen};
-use pitree::store::files::Files;
-use pitree::store::locate::Located;
 use tempfile::TempDir;
 
 use super::harness::{Browser, shows};

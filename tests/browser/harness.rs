@@ -7,13 +7,13 @@ use pitree::app::message::{Effect, Msg};
 use pitree::app::model::{Model, Setting};
 use pitree::app::picker::Print;
 use pitree::app::update::{start, update};
+use pitree::changes::Changes;
 use pitree::config::Config;
+use pitree::disk::demo;
+use pitree::disk::files::Files;
+use pitree::disk::locate::Located;
+use pitree::disk::trash::Trash;
 use pitree::runtime::work::Desk;
-use pitree::store::change::Changes;
-use pitree::store::demo;
-use pitree::store::files::Files;
-use pitree::store::locate::Located;
-use pitree::store::trash::Trash;
 use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -194,7 +194,7 @@ impl Browser {
                     continue;
                 }
                 line.push_str(cell.symbol());
-                hidden = pitree::text::width(cell.symbol()).saturating_sub(1);
+                hidden = pitree::base::text::width(cell.symbol()).saturating_sub(1);
             }
             screen.push_str(line.trim_end());
             screen.push('\n');

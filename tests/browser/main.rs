@@ -86,7 +86,7 @@ fn filters_change_the_rows_and_keep_the_place() {
     browser.press("3");
     let tree = browser.model.tree.tree.clone().unwrap();
     assert!(browser.model.tree.rows.list.iter().all(|row| match row.item {
-        pitree::app::rows::Item::Entry(at) => tree.nodes[at as usize].kind == pitree::session::node::Kind::User,
+        pitree::app::rows::Item::Entry(at) => tree.nodes[at as usize].kind == pitree::session::tree::node::Kind::User,
         pitree::app::rows::Item::Fork(_) => true,
     }));
     for expected in ["labeled-only", "all", "outline", "default", "no-tools", "user-only"] {
@@ -432,7 +432,7 @@ proptest::proptest! {
                 _ => browser.send(Msg::Wheel { column, row, by: if row % 2 == 0 { 3 } else { -3 } }),
             }
             let screen = browser.screen();
-            proptest::prop_assert!(!screen.contains(|c: char| c != '\n' && pitree::text::is_unsafe(c)), "{}", screen);
+            proptest::prop_assert!(!screen.contains(|c: char| c != '\n' && pitree::base::text::is_unsafe(c)), "{}", screen);
             let model = &browser.model;
             for (place, cursor, len) in [
                 (Place::Sessions, model.sessions.cursor, model.sessions.rows.len()),

@@ -107,8 +107,8 @@ fn ten_thousand_sessions() {
 #[test]
 fn a_large_session_shows_its_end_first_and_keeps_the_place() {
     use pitree::app::tree::Pane;
-    use pitree::store::files::Files;
-    use pitree::store::load;
+    use pitree::disk::files::Files;
+    use pitree::disk::load;
     use std::sync::Arc;
     let mut text = HEADER.to_string();
     for id in 0..100_000usize {

@@ -10,11 +10,11 @@ use pitree::app::model::{Model, Setting};
 use pitree::app::sessions::Row;
 use pitree::app::update::{start, update};
 use pitree::config::{Config, Filter, Sort};
+use pitree::disk::demo;
+use pitree::disk::files::Files;
+use pitree::disk::locate::Located;
 use pitree::keymap::Place;
 use pitree::runtime::work::Desk;
-use pitree::store::demo;
-use pitree::store::files::Files;
-use pitree::store::locate::Located;
 
 use crate::harness::{Browser, NOW};
 

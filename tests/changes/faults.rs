@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use pitree::store::append::{self, Draft};
-use pitree::store::change::{Request, Target};
-use pitree::store::journal::{Change, Record, State};
+use pitree::changes::journal::{Change, Record, State};
+use pitree::changes::{Request, Target};
+use pitree::disk::append;
+use pitree::disk::append::Draft;
 
 use crate::world::{View, World, home, id, in_own_home, myself, rename, session, tree};
 

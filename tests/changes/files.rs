@@ -5,10 +5,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use pitree::session::migrate::migrate;
-use pitree::store::change::{Changes, Refusal, Request, Seen, Target};
-use pitree::store::journal::State;
-use pitree::store::trash::Trash;
+use pitree::changes::journal::State;
+use pitree::changes::{Changes, Refusal, Request, Seen, Target};
+use pitree::disk::trash::Trash;
+use pitree::session::write::migrate::migrate;
 
 use crate::world::{NOW, View, World, in_own_home, rename, seen, session, tree};
 

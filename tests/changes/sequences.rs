@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pitree::store::change::{Refusal, Request, Target};
-use pitree::store::journal::Change;
+use pitree::changes::journal::Change;
+use pitree::changes::{Refusal, Request, Target};
 use proptest::prelude::*;
 
 use crate::world::{View, World, id, in_own_home, rename, session, tree};
@@ -145,7 +145,7 @@ fn take(world: &World, path: &Path, step: &Step, was: Option<&View>) {
                 let tree = tree(path);
                 let path = tree.path(tree.find(&entry).unwrap());
                 path.into_iter()
-                    .filter(|&at| kind(at) != pitree::session::node::Kind::Label)
+                    .filter(|&at| kind(at) != pitree::session::tree::node::Kind::Label)
                     .map(|at| id(&tree, at))
                     .collect()
             });

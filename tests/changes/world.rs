@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pitree::session::node::Kind;
+use pitree::changes::{Changes, Done, Request, Seen};
+use pitree::disk::files::Files;
+use pitree::disk::trash::Trash;
+use pitree::disk::{load, scan};
+use pitree::session::tree::node::Kind;
 use pitree::session::tree::{Index, Tree};
-use pitree::store::change::{Changes, Done, Request, Seen};
-use pitree::store::files::Files;
-use pitree::store::trash::Trash;
-use pitree::store::{load, scan};
 use tempfile::TempDir;
 
 const HOME: &str = "PITREE_TEST_HOME";

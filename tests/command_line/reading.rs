@@ -228,7 +228,7 @@ fn control_characters_do_not_reach_the_terminal() {
     ] {
         let outcome = pitree.run(&[args, &["--dir", "s"]].concat());
         let text = outcome.out + &outcome.err;
-        let odd = text.chars().find(|&c| c != '\n' && pitree::text::is_unsafe(c));
+        let odd = text.chars().find(|&c| c != '\n' && pitree::base::text::is_unsafe(c));
         assert_eq!(odd, None, "{args:?}: {text:?}");
     }
 }

@@ -113,7 +113,11 @@ fn what_files_say_does_nothing_to_the_terminal() {
     for args in [&["re:."][..], &["re:.", "--json"], &["--all", "e"], &["--all", "e", "--json"]] {
         let outcome = pitree.run(&[&["search"], args].concat());
         assert!(outcome.code == 0 && !outcome.out.is_empty(), "{args:?}: {}", outcome.err);
-        assert!(!outcome.out.contains(|c| c != '\n' && pitree::text::is_unsafe(c)), "{args:?}: {:?}", outcome.out);
+        assert!(
+            !outcome.out.contains(|c| c != '\n' && pitree::base::text::is_unsafe(c)),
+            "{args:?}: {:?}",
+            outcome.out
+        );
     }
     let outcome = pitree.run(&["search", "re:(\u{1b}[31m"]);
     assert!(!outcome.err.contains('\u{1b}'), "{:?}", outcome.err);

@@ -1,0 +1,58 @@
+//! A new session of the path to an entry.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::changes::journal::Change;
+use crate::changes::{Done, Target, Work, random};
+use crate::disk::files::Files;
+use crate::disk::load;
+use crate::disk::load::Bodies;
+use crate::disk::{create, locate};
+use crate::session::tree::{Index, Tree};
+use crate::session::write::fork;
+use crate::session::write::fork::NewSession;
+use crate::session::write::line;
+
+pub(crate) fn fork(work: &mut Work<'_>, path: &Path, at: Option<&Target>) -> Result<Done> {
+    let tree = load::tree(Files::Disk, path, "")?;
+    let at = match at {
+        Some(at) => Some(at.find(&tree).with_context(|| format!("{} has no such entry any more", path.display()))?),
+        None => None,
+    };
+    let home = locate::home().to_string_lossy().into_owned();
+    let id = line::uuid_v7(work.now, ten(random()));
+    let cwd = Some(&tree.header.cwd).filter(|cwd| !cwd.is_empty()).unwrap_or(&home);
+    let source = path.to_string_lossy();
+    let new = NewSession { id: &id, time_ms: work.now, cwd, parent: Some(&source) };
+    let bytes = built(&tree, path, at, &new).with_context(|| format!("can't fork {}", path.display()))?;
+    let made = path.with_file_name(line::file_name(work.now, &id));
+    let change = Change::Fork { path: made.clone(), bytes: bytes.len() as u64 };
+    work.make(&change, || create::file(&made, &bytes, path).with_context(|| format!("can't make {}", made.display())))?;
+    Ok(Done { said: "a new session, forked here".into(), changes: vec![change], made: Some(made) })
+}
+
+fn built(tree: &Tree, path: &Path, at: Option<Index>, new: &NewSession<'_>) -> Result<Vec<u8>> {
+    let mut bodies = Bodies::open(Files::Disk, path)?;
+    let mut lines = |entries: Vec<Index>| -> Result<Vec<Vec<u8>>> {
+        entries.into_iter().map(|at| bodies.line(&tree.nodes[at as usize])).collect()
+    };
+    match at {
+        None => Ok(fork::fork::<Vec<u8>>(new, &[], &[], &mut random)?),
+        Some(at) if tree.header.version < 3.0 => {
+            let whole = bodies.whole()?;
+            Ok(fork::of_old(new, &whole, at, &mut random)?)
+        }
+        Some(at) => {
+            let (path, labels) = (lines(tree.path(at))?, lines(tree.label_entries().collect())?);
+            Ok(fork::fork(new, &path, &labels, &mut random)?)
+        }
+    }
+}
+
+fn ten(random: u128) -> [u8; 10] {
+    let mut ten = [0; 10];
+    ten.copy_from_slice(&random.to_be_bytes()[..10]);
+    ten
+}

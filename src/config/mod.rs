@@ -1,0 +1,545 @@
+//! The user's settings: what `config.toml` may say, what holds when it says nothing, and what is wrong with it.
+//!
+//! Pure: text in, settings or errors out. Where the file lies and reading it belong to the caller; what the keys do to
+//! [`keymap`](crate::keymap).
+
+mod queries;
+
+use std::collections::HashMap;
+use std::fmt::{self, Write as _};
+use std::ops::Range;
+use std::str::FromStr;
+
+use queries::QUERIES;
+pub use queries::SavedQuery;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::keymap::{Action, Key, Keymap, KeymapError};
+
+/// An enum of names from which one is chosen.
+macro_rules! choices {
+    ($(#[$doc:meta])* $choice:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+        pub enum $choice { $($(#[$variant_doc])* $variant,)* }
+
+        impl $choice {
+            /// Every choice, in the order of cycling.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name in the configuration.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The choice after this one; after the last comes the first.
+            #[must_use]
+            pub fn next(self) -> Self {
+                self.step(1)
+            }
+
+            /// The choice before this one; before the first comes the last.
+            #[must_use]
+            pub fn previous(self) -> Self {
+                self.step(Self::ALL.len() - 1)
+            }
+
+            fn step(self, by: usize) -> Self {
+                Self::ALL[(self as usize + by) % Self::ALL.len()]
+            }
+        }
+
+        impl FromStr for $choice {
+            type Err = String;
+
+            /// The choice with this name, or a sentence with the names there are.
+            fn from_str(name: &str) -> Result<Self, String> {
+                let found = Self::ALL.iter().copied().find(|choice| choice.name() == name);
+                found.ok_or_else(|| format!("unknown value {name:?}; use {}", one_of(&[$($name,)*])))
+            }
+        }
+    };
+}
+
+choices! {
+    /// A set of colours.
+    ThemeName {
+        /// For a dark background.
+        #[default]
+        Dark = "dark",
+        /// For a light background.
+        Light = "light",
+        /// The terminal's own palette.
+        Terminal = "terminal",
+    }
+}
+
+choices! {
+    /// The order of the sessions.
+    Sort {
+        /// Forks under their parents, families by their newest member.
+        #[default]
+        Threaded = "threaded",
+        /// Newest first.
+        Recent = "recent",
+        /// By name.
+        Name = "name",
+        /// Largest file first.
+        Size = "size",
+        /// Dearest first.
+        Cost = "cost",
+    }
+}
+
+choices! {
+    /// Which entries the tree shows.
+    Filter {
+        /// What pi shows by default.
+        #[default]
+        Default = "default",
+        /// Without tool calls and their results.
+        NoTools = "no-tools",
+        /// What the user wrote.
+        UserOnly = "user-only",
+        /// Entries that have a label.
+        LabeledOnly = "labeled-only",
+        /// Every entry.
+        All = "all",
+        /// Branch points, labels, compactions and leaves.
+        Outline = "outline",
+    }
+}
+
+/// The settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The colours.
+    pub theme: ThemeName,
+    /// Whether lines and signs are drawn with ASCII characters only.
+    pub ascii: bool,
+    /// Whether clicks and the wheel are listened to.
+    pub mouse: bool,
+    /// The order of the sessions at the start.
+    pub sort: Sort,
+    /// What the tree shows at the start.
+    pub filter: Filter,
+    /// The command that resumes a session: a program and its arguments.
+    pub pi: Vec<String>,
+    /// The command that moves a file to the trash: a program and its arguments; none for the system's trash.
+    pub trash: Vec<String>,
+    /// Session directories to read instead of pi's; `~` is not expanded yet.
+    pub dirs: Vec<String>,
+    /// The queries that have a name, in the order of the file.
+    pub queries: Vec<SavedQuery>,
+    /// The keys: the defaults with the user's changes.
+    pub keymap: Keymap,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            theme: ThemeName::default(),
+            ascii: false,
+            mouse: true,
+            sort: Sort::default(),
+            filter: Filter::default(),
+            pi: vec!["pi".to_owned()],
+            trash: Vec::new(),
+            dirs: Vec::new(),
+            queries: Vec::new(),
+            keymap: Keymap::default(),
+        }
+    }
+}
+
+/// How a setting of the file gets its value, or what is wrong with the value.
+type Read = fn(&mut Config, &DeValue<'_>) -> Result<(), String>;
+
+/// Every setting but the keys: its name and how it is read. `assets/config.toml` explains each.
+const SETTINGS: &[(&str, Read)] = &[
+    ("theme", |config, value| choice(value).map(|theme| config.theme = theme)),
+    ("ascii", |config, value| boolean(value).map(|ascii| config.ascii = ascii)),
+    ("mouse", |config, value| boolean(value).map(|mouse| config.mouse = mouse)),
+    ("sort", |config, value| choice(value).map(|sort| config.sort = sort)),
+    ("filter", |config, value| choice(value).map(|filter| config.filter = filter)),
+    ("pi", |config, value| {
+        config.pi = strings(value)?;
+        let named = config.pi.first().is_some_and(|program| !program.is_empty());
+        named.then_some(()).ok_or_else(|| "names no program; use [\"pi\"]".to_owned())
+    }),
+    ("trash", |config, value| {
+        config.trash = strings(value)?;
+        let named = config.trash.first().is_none_or(|program| !program.is_empty());
+        named
+            .then_some(())
+            .ok_or_else(|| "names no program; use [\"trash-put\"], or [] for the system's trash".to_owned())
+    }),
+    ("dirs", |config, value| {
+        config.dirs = strings(value)?;
+        let empty = config.dirs.iter().any(String::is_empty);
+        (!empty).then_some(()).ok_or_else(|| "has an empty path; remove it".to_owned())
+    }),
+];
+
+/// The table of the file that holds the keys.
+const KEYS: &str = "keys";
+
+/// Everything that is wrong with a configuration file.
+///
+/// Prints one line a problem: `FILE:LINE: what is wrong and what to do`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    file: String,
+    problems: Vec<(usize, String)>,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (line, what)) in self.problems.iter().enumerate() {
+            let separator = if i == 0 { "" } else { "\n" };
+            write!(f, "{separator}{}:{line}: {what}", self.file)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl Config {
+    /// The settings in the text; `file` is its name in the errors.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, in the order of its lines. While it is not TOML, only why not.
+    pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
+        let mut reader = Reader { text, problems: Vec::new() };
+        let mut config = Self::default();
+        let (table, errors) = DeTable::parse_recoverable(text);
+        for error in &errors {
+            let what = error.message().lines().collect::<Vec<_>>().join(", ");
+            reader.problem(error.span().unwrap_or_default(), format!("not valid TOML: {what}"));
+        }
+        if errors.is_empty() {
+            reader.read(table.get_ref(), &mut config);
+        }
+        let mut problems = reader.problems;
+        problems.sort_by_key(|(line, _)| *line);
+        if !errors.is_empty() {
+            // What follows the first mistake of a line is mostly noise.
+            problems.dedup_by_key(|(line, _)| *line);
+        }
+        if problems.is_empty() { Ok(config) } else { Err(ConfigError { file: file.to_owned(), problems }) }
+    }
+}
+
+/// Reads a parsed file and collects what is wrong with it.
+struct Reader<'a> {
+    text: &'a str,
+    problems: Vec<(usize, String)>,
+}
+
+impl Reader<'_> {
+    fn line(&self, span: &Range<usize>) -> usize {
+        1 + self.text.bytes().take(span.start).filter(|&byte| byte == b'\n').count()
+    }
+
+    fn problem(&mut self, at: Range<usize>, what: String) {
+        self.problems.push((self.line(&at), what));
+    }
+
+    fn read(&mut self, table: &DeTable<'_>, config: &mut Config) {
+        let mut saved = None;
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            if name == KEYS {
+                self.read_keys(value, config);
+            } else if name == QUERIES {
+                saved = Some(value);
+            } else if let Some((_, set)) = SETTINGS.iter().find(|(known, _)| *known == name) {
+                if let Err(what) = set(config, value.get_ref()) {
+                    self.problem(value.span(), format!("{name:?}: {what}"));
+                }
+            } else {
+                let names: Vec<_> = SETTINGS.iter().map(|(known, _)| *known).chain([QUERIES, KEYS]).collect();
+                self.problem(key.span(), format!("unknown setting {name:?}; the settings are {}", names.join(", ")));
+            }
+        }
+        // Their keys must not be those of actions.
+        if let Some(saved) = saved {
+            queries::read(self, saved, config);
+        }
+    }
+
+    fn read_keys(&mut self, value: &Spanned<DeValue<'_>>, config: &mut Config) {
+        let Some(table) = value.get_ref().as_table() else {
+            let what = wrong_type("a table of actions, such as [keys] and a line quit = [\"q\"]", value.get_ref());
+            return self.problem(value.span(), format!("{KEYS:?}: {what}"));
+        };
+        let mut overrides = Vec::new();
+        let mut lines = HashMap::new();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            let Some(action) = Action::from_name(name) else {
+                let hint = match Action::nearest(name) {
+                    Some(action) => format!("did you mean {:?}?", action.name()),
+                    None => "pitree config --default lists all".to_owned(),
+                };
+                self.problem(key.span(), format!("unknown action {name:?} in [{KEYS}]; {hint}"));
+                continue;
+            };
+            if let Some(keys) = self.read_key_list(name, value) {
+                lines.insert(action, self.line(&key.span()));
+                overrides.push((action, keys));
+            }
+        }
+        match Keymap::new(&overrides) {
+            Ok(keymap) => config.keymap = keymap,
+            Err(errors) => {
+                for error in errors {
+                    // Of two actions in conflict at least one was overridden, as the defaults have no conflict.
+                    let line = match error {
+                        KeymapError::Conflict { first, second, .. } => lines.get(&first).max(lines.get(&second)),
+                        KeymapError::NoKey(action) => lines.get(&action),
+                    };
+                    self.problems.push((line.copied().unwrap_or(1), error.to_string()));
+                }
+            }
+        }
+    }
+
+    /// The keys that can be read; `None` when there should be some but all are wrong.
+    fn read_key_list(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<Key>> {
+        let items: Vec<_> = match value.get_ref() {
+            DeValue::Array(items) => items.iter().collect(),
+            _ => vec![value],
+        };
+        let mut keys = Vec::new();
+        for &item in &items {
+            let parsed = match item.get_ref() {
+                DeValue::String(text) => text.parse::<Key>().map_err(|error| error.to_string()),
+                other => Err(wrong_type("a list of keys, such as [\"q\", \"ctrl+c\"]", other)),
+            };
+            match parsed {
+                Ok(key) if keys.contains(&key) => {}
+                Ok(key) => keys.push(key),
+                Err(what) => self.problem(item.span(), format!("{name:?}: {what}")),
+            }
+        }
+        (items.is_empty() || !keys.is_empty()).then_some(keys)
+    }
+}
+
+fn wrong_type(wanted: &str, value: &DeValue<'_>) -> String {
+    format!("must be {wanted}, but is of type {}", value.type_str())
+}
+
+fn choice<T: FromStr<Err = String>>(value: &DeValue<'_>) -> Result<T, String> {
+    value.as_str().ok_or_else(|| wrong_type("a name in quotes", value))?.parse()
+}
+
+fn boolean(value: &DeValue<'_>) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| wrong_type("true or false", value))
+}
+
+fn strings(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    let wrong = |value: &DeValue<'_>| wrong_type("a list of texts, such as [\"one\", \"two\"]", value);
+    let items = value.as_array().ok_or_else(|| wrong(value))?;
+    let text =
+        |item: &Spanned<DeValue<'_>>| item.get_ref().as_str().map(str::to_owned).ok_or_else(|| wrong(item.get_ref()));
+    items.iter().map(text).collect()
+}
+
+/// `"a", "b" or "c"`.
+fn one_of(names: &[&str]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// A configuration file that changes nothing: every setting with its default, explained.
+///
+/// The keys stand in comments, so that the defaults of a later version hold for those that the user leaves alone.
+pub fn default_toml() -> String {
+    let mut text = include_str!("../../assets/config.toml").to_owned();
+    let keymap = Keymap::default();
+    for &action in Action::ALL {
+        let keys: Vec<_> = keymap.keys(action).iter().map(|key| format!("{:?}", key.to_string())).collect();
+        let _ = write!(text, "\n# {}\n# {} = [{}]\n", action.help(), action.name(), keys.join(", "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keymap::Place;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Config {
+        Config::parse(text, "config.toml").unwrap()
+    }
+
+    fn errors(text: &str) -> String {
+        Config::parse(text, "config.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn nothing_said_is_the_default() {
+        assert_eq!(parse(""), Config::default());
+        assert_eq!(parse("[keys]\n"), Config::default());
+    }
+
+    #[test]
+    fn the_default_file_is_the_default() {
+        assert_eq!(parse(&default_toml()), Config::default());
+    }
+
+    #[test]
+    fn every_line_of_the_default_file_can_be_used() {
+        let text = default_toml();
+        for name in SETTINGS.iter().map(|(name, _)| *name).chain(Action::ALL.iter().map(|action| action.name())) {
+            let said = |line: &&str| line.trim_start_matches("# ").starts_with(&format!("{name} = "));
+            assert_eq!(text.lines().filter(said).count(), 1, "{name}");
+        }
+        let is_key = |line: &str| Action::ALL.iter().any(|action| line.starts_with(&format!("# {} = ", action.name())));
+        let active: Vec<_> = text.lines().map(|line| if is_key(line) { &line[2..] } else { line }).collect();
+        assert_eq!(parse(&active.join("\n")), Config::default());
+        let names = ThemeName::ALL.iter().map(|it| it.name()).chain(Sort::ALL.iter().map(|it| it.name()));
+        for name in names.chain(Filter::ALL.iter().map(|it| it.name())) {
+            assert!(text.contains(&format!("{name:?}")), "{name} is explained");
+        }
+    }
+
+    #[test]
+    fn reads_every_setting() {
+        let text = "theme = 'light'\nascii = true\nmouse = false\nsort = 'cost'\nfilter = 'no-tools'\n\
+                    pi = ['nix', 'run', 'pi']\ndirs = ['~/a', '/b']\nkeys.quit = 'Q'\nkeys.reload = []\n";
+        let config = parse(text);
+        assert_eq!((config.theme, config.ascii, config.mouse), (ThemeName::Light, true, false));
+        assert_eq!((config.sort, config.filter), (Sort::Cost, Filter::NoTools));
+        assert_eq!((config.pi.join(" ").as_str(), config.dirs.join(" ").as_str()), ("nix run pi", "~/a /b"));
+        assert_eq!(config.keymap.resolve(Place::Tree, "Q".parse().unwrap()), Some(Action::Quit));
+        assert_eq!(config.keymap.keys(Action::Reload), []);
+    }
+
+    #[test]
+    fn every_problem_is_reported_with_its_line() {
+        let text = "theme = 'drak'\nmouse = 1\ntehme = 'dark'\npi = []\ndirs = ['a', 2]\n\n[keys]\n\
+                    filter-nxet = ['n']\nup = [\n  'i',\n  'ctrl+shfit+x',\n]\nfold = 7\nquit = []\nhelp = ['T']\n";
+        assert_eq!(
+            errors(text),
+            "config.toml:1: \"theme\": unknown value \"drak\"; use \"dark\", \"light\" or \"terminal\"\n\
+             config.toml:2: \"mouse\": must be true or false, but is of type integer\n\
+             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, pi, trash, dirs, queries, keys\n\
+             config.toml:4: \"pi\": names no program; use [\"pi\"]\n\
+             config.toml:5: \"dirs\": must be a list of texts, such as [\"one\", \"two\"], but is of type integer\n\
+             config.toml:8: unknown action \"filter-nxet\" in [keys]; did you mean \"next-filter\"?\n\
+             config.toml:11: \"up\": unknown modifier \"shfit\"; the modifiers are ctrl, alt, super, shift\n\
+             config.toml:13: \"fold\": must be a list of keys, such as [\"q\", \"ctrl+c\"], but is of type integer\n\
+             config.toml:14: \"quit\" needs at least one key\n\
+             config.toml:15: key \"T\" is bound to both \"help\" and \"label-times\"; give one of them other keys"
+        );
+    }
+
+    #[test]
+    fn reads_queries_with_and_without_a_key() {
+        let text = "keys.help = []\n[queries]\nz = { query = 'cost:>1 after:1w', key = 'f1' }\n\"a b\" = 'x'\n";
+        let saved = |name: &str, query: &str, key: Option<&str>| SavedQuery {
+            name: name.into(),
+            query: query.into(),
+            key: key.map(|key| key.parse().unwrap()),
+        };
+        assert_eq!(parse(text).queries, [saved("z", "cost:>1 after:1w", Some("f1")), saved("a b", "x", None)]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_query_is_reported_with_its_line() {
+        let text = "[queries]\na = 'cost:much'\nb = 3\nc = { query = 'x', kye = 'f2' }\nd = { key = 'f3' }\n\
+                    e = { query = 'x', key = 'f1' }\nf = { query = 'x', key = 'f4' }\ng = { query = 'x', key = 'f4' }\n\
+                    h = ''\ni = { query = 'x', key = 'hyper+x' }\n";
+        let errors = errors(text);
+        let lines: Vec<&str> = errors.lines().collect();
+        assert!(lines[0].starts_with("config.toml:2: \"a\": ") && lines[0].contains("much"), "{errors}");
+        assert!(lines[7].starts_with("config.toml:10: \"i\": "), "{errors}");
+        assert_eq!(
+            lines[1..7],
+            [
+                "config.toml:3: \"b\": must be a query in quotes, or { query = \"cost:>1\", key = \"f2\" }, but is of type integer",
+                "config.toml:4: \"c\": unknown field \"kye\"; the fields are query, key",
+                "config.toml:5: \"d\" has no query; add query = \"...\"",
+                "config.toml:6: key \"f1\" is bound to both \"help\" and the query \"e\"; give one of them another key",
+                "config.toml:8: key \"f4\" is bound to both the query \"f\" and the query \"g\"; give one of them another key",
+                "config.toml:9: \"h\": the query asks for nothing",
+            ]
+        );
+        assert!(
+            super::Config::parse("queries = 3", "c").unwrap_err().to_string().contains("must be a table of queries")
+        );
+    }
+
+    #[test]
+    fn a_conflict_points_at_the_later_line() {
+        let what = "key \"x\" is bound to both \"up\" and \"down\"; give one of them other keys";
+        assert_eq!(errors("[keys]\ndown = ['x']\nup = ['x']\n"), format!("config.toml:3: {what}"));
+    }
+
+    #[test]
+    fn a_mistyped_key_of_quit_is_one_problem() {
+        assert_eq!(errors("keys.quit = ['ctrl+']").lines().count(), 1);
+    }
+
+    #[test]
+    fn wrong_syntax_is_all_that_is_said() {
+        let text = errors("theme = 'drak'\nsort = \nmouse = true\nascii = yes\n[keys\n");
+        let lines: Vec<_> = text.lines().map(|line| line.split(": ").take(2).collect::<Vec<_>>().join(": ")).collect();
+        assert_eq!(lines, [2, 4, 5].map(|line| format!("config.toml:{line}: not valid TOML")), "{text}");
+        assert!(errors("mouse = true\nmouse = false").starts_with("config.toml:2: not valid TOML: duplicate key"));
+        assert!(errors("keys = 3").starts_with("config.toml:1: \"keys\": must be a table of actions"));
+    }
+
+    #[test]
+    fn one_syntax_error_a_line_is_enough() {
+        let text = errors("[keys]\nquit = ['q\nup=['x']\n");
+        assert_eq!(text.lines().count(), 2, "{text}");
+    }
+
+    #[test]
+    fn what_the_file_says_is_made_safe_to_print() {
+        let text = errors("'\u{202e}x' = 1\nsort = \"\\u001b[31m\"\n");
+        assert!(!text.contains(['\u{202e}', '\u{1b}']), "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_settings_or_errors(text in any::<String>(), key in any::<String>()) {
+            for text in [text, format!("[keys]\nup = [{key:?}]")] {
+                if let Err(error) = Config::parse(&text, "config.toml") {
+                    prop_assert!(error.to_string().starts_with("config.toml:"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn far_off_names_get_no_guess() {
+        let what = "unknown action \"zzzzzz\" in [keys]; pitree config --default lists all";
+        assert_eq!(errors("keys.zzzzzz = 1"), format!("config.toml:1: {what}"));
+    }
+
+    #[test]
+    fn choices_cycle_both_ways() {
+        assert_eq!(Filter::Outline.next(), Filter::Default);
+        assert_eq!(Filter::Default.previous(), Filter::Outline);
+        for &sort in Sort::ALL {
+            assert_eq!(sort.next().previous(), sort);
+            assert_eq!(sort.name().parse(), Ok(sort));
+        }
+        assert_eq!(
+            "x".parse::<ThemeName>().unwrap_err(),
+            "unknown value \"x\"; use \"dark\", \"light\" or \"terminal\""
+        );
+    }
+}

@@ -1,0 +1,240 @@
+//! Appends one line to a session file, beside a pi that may be writing to it: the only way in which pitree ever changes
+//! a file that is there. Old bytes stay as they are, whatever happens.
+//!
+//! pi takes no lock and holds no file open (0.74.2, 0.87.1), so a line of its own may come in between reading and
+//! writing: then all is read again. What remains is the instant between the last look and the write, in which pi's
+//! line would become a sibling of ours; no byte is lost by that.
+
+use std::fs::{File, FileTimes, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::disk::files::Files;
+use crate::disk::load;
+use crate::session::tree::Tree;
+
+/// How often a file that keeps growing is read again before giving up.
+const TRIES: usize = 20;
+
+/// A line about to be appended: by it a part of the line is known, if the program is killed while the system writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    /// Where it will begin in the file, in bytes.
+    pub at: u64,
+    /// What will stand there: the line, its line break, and one before it if the file lacks one.
+    pub text: String,
+}
+
+impl Draft {
+    /// The line at the end of a file as it was read.
+    pub fn new(tree: &Tree, line: &str) -> Self {
+        // A torn line stays what it is: the new one stands on its own.
+        let start = if tree.ended { "" } else { "\n" };
+        Self { at: tree.end, text: format!("{start}{line}\n") }
+    }
+}
+
+/// Appends the line that `build` makes of the file as it is now; none if it makes none. With `keep_time` the file keeps
+/// its modification time, so that `pi -c` still takes the session that was used last. Returns whether a line was
+/// appended.
+///
+/// # Errors
+/// The file can't be read or written, is no session, or `build` refuses. It is then as it was.
+pub fn line(path: &Path, keep_time: bool, mut build: impl FnMut(&Tree) -> Result<Option<Draft>>) -> Result<bool> {
+    let mut file = open(path).with_context(|| format!("can't write to {}", path.display()))?;
+    for _ in 0..TRIES {
+        let tree = load::tree(Files::Disk, path, "")?;
+        let Some(draft) = build(&tree)? else { return Ok(false) };
+        let appended = append(&mut file, &draft, keep_time);
+        if appended.with_context(|| format!("can't append to {}; it is as it was", path.display()))? {
+            return Ok(true);
+        }
+    }
+    bail!("{} keeps growing: a pi is at work in it; try again when it rests", path.display())
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).append(true).open(path)?;
+    file.lock()?; // against other pitrees; goes with the file
+    Ok(file)
+}
+
+/// Writes the line, unless the file has grown meanwhile: then returns false.
+fn append(file: &mut File, draft: &Draft, keep_time: bool) -> io::Result<bool> {
+    let before = file.metadata()?;
+    if before.len() != draft.at {
+        return Ok(false);
+    }
+    let bytes = draft.text.as_bytes();
+    let written = write_at_once(file, bytes)?;
+    if written < bytes.len() {
+        take_back(file, before.len(), written)?;
+        return Err(io::Error::new(io::ErrorKind::StorageFull, "only a part could be written (is the disk full?)"));
+    }
+    // If pi wrote as well, the time is rightly its own.
+    if keep_time && file.metadata()?.len() == before.len() + bytes.len() as u64 {
+        file.set_times(FileTimes::new().set_modified(before.modified()?))?;
+    }
+    file.sync_all()?;
+    Ok(true)
+}
+
+/// One write of everything, so that nobody's line comes in between. A process that is killed leaves all of it or nothing;
+/// or, where it spans two pages of the file and death comes between them, the part that [`take_back_part`] finds.
+/// Returns how many bytes went into the file.
+fn write_at_once(file: &mut File, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        match file.write(bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// Cuts off the part of a line that was written, unless somebody else has written behind it since: then it stays, as a
+/// torn line that pi and pitree pass over.
+fn take_back(file: &File, before: u64, written: usize) -> io::Result<()> {
+    let is_ours = written > 0 && file.metadata()?.len() == before + written as u64;
+    if is_ours { file.set_len(before) } else { Ok(()) }
+}
+
+/// Cuts off the part of a line that a process was writing when it was killed, if that is what the file ends with.
+///
+/// # Errors
+/// The file can't be read or written.
+pub fn take_back_part(path: &Path, draft: &Draft) -> io::Result<()> {
+    let mut file = open(path)?;
+    let is_part = |len: u64| draft.at < len && len < draft.at + draft.text.len() as u64;
+    if !is_part(file.metadata()?.len()) {
+        return Ok(());
+    }
+    let mut part = Vec::new();
+    file.seek(SeekFrom::Start(draft.at))?;
+    file.read_to_end(&mut part)?;
+    if draft.text.as_bytes().starts_with(&part) && is_part(draft.at + part.len() as u64) {
+        take_back(&file, draft.at, part.len())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
+
+    fn session(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        fs::write(&path, format!("{HEADER}{text}")).unwrap();
+        (dir, path)
+    }
+
+    fn draft(tree: &Tree, id: &str) -> Draft {
+        Draft::new(tree, &entry(tree, id))
+    }
+
+    fn entry(tree: &Tree, id: &str) -> String {
+        let parent = tree.leaf.and_then(|leaf| tree.nodes[leaf as usize].id.clone());
+        format!("{{\"type\":\"custom\",\"id\":{id:?},\"parentId\":{}}}", serde_json::to_string(&parent).unwrap())
+    }
+
+    #[test]
+    fn a_line_stands_on_its_own_whatever_the_file_ends_with() {
+        for (end, joint) in
+            [("", ""), ("{\"id\":\"a\"}\n", ""), ("{\"id\":\"a\"}", "\n"), ("{\"id\":\"a", "\n"), ("\n\n", "")]
+        {
+            let (_dir, path) = session(end);
+            assert!(line(&path, false, |tree| Ok(Some(draft(tree, "new")))).unwrap());
+            let text = fs::read_to_string(&path).unwrap();
+            let start = format!("{HEADER}{end}{joint}");
+            assert!(
+                text.starts_with(&start) && text.ends_with("}\n") && text[start.len()..].starts_with("{\"type\""),
+                "{text}"
+            );
+            let tree = load::tree(Files::Disk, &path, "").unwrap();
+            assert_eq!(tree.nodes.last().unwrap().id.as_deref(), Some("new"));
+        }
+    }
+
+    #[test]
+    fn the_time_stays_if_asked_and_nothing_changes_without_a_line() {
+        let (_dir, path) = session("");
+        let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+        OpenOptions::new().append(true).open(&path).unwrap().set_modified(then).unwrap();
+        line(&path, true, |tree| Ok(Some(draft(tree, "a")))).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), then);
+        assert!(!line(&path, false, |_| Ok(None)).unwrap());
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), then);
+        line(&path, false, |tree| Ok(Some(draft(tree, "b")))).unwrap();
+        assert_ne!(fs::metadata(&path).unwrap().modified().unwrap(), then);
+    }
+
+    #[test]
+    fn a_file_that_grew_is_read_again() {
+        let (_dir, path) = session("");
+        let mut grown = false;
+        line(&path, false, |tree| {
+            if !std::mem::replace(&mut grown, true) {
+                let mut pi = OpenOptions::new().append(true).open(&path)?;
+                writeln!(pi, "{}", entry(tree, "pi"))?;
+            }
+            Ok(Some(draft(tree, "ours")))
+        })
+        .unwrap();
+        let tree = load::tree(Files::Disk, &path, "").unwrap();
+        assert_eq!(tree.parent(1), Some(0), "ours follows pi's");
+    }
+
+    #[test]
+    fn a_part_of_a_line_is_taken_back_and_nothing_else() {
+        let (_dir, path) = session("{\"id\":\"a\"}");
+        let before = fs::read_to_string(&path).unwrap();
+        let draft = draft(&load::tree(Files::Disk, &path, "").unwrap(), "new");
+        for end in 0..=draft.text.len() {
+            let part = before.clone() + &draft.text[..end];
+            for (now, after) in [
+                (part.clone(), if end < draft.text.len() { &before } else { &part }),
+                (part.clone() + "{\"id\":\"pi\"}\n", &(part.clone() + "{\"id\":\"pi\"}\n")),
+                (before.clone() + "x", &(before.clone() + "x")),
+            ] {
+                fs::write(&path, &now).unwrap();
+                take_back_part(&path, &draft).unwrap();
+                assert_eq!(&fs::read_to_string(&path).unwrap(), after, "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn writers_side_by_side_lose_nothing() {
+        let (_dir, path) = session("");
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let path = &path;
+                scope.spawn(move || {
+                    for at in 0..50 {
+                        line(path, true, |tree| Ok(Some(draft(tree, &format!("{writer}-{at}"))))).unwrap();
+                    }
+                });
+            }
+        });
+        let tree = load::tree(Files::Disk, &path, "").unwrap();
+        assert_eq!((tree.nodes.len(), tree.path(tree.leaf.unwrap()).len()), (200, 200));
+        assert_eq!(tree.problems, [""; 0]);
+    }
+
+    #[test]
+    fn what_can_not_be_written_to_says_so() {
+        let (_dir, path) = session("");
+        let gone = path.with_file_name("gone.jsonl");
+        let error = line(&gone, false, |_| Ok(None)).unwrap_err();
+        assert!(format!("{error:#}").contains("gone.jsonl"));
+        fs::write(&gone, "not a session\n").unwrap();
+        assert!(line(&gone, false, |_| Ok(Some(draft(&Tree::default(), "")))).is_err());
+        assert_eq!(fs::read_to_string(&gone).unwrap(), "not a session\n");
+    }
+}

@@ -1,0 +1,91 @@
+//! Many files dealt with by all processors, first come first served, with what comes of it passed on in batches.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long results are gathered before they are passed on.
+const BATCH: Duration = Duration::from_millis(40);
+
+/// The most threads: more would wait for the disk.
+const MOST: usize = 8;
+
+/// As many threads work at once.
+pub fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(MOST)
+}
+
+/// What came of the items since the last batch.
+#[derive(Debug)]
+pub(crate) struct Batch<R> {
+    /// The results.
+    pub(crate) results: Vec<R>,
+    /// Items done so far.
+    pub(crate) done: usize,
+}
+
+/// One of the threads.
+pub(crate) struct Worker<'a> {
+    /// To read into, and to be used again.
+    pub(crate) buffer: Vec<u8>,
+    stop: &'a AtomicBool,
+}
+
+impl Worker<'_> {
+    /// Whether nobody waits for results any more.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Does `work` for each of the items, about in order, and passes what it gives on in batches, the first of them as soon
+/// as there is anything; until all are done or `batch` returns false.
+pub(crate) fn each<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T, &mut Worker<'_>) -> Option<R> + Sync,
+    mut batch: impl FnMut(Batch<R>) -> bool,
+) {
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        let (sender, results) = mpsc::channel();
+        for _ in 0..threads() {
+            let (sender, next, stop, work) = (sender.clone(), &next, &stop, &work);
+            scope.spawn(move || {
+                let mut worker = Worker { buffer: Vec::new(), stop };
+                while !worker.is_stopped() {
+                    let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                    if sender.send(work(item, &mut worker)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let (mut gathered, mut done, mut told, mut due) = (Vec::new(), 0, 0, Instant::now());
+        let mut is_first = true;
+        loop {
+            let wait = if told < done { due.saturating_duration_since(Instant::now()) } else { Duration::MAX };
+            match results.recv_timeout(wait) {
+                Ok(result) => {
+                    done += 1;
+                    gathered.extend(result);
+                    // A person waits for the first one.
+                    let is_wanted = is_first && !gathered.is_empty();
+                    if Instant::now() < due && !is_wanted {
+                        continue;
+                    }
+                    is_first &= !is_wanted;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            (due, told) = (Instant::now() + BATCH, done);
+            if !batch(Batch { results: std::mem::take(&mut gathered), done }) {
+                stop.store(true, Ordering::Relaxed);
+                return;
+            }
+        }
+        batch(Batch { results: gathered, done });
+    });
+}

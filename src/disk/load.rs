@@ -1,0 +1,208 @@
+//! Opens a session file: its tree at once, the bodies of its entries when they are looked at.
+
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use anyhow::{Context, Result, bail};
+
+use crate::disk::files::{Files, Readable};
+use crate::disk::{crew, lines};
+use crate::session::tree::node::Node;
+use crate::session::tree::{Part, Tree};
+
+/// Below this size, in bytes, a second thread costs more than it saves.
+const WORTH_SPLITTING: u64 = 4 * 1024 * 1024;
+
+/// From this size on, in bytes, the end of a file is shown before the rest is read: that takes longer than a person
+/// takes for at once.
+const LARGE: u64 = 8 * 1024 * 1024;
+
+/// As much of the end, in bytes.
+const END: u64 = 1024 * 1024;
+
+/// Reads a session file and builds its tree; large files by all processors. In tool calls, paths below `home` start
+/// with `~`.
+///
+/// # Errors
+/// The file can't be read, or is not a session.
+pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
+    let read = || -> io::Result<_> {
+        let bytes = files.len(path)?;
+        let count = if bytes < WORTH_SPLITTING { 1 } else { crew::threads() as u64 };
+        let parts: io::Result<Vec<Part>> = thread::scope(|scope| {
+            let readers: Vec<_> = (0..count)
+                .map(|at| {
+                    // The last part goes on to the end of the file, which may have grown since.
+                    let end = if at + 1 == count { u64::MAX } else { bytes * (at + 1) / count };
+                    scope.spawn(move || part(files, path, bytes * at / count..end, home))
+                })
+                .collect();
+            let died = |_| io::Error::other("the reader stopped");
+            readers.into_iter().map(|reader| reader.join().map_err(died)?).collect()
+        });
+        parts
+    };
+    let parts = read().with_context(|| format!("can't read {}", path.display()))?;
+    match Tree::build(parts) {
+        Ok(tree) => Ok(tree),
+        Err(_) => bail!("{} is not a pi session: its first line is not a session header", path.display()),
+    }
+}
+
+/// The tree of the last lines of a large file, which is there at once; `None` if the file is not large, or they make no
+/// tree. In tool calls, paths below `home` start with `~`.
+pub fn end(files: Files, path: &Path, home: &str) -> Option<Tree> {
+    let bytes = files.len(path).ok().filter(|&bytes| bytes > LARGE)?;
+    let mut header = Part::new(home);
+    let mut file = files.open(path).ok()?;
+    lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |offset, line, ended| {
+        header.line(offset, line, ended);
+        header.is_empty()
+    })
+    .ok()?;
+    let end = part(files, path, bytes - END..u64::MAX, home).ok()?;
+    Tree::of_end([header, end]).ok()
+}
+
+/// Takes something of the trees of many files, by all processors, and passes it on in batches, the last of which says
+/// so; until all are read or `batch` returns false. `take` gets no tree of a file that is none, or can't be read.
+pub fn many<R: Send>(
+    files: Files,
+    paths: &[PathBuf],
+    home: &str,
+    take: impl Fn(&PathBuf, Option<Tree>) -> R + Sync,
+    mut batch: impl FnMut(Vec<R>, bool) -> bool,
+) {
+    let work = |path: &PathBuf, _: &mut crew::Worker<'_>| Some(take(path, tree(files, path, home).ok()));
+    crew::each(paths, work, |crew::Batch { results, done }| batch(results, done == paths.len()));
+}
+
+/// The lines that start in a range of the file.
+fn part(files: Files, path: &Path, range: std::ops::Range<u64>, home: &str) -> io::Result<Part> {
+    let mut part = Part::new(home);
+    let mut file = files.open(path)?;
+    let mut start = range.start;
+    if start > 0 {
+        // The line that `start` falls into belongs to the part before, unless a line break stands right before it.
+        start = next_line(&mut file, start - 1)?;
+    }
+    file.seek(SeekFrom::Start(start))?;
+    let mut buffer = Vec::new();
+    lines::each(&mut file, start, range.end, &mut buffer, |offset, line, ended| {
+        part.line(offset, line, ended);
+        true
+    })?;
+    Ok(part)
+}
+
+/// The offset behind the first line break at or after `from`.
+fn next_line(file: &mut Box<dyn Readable>, from: u64) -> io::Result<u64> {
+    file.seek(SeekFrom::Start(from))?;
+    let mut buffer = [0; 8192];
+    let mut at = from;
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(at),
+            Ok(count) => match memchr::memchr(b'\n', &buffer[..count]) {
+                Some(found) => return Ok(at + found as u64 + 1),
+                None => at += count as u64,
+            },
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The bodies of a file's entries.
+pub struct Bodies {
+    file: Box<dyn Readable>,
+    path: std::path::PathBuf,
+}
+
+impl Bodies {
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// It can't be opened.
+    pub fn open(files: Files, path: &Path) -> Result<Self> {
+        let file = files.open(path).with_context(|| format!("can't read {}", path.display()))?;
+        Ok(Self { file, path: path.into() })
+    }
+
+    /// The line of an entry, as it stands in the file now.
+    ///
+    /// # Errors
+    /// The file can't be read there: it was cut since its tree was built.
+    pub fn line(&mut self, node: &Node) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; usize::try_from(node.len)?];
+        let read = self.file.seek(SeekFrom::Start(node.offset)).and_then(|_| self.file.read_exact(&mut bytes));
+        read.with_context(|| format!("can't read {}: it changed since it was opened", self.path.display()))?;
+        Ok(bytes)
+    }
+
+    /// The whole file.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn whole(&mut self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.read_to_end(&mut bytes));
+        read.with_context(|| format!("can't read {}", self.path.display()))?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_large_file_is_the_end_of_its_tree() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        let filler = "x".repeat(4000);
+        for n in 0..5000 {
+            text += &format!(
+                "{{\"type\":\"message\",\"id\":\"{n}\",\"parentId\":\"{}\",\"message\":{{\"role\":\"user\",\"content\":\"{n} {filler}\"}}}}\n",
+                n - 1
+            );
+        }
+        std::fs::write(&path, &text).unwrap();
+        let (whole, end) = (tree(Files::Disk, &path, "").unwrap(), super::end(Files::Disk, &path, "").unwrap());
+        let id = |tree: &Tree| tree.leaf.and_then(|leaf| tree.nodes[leaf as usize].id.clone());
+        assert_eq!(id(&end), id(&whole));
+        assert!(end.is_partial && end.problems.is_empty() && end.roots.len() == 1);
+        assert!((100..300).contains(&end.nodes.len()), "{}", end.nodes.len());
+        std::fs::write(&path, "small").unwrap();
+        assert!(super::end(Files::Disk, &path, "").is_none());
+    }
+
+    #[test]
+    fn parts_give_the_same_tree_as_the_whole() {
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        for n in 0..50 {
+            let filler = "x".repeat(n * 7 % 40);
+            text += &format!(
+                "{{\"type\":\"message\",\"id\":\"{n}\",\"parentId\":\"{}\",\"message\":{{\"role\":\"user\",\"content\":\"{n} {filler}\"}}}}\n",
+                n / 2
+            );
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, &text).unwrap();
+        let whole = Tree::build([part(Files::Disk, &path, 0..u64::MAX, "").unwrap()]).unwrap();
+        let len = text.len() as u64;
+        // Lines differ in length, so that every place in a line is met.
+        for cut in (0..=len).step_by(5) {
+            let parts = [0..cut, cut..u64::MAX].map(|range| part(Files::Disk, &path, range, "").unwrap());
+            let tree = Tree::build(parts).unwrap();
+            assert_eq!(tree.nodes.len(), 50, "cut at {cut}");
+            assert!(
+                tree.nodes.iter().zip(&whole.nodes).all(|(a, b)| a.text == b.text && a.offset == b.offset),
+                "cut at {cut}"
+            );
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The only user of the file system: where sessions are ([`locate`]), finding and reading them ([`scan`], [`load`]), one
+//! line safely at the end of a file ([`append`]), new files (`create`), the trash, and whether a pi is at work ([`live`]).
+//! What lines mean is said in `session`.
+
+pub mod append;
+pub(crate) mod create;
+pub mod crew;
+pub mod demo;
+pub mod files;
+pub mod lines;
+pub mod live;
+pub mod load;
+pub mod locate;
+pub mod scan;
+pub mod trash;

@@ -1,0 +1,61 @@
+//! Looks through all texts of one open session, entry by entry, and passes on which of them have something.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::disk::files::Files;
+use crate::disk::lines;
+use crate::session::entry::field;
+use crate::session::entry::read;
+use crate::session::tree::node::Kind;
+use crate::session::tree::{Index, Tree};
+
+/// How long entries are gathered before they are passed on: also how soon a search stops that nobody waits for.
+const BATCH: Duration = Duration::from_millis(40);
+
+/// Passes on the entries whose texts, one on a line, `has` is true for: in batches, the last of which says so; until all
+/// are looked through or `batch` returns false. The row and the label of an entry belong to its texts; the entry that set
+/// the label has none.
+pub fn each(
+    files: Files,
+    path: &Path,
+    tree: &Tree,
+    has: impl Fn(&str) -> bool,
+    mut batch: impl FnMut(Vec<Index>, bool) -> bool,
+) {
+    let Ok(mut file) = files.open(path) else {
+        batch(Vec::new(), true);
+        return;
+    };
+    let (mut found, mut texts, mut is_wanted) = (Vec::new(), String::new(), true);
+    let mut due = Instant::now() + BATCH;
+    let _ = lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |offset, line, _| {
+        // What was written since the tree was read is not in it.
+        let Ok(at) = tree.nodes.binary_search_by_key(&offset, |node| node.offset) else { return true };
+        let node = &tree.nodes[at];
+        if node.kind != Kind::Label
+            && let Ok(Some(entry)) = read::line(line)
+        {
+            texts.clear();
+            field::texts(&entry, line, &mut |_, text| {
+                texts.push_str(&text.text());
+                texts.push('\n');
+            });
+            texts.extend(tree.labels.get(&(at as Index)).map(|label| &*label.text));
+            texts.push('\n');
+            texts.push_str(&node.text);
+            if has(&texts) {
+                found.push(at as Index);
+            }
+        }
+        if Instant::now() >= due {
+            is_wanted = batch(std::mem::take(&mut found), false);
+            due = Instant::now() + BATCH;
+        }
+        is_wanted
+    });
+    // What can't be read any more is not found; that the file is gone is said where it is opened.
+    if is_wanted {
+        batch(found, true);
+    }
+}

@@ -1,0 +1,492 @@
+//! Markdown as styled lines, readable without colours too. Made for what people and models write in a chat: line
+//! breaks stay, and what is not Markdown is shown as it is. Any text is drawn, however deep or broken. Breaking lines to
+//! a width is [`crate::render::wrap`]'s, the insides of code are [`crate::render::code`]'s.
+
+mod page;
+mod table;
+
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd};
+
+use self::page::Page;
+use self::table::Table;
+use crate::base::text::{Span, Tone, clean_lines};
+use crate::render::{DocLine, code, diff};
+
+/// What the lines of a quotation start with, once a level.
+pub(crate) const QUOTE_BAR: &str = "│ ";
+
+/// Lists and quotations within each other that are drawn as such; what is deeper is drawn at this level, since no pane
+/// has room for it.
+const MAX_DEPTH: usize = 8;
+
+/// The column up to which the marks of lists and quotations may start a line. A text with a line beyond is not written
+/// by a person: it is shown as it is, because the parser takes the product of the depth and the lines.
+const MAX_MARKS: usize = 256;
+
+/// A thematic break.
+const RULE: &str = "────────────────────────";
+
+/// The lines of a Markdown text: one blank line between blocks, none at the start or the end. Line breaks within a
+/// paragraph are kept.
+pub fn markdown(text: &str) -> Vec<DocLine> {
+    if text.split(['\n', '\r']).any(starts_too_deep) {
+        return literal(text);
+    }
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
+    let mut writer = Writer { budget: code::MAX_BYTES, ..Writer::default() };
+    for event in Parser::new_ext(text, options) {
+        writer.event(event);
+    }
+    writer.page.lines()
+}
+
+/// Whether the marks of lists and quotations at the start of a line go beyond [`MAX_MARKS`].
+fn starts_too_deep(line: &str) -> bool {
+    let (mut columns, mut marks_end) = (0, 0);
+    let mut bytes = line.bytes().peekable();
+    while let Some(byte) = bytes.next() {
+        columns += if byte == b'\t' { 4 } else { 1 };
+        let before_space = bytes.peek().is_none_or(u8::is_ascii_whitespace);
+        match byte {
+            b' ' | b'\t' | b'0'..=b'9' => {}
+            b'>' => marks_end = columns,
+            b'-' | b'*' | b'+' | b'.' | b')' if before_space => marks_end = columns,
+            _ => break,
+        }
+    }
+    marks_end > MAX_MARKS
+}
+
+/// A text as it is, a line a line.
+fn literal(text: &str) -> Vec<DocLine> {
+    let line = |text: std::borrow::Cow<'_, str>| DocLine { spans: spans_of(Tone::Text, &text), ..DocLine::default() };
+    clean_lines(text.trim_matches(['\n', '\r'])).map(line).collect()
+}
+
+fn spans_of(tone: Tone, clean: &str) -> Vec<Span> {
+    if clean.is_empty() { Vec::new() } else { vec![Span::new(tone, clean)] }
+}
+
+/// Text that is collected before it can be written.
+enum Collected<'a> {
+    /// A code block and its fence tag; none for an indented one.
+    Code {
+        tag: Option<CowStr<'a>>,
+        text: String,
+    },
+    Html(String),
+    /// An image and the images in its description that are open.
+    Image {
+        url: CowStr<'a>,
+        text: String,
+        inner: usize,
+    },
+}
+
+/// Turns the parser's events into lines.
+#[derive(Default)]
+struct Writer<'a> {
+    page: Page,
+    /// The line that is being written.
+    line: Vec<Span>,
+    /// The numbers of the next items of the lists that are open; none for bullets.
+    lists: Vec<Option<u64>>,
+    /// The meanings of the text that are open, innermost last.
+    tones: Vec<Tone>,
+    collected: Option<Collected<'a>>,
+    /// The target of the link that is open and its text so far. Links are never in links.
+    link: Option<(CowStr<'a>, String)>,
+    table: Option<Table>,
+    /// The bytes of code that may still be highlighted in this text.
+    budget: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn event(&mut self, event: Event<'a>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => self.text(&text, self.tone()),
+            Event::Code(text) => self.text(&format!("`{text}`"), Tone::Code),
+            Event::Html(text) | Event::InlineHtml(text) => self.text(&text, self.tone()),
+            Event::SoftBreak | Event::HardBreak => self.line_break(),
+            Event::Rule => {
+                self.open_block();
+                self.line.push(Span::new(Tone::Dim, RULE));
+                self.close_block();
+            }
+            Event::TaskListMarker(done) => self.text(if done { "[x] " } else { "[ ] " }, Tone::Accent),
+            // Not among the options.
+            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
+                self.text(&text, self.tone());
+            }
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'a>) {
+        match tag {
+            Tag::Paragraph => self.open_block(),
+            Tag::Heading { level, .. } => {
+                self.open_block();
+                self.tones.push(Tone::Heading);
+                self.text(&format!("{} ", "#".repeat(level as usize)), Tone::Heading);
+            }
+            Tag::BlockQuote(_) => {
+                self.open_block();
+                self.page.open_quote();
+            }
+            Tag::CodeBlock(kind) => {
+                self.open_block();
+                let tag = match kind {
+                    CodeBlockKind::Fenced(tag) => Some(tag),
+                    CodeBlockKind::Indented => None,
+                };
+                self.collected = Some(Collected::Code { tag, text: String::new() });
+            }
+            Tag::HtmlBlock => {
+                self.open_block();
+                self.collected = Some(Collected::Html(String::new()));
+            }
+            Tag::List(first) => {
+                if self.lists.is_empty() {
+                    self.open_block();
+                }
+                self.finish_line();
+                self.lists.push(first);
+            }
+            Tag::Item => {
+                self.finish_line();
+                let mark = self.next_mark();
+                self.page.open_item(mark);
+            }
+            Tag::Table(alignments) => {
+                self.open_block();
+                self.table = Some(Table::new(alignments));
+            }
+            Tag::Emphasis => self.tones.push(Tone::Emphasis),
+            Tag::Strong => self.tones.push(Tone::Strong),
+            Tag::Strikethrough => {
+                self.tones.push(Tone::Strike);
+                self.text("~~", Tone::Strike); // the words mean the opposite without it
+            }
+            Tag::Link { dest_url, .. } => {
+                self.tones.push(Tone::Link);
+                if self.collected.is_none() {
+                    self.link = Some((dest_url, String::new()));
+                }
+            }
+            Tag::Image { dest_url, .. } => match &mut self.collected {
+                Some(Collected::Image { inner, .. }) => *inner += 1,
+                _ => {
+                    self.collected = Some(Collected::Image { url: dest_url, text: String::new(), inner: 0 });
+                }
+            },
+            // Rows and cells need nothing at their start; the others are not among the options.
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph => self.close_block(),
+            TagEnd::Heading(_) => {
+                self.tones.pop();
+                self.close_block();
+            }
+            TagEnd::CodeBlock | TagEnd::HtmlBlock => {
+                match self.collected.take() {
+                    Some(Collected::Code { tag, text }) => self.code_block(tag, &text),
+                    Some(Collected::Html(text)) => self.html_block(&text),
+                    other => self.collected = other,
+                }
+                self.close_block();
+            }
+            TagEnd::BlockQuote(_) => {
+                self.finish_line();
+                self.page.close_container();
+                self.page.close_block();
+            }
+            TagEnd::Item => {
+                self.finish_line();
+                self.page.close_container();
+            }
+            TagEnd::List(_) => {
+                self.lists.pop();
+                if self.lists.is_empty() {
+                    self.page.close_block();
+                }
+            }
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.line);
+                if let Some(table) = &mut self.table {
+                    table.cell(cell);
+                }
+            }
+            TagEnd::TableHead | TagEnd::TableRow => {
+                if let Some(table) = &mut self.table {
+                    table.end_row();
+                }
+            }
+            TagEnd::Table => {
+                for spans in self.table.take().map(Table::lines).unwrap_or_default() {
+                    self.page.write(spans, true);
+                }
+                self.close_block();
+            }
+            TagEnd::Strikethrough => {
+                self.text("~~", Tone::Strike);
+                self.tones.pop();
+            }
+            TagEnd::Emphasis | TagEnd::Strong => {
+                self.tones.pop();
+            }
+            TagEnd::Link => {
+                self.tones.pop();
+                if self.collected.is_none() {
+                    self.end_link();
+                }
+            }
+            TagEnd::Image => self.end_image(),
+            // Not among the options.
+            _ => {}
+        }
+    }
+
+    /// The meaning of text here.
+    fn tone(&self) -> Tone {
+        let base = || if self.page.quoted() { Tone::Quote } else { Tone::Text };
+        self.tones.last().copied().unwrap_or_else(base)
+    }
+
+    /// Adds text to the line, or to what is being collected.
+    fn text(&mut self, text: &str, tone: Tone) {
+        match &mut self.collected {
+            Some(Collected::Code { text: all, .. } | Collected::Html(all) | Collected::Image { text: all, .. }) => {
+                all.push_str(text);
+                return;
+            }
+            None => {}
+        }
+        if let Some((_, link_text)) = &mut self.link {
+            link_text.push_str(text);
+        }
+        let span = Span::clean(tone, text);
+        match self.line.last_mut() {
+            Some(last) if last.tone == tone => last.text.push_str(&span.text),
+            _ => self.line.push(span),
+        }
+    }
+
+    fn line_break(&mut self) {
+        match &mut self.collected {
+            Some(Collected::Code { text, .. } | Collected::Html(text) | Collected::Image { text, .. }) => {
+                text.push(' ');
+            }
+            None => self.finish_line(),
+        }
+    }
+
+    fn next_mark(&mut self) -> String {
+        match self.lists.last_mut() {
+            Some(Some(number)) => {
+                let mark = format!("{number}. ");
+                *number = number.saturating_add(1);
+                mark
+            }
+            _ => "- ".to_owned(),
+        }
+    }
+
+    fn end_link(&mut self) {
+        let Some((url, text)) = self.link.take() else { return };
+        let same = *url == *text || url.strip_prefix("mailto:") == Some(&*text);
+        if !same && !url.is_empty() {
+            self.text(&format!(" ({url})"), Tone::Dim);
+        }
+    }
+
+    fn end_image(&mut self) {
+        let (url, text) = match self.collected.take() {
+            Some(Collected::Image { url, text, inner: 0 }) => (url, text),
+            Some(Collected::Image { url, text, inner }) => {
+                self.collected = Some(Collected::Image { url, text, inner: inner - 1 });
+                return;
+            }
+            other => {
+                self.collected = other;
+                return;
+            }
+        };
+        let shown = if text.trim().is_empty() && !url.starts_with("data:") { &*url } else { text.trim() };
+        let shown = if shown.is_empty() { "[image]".to_owned() } else { format!("[image: {shown}]") };
+        self.text(&shown, Tone::Link);
+    }
+
+    fn code_block(&mut self, tag: Option<CowStr<'_>>, text: &str) {
+        let Some(tag) = tag else {
+            for line in clean_lines(text.trim_end_matches('\n')) {
+                self.page.write(spans_of(Tone::Code, &format!("    {line}")), true);
+            }
+            return;
+        };
+        self.page.write(vec![Span::clean(Tone::Dim, &format!("```{tag}"))], true);
+        if matches!(&*tag, "diff" | "patch") && !text.is_empty() {
+            for line in diff::styled(text) {
+                self.page.write(line.spans, true);
+            }
+        } else {
+            // The first one always: of what is too big the start is highlighted.
+            let paid = text.len() <= self.budget || self.budget == code::MAX_BYTES;
+            if paid {
+                self.budget = self.budget.saturating_sub(text.len());
+            }
+            for spans in code::highlight(if paid { &tag } else { "" }, text) {
+                self.page.write(spans, true);
+            }
+        }
+        self.page.write(vec![Span::new(Tone::Dim, "```")], true);
+    }
+
+    fn html_block(&mut self, text: &str) {
+        let tone = self.tone();
+        for line in clean_lines(text.trim_end()) {
+            self.page.write(spans_of(tone, &line), false);
+        }
+    }
+
+    fn open_block(&mut self) {
+        self.finish_line();
+        self.page.open_block();
+    }
+
+    fn close_block(&mut self) {
+        self.finish_line();
+        self.page.close_block();
+    }
+
+    /// Writes what there is of a line.
+    fn finish_line(&mut self) {
+        if !self.line.is_empty() {
+            let spans = std::mem::take(&mut self.line);
+            self.page.write(spans, false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::text::is_unsafe;
+    use proptest::prelude::*;
+
+    /// The lines as plain text.
+    fn shown(text: &str) -> Vec<String> {
+        markdown(text).iter().map(|line| line.spans.iter().map(|span| span.text.as_str()).collect()).collect()
+    }
+
+    fn tone(text: &str, piece: &str) -> Tone {
+        let lines = markdown(text);
+        let found = lines.iter().flat_map(|line| &line.spans).find(|span| span.text.contains(piece));
+        found.unwrap_or_else(|| panic!("{piece} not in {lines:?}")).tone
+    }
+
+    #[test]
+    fn puts_one_blank_line_between_blocks() {
+        let text = "\n\n# Title\nfirst\nsecond\n\n\n\n---\n> quoted\n>\n> more\n\n<div>\n\nend\n\n";
+        let rule = RULE;
+        assert_eq!(
+            shown(text),
+            ["# Title", "", "first", "second", "", rule, "", "│ quoted", "│", "│ more", "", "<div>", "", "end"]
+        );
+        assert!(shown(" \n\n").is_empty());
+    }
+
+    #[test]
+    fn lists_nest_and_stay_tight_or_loose() {
+        assert_eq!(
+            shown("- a\n  b\n  - c\n    3. d\n    4. e\n- [x] f\n- [ ] g\n-\n\nend"),
+            ["- a", "  b", "  - c", "    3. d", "    4. e", "- [x] f", "- [ ] g", "- ", "", "end"]
+        );
+        assert_eq!(shown("1. a\n\n   b\n2. c"), ["1. a", "", "   b", "", "2. c"]);
+        assert_eq!(shown("- > a\n  > b\n- c"), ["- │ a", "  │ b", "", "- c"]);
+        assert_eq!(shown("> - a\n> - b\n>\n> c"), ["│ - a", "│ - b", "│", "│ c"]);
+        assert_eq!(markdown("- a\n  10. b")[0].indent, 2);
+        assert_eq!(markdown("> 10. b")[0].indent, 6);
+    }
+
+    #[test]
+    fn inline_marks_become_tones() {
+        let text = "# H *e*\n\n**s** *e* ~~x~~ `c` <b> a&lt;b [t](u) <http://a.b> ![i **b**](p.png)\n> q";
+        assert_eq!(shown(text)[2], "s e ~~x~~ `c` <b> a<b t (u) http://a.b [image: i b]");
+        for (piece, expected) in [
+            ("# H ", Tone::Heading),
+            ("s", Tone::Strong),
+            ("e", Tone::Emphasis),
+            ("x", Tone::Strike),
+            ("`c`", Tone::Code),
+            ("t", Tone::Link),
+            (" (u)", Tone::Dim),
+            ("q", Tone::Quote),
+        ] {
+            let lines = markdown(text);
+            assert!(
+                lines
+                    .iter()
+                    .flat_map(|line| &line.spans)
+                    .any(|span| span.text.contains(piece) && span.tone == expected),
+                "{piece}"
+            );
+        }
+        assert_eq!(shown("![](data:image/png;base64,AAAA) ![](a.png)"), ["[image] [image: a.png]"]);
+    }
+
+    #[test]
+    fn code_keeps_its_lines_and_is_highlighted() {
+        let text = "a\n```rust\nlet x = 1;\n\n\ty\n```\n- i\n  ```\n  z\n  ```\n";
+        let expected = ["a", "", "```rust", "let x = 1;", "", "    y", "```", "", "- i", "", "  ```", "  z", "  ```"];
+        assert_eq!(shown(text), expected);
+        assert_eq!(tone(text, "let"), Tone::Keyword);
+        assert_eq!(tone("```diff\n+ new\n```", "new"), Tone::Added);
+        assert!(markdown(text)[3].verbatim && !markdown(text)[0].verbatim);
+        assert_eq!(shown("a\n\n    indented\n      more\n"), ["a", "", "    indented", "      more"]);
+        let twice = format!("```rs\nlet a;{}\n```\n", "\n// x".repeat(code::MAX_BYTES / 5 - 10)).repeat(2);
+        let keywords = markdown(&twice).iter().flat_map(|line| &line.spans).filter(|s| s.tone == Tone::Keyword).count();
+        assert_eq!(keywords, 1, "only so much is highlighted in one text");
+    }
+
+    #[test]
+    fn tables_line_up() {
+        let lines = shown("| a | right |\n|---|--:|\n| `x` | 1 |\n| longer |\n\nend");
+        assert_eq!(lines[..4], ["a      │ right", "───────┼──────", "`x`    │     1", "longer │"]);
+        assert_eq!(lines[4..], ["", "end"]);
+        assert_eq!(shown("||\n|-|\n|a|\n||\n"), ["─", "a"], "no blank lines from empty cells");
+    }
+
+    #[test]
+    fn any_depth_is_drawn() {
+        for part in [">", "- ", "1. ", "> - ", "[", "![", "*a ", "_a**b", "`", "<", "~~", "|", "[a](", "\t", "  - x\n"]
+        {
+            let lines = markdown(&part.repeat(100_000));
+            assert!(lines.iter().all(|line| usize::from(line.indent) <= MAX_DEPTH * 4), "{part}");
+        }
+        let deep = "> ".repeat(100) + "x\n" + &"y\n".repeat(10_000);
+        assert_eq!(shown(&deep)[1], "│ ".repeat(MAX_DEPTH) + "y");
+        let deeper = "> ".repeat(MAX_MARKS) + "x";
+        assert_eq!(shown(&deeper), [deeper]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_safe_lines(
+            text in "(\\PC|[ \\t\n>*_`~#|<&;:0-9.()\\[\\]!-]|```|\n\n|- |> |\\|-\\|\n|&#27;|&#x202e;|[\\x00-\\x20\\u{80}-\\u{a0}]){0,80}",
+        ) {
+            let lines = markdown(&text);
+            for span in lines.iter().flat_map(|line| &line.spans) {
+                prop_assert!(!span.text.contains(is_unsafe), "{span:?}");
+            }
+            for end in [lines.first(), lines.last()].into_iter().flatten() {
+                prop_assert!(!end.spans.is_empty(), "blank at an end: {lines:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! How the qualifier at the cursor may go on: its name, or its value from what there is.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use crate::base::fold::fold;
+use crate::search::query::token::{ALL, Token, after_all, tokens};
+use crate::search::query::{Kind, Name, in_quotes};
+use crate::session::digest::searchable::Searchable;
+use crate::session::entry::{is_js_space, js_trim};
+
+/// What values there are to choose from, the likeliest first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Values<'a> {
+    /// Project directories, as they are shown.
+    pub dirs: &'a [String],
+    /// Files that tools touched.
+    pub files: &'a [String],
+    /// Labels.
+    pub labels: &'a [String],
+    /// Models.
+    pub models: &'a [String],
+    /// Tools.
+    pub tools: &'a [String],
+}
+
+/// What the sessions have that qualifiers may ask for, what is in most of them first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lists {
+    /// Files that tools touched.
+    pub files: Vec<String>,
+    /// Labels.
+    pub labels: Vec<String>,
+    /// Models.
+    pub models: Vec<String>,
+    /// Tools.
+    pub tools: Vec<String>,
+}
+
+impl Lists {
+    /// The most of a kind.
+    const MOST: usize = 2000;
+
+    /// Gathers them from what was read of sessions.
+    pub fn new<'a>(texts: impl Iterator<Item = &'a Searchable>) -> Self {
+        let (mut files, mut labels) = (HashMap::new(), HashMap::new());
+        let (mut models, mut tools) = (HashMap::new(), HashMap::new());
+        for text in texts {
+            count(&mut files, text.files.iter().map(|touched| &*touched.path));
+            count(&mut labels, text.labels.iter().map(|(_, label)| &**label));
+            count(&mut models, text.models.iter().map(|model| &**model));
+            count(&mut tools, text.tools.keys().map(|tool| &**tool));
+        }
+        let [files, labels, models, tools] = [files, labels, models, tools].map(most);
+        Self { files, labels, models, tools }
+    }
+}
+
+/// Counts each value of one session once.
+fn count<'a>(counts: &mut HashMap<&'a str, usize>, values: impl Iterator<Item = &'a str>) {
+    for value in values.collect::<HashSet<_>>() {
+        *counts.entry(value).or_default() += 1;
+    }
+}
+
+fn most(counts: HashMap<&str, usize>) -> Vec<String> {
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
+    counts.sort_unstable_by(|(a, often), (b, oftener)| oftener.cmp(often).then_with(|| a.cmp(b)));
+    counts.into_iter().take(Lists::MOST).map(|(value, _)| value.to_string()).collect()
+}
+
+impl<'a> Values<'a> {
+    fn of(self, name: Name) -> Vec<&'a str> {
+        let list = match name {
+            Name::In => self.dirs,
+            Name::File | Name::Edited => self.files,
+            Name::Label => self.labels,
+            Name::Model => self.models,
+            Name::Tool => self.tools,
+            Name::Is => return Kind::ALL.iter().map(|kind| kind.name()).collect(),
+            Name::After | Name::Before => return vec!["today", "yesterday", "1w", "1mo", "1y"],
+            Name::Cost | Name::Size | Name::Entries => return Vec::new(),
+        };
+        list.iter().map(String::as_str).collect()
+    }
+}
+
+/// How a part of a query may go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The bytes to replace.
+    pub at: Range<usize>,
+    /// What to put there, the best first.
+    pub options: Vec<String>,
+}
+
+/// What may stand at the cursor, a byte offset. `None` if there is nothing to offer: in a word that begins no
+/// qualifier, in a phrase, in a pattern.
+pub fn complete(query: &str, cursor: usize, values: Values<'_>) -> Option<Completion> {
+    let before = query.get(..cursor)?;
+    let mut rest = before.trim_start_matches(is_js_space);
+    while let Some(after) = after_all(rest) {
+        rest = after.trim_start_matches(is_js_space);
+    }
+    if rest.starts_with("re:") {
+        return None;
+    }
+    // The token is cut where it ends in the whole query, so that what stands behind the cursor is replaced too.
+    let all = tokens(query);
+    let token = all.iter().rev().find(|token| token.at.start < cursor && cursor <= token.at.end);
+    let Some(token) = token else {
+        let at_start = before.ends_with(is_js_space) || before.is_empty();
+        return at_start.then(|| names("", cursor..cursor)).flatten();
+    };
+    let is_at_end = cursor == token.at.end;
+    match token.qualifier.map(Name::of) {
+        Some(Some(name)) if cursor >= token.text_at.start => value(name, token, query, cursor, values),
+        Some(None) if token.is_all() && is_at_end => names("", cursor..cursor),
+        None if !token.is_quoted && is_at_end => {
+            let start = token.at.start + usize::from(query[token.at.start..].starts_with('-'));
+            names(query.get(start..cursor)?, start..cursor)
+        }
+        _ => None,
+    }
+}
+
+/// The names that begin so.
+fn names(typed: &str, at: Range<usize>) -> Option<Completion> {
+    let known = Name::ALL.iter().map(|name| format!("{}:", name.name()));
+    let options: Vec<String> = known.chain([ALL.to_string()]).filter(|name| name.starts_with(typed)).collect();
+    (!options.is_empty()).then_some(Completion { at, options })
+}
+
+fn value(name: Name, token: &Token<'_>, query: &str, cursor: usize, values: Values<'_>) -> Option<Completion> {
+    let typed = query.get(token.text_at.start..cursor)?;
+    let typed = fold(js_trim(typed.trim_matches('"')));
+    let mut ranked: Vec<(u8, &str)> =
+        values.of(name).into_iter().filter_map(|value| Some((rank(&fold(value), &typed)?, value))).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    // A value with a quote in it can't be written.
+    let options: Vec<String> =
+        ranked.iter().filter(|(_, value)| !value.contains('"')).map(|(_, value)| in_quotes(value)).collect();
+    (!options.is_empty()).then_some(Completion { at: token.text_at.clone(), options })
+}
+
+/// How well a folded value fits what was typed: it begins so, a word in it does, it has it anywhere.
+fn rank(value: &str, typed: &str) -> Option<u8> {
+    let starts_word = |(at, _): (usize, &str)| !value[..at].chars().next_back().is_some_and(char::is_alphanumeric);
+    match value {
+        _ if value.starts_with(typed) => Some(0),
+        _ if value.match_indices(typed).any(starts_word) => Some(1),
+        _ => value.contains(typed).then_some(2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::query::Query;
+    use proptest::prelude::*;
+
+    /// The query with the first option put in, and the number of options; `|` is the cursor.
+    fn completed(query: &str) -> Option<(String, usize)> {
+        let list = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+        let (dirs, files) =
+            (list(&["~/code/my app", "~/code/site", "/srv/app"]), list(&["src/oauth.rs", "src/auth.rs", "auth.md"]));
+        let (labels, models, tools) =
+            (list(&["works", "say \"hi\""]), list(&["claude-sonnet", "gpt"]), list(&["read", "bash"]));
+        let values = Values { dirs: &dirs, files: &files, labels: &labels, models: &models, tools: &tools };
+        let cursor = query.find('|')?;
+        let query = query.replace('|', "");
+        let completion = complete(&query, cursor, values)?;
+        let mut done = query;
+        done.replace_range(completion.at, &completion.options[0]);
+        Some((done, completion.options.len()))
+    }
+
+    #[test]
+    fn completes_names_and_values() {
+        for (query, done, options) in [
+            ("|", "in:", 13),
+            ("foo |", "foo in:", 13),
+            ("foo fi|", "foo file:", 1),
+            ("-la|", "-label:", 1),
+            ("e|", "edited:", 2),
+            ("all:f|", "all:file:", 1),
+            ("is:|", "is:named", 9),
+            ("is:fo|", "is:forked", 2),
+            ("is:for|ked x", "is:forked x", 2),
+            ("in:app|", "in:\"~/code/my app\"", 2),
+            ("in:~/|", "in:\"~/code/my app\"", 2),
+            ("in:\"~/code/m|", "in:\"~/code/my app\"", 1),
+            ("x in:\"~/code/m|\" y", "x in:\"~/code/my app\" y", 1),
+            ("file:auth|", "file:auth.md", 3),
+            ("edited:src/A|", "edited:src/auth.rs", 1),
+            ("label:|", "label:works", 1),
+            ("-model:son| x", "-model:claude-sonnet x", 1),
+            ("tool:b|", "tool:bash", 1),
+            ("all:|", "all:in:", 13),
+            ("after:y|", "after:yesterday", 3),
+        ] {
+            assert_eq!(completed(query), Some((done.to_string(), options)), "{query}");
+        }
+    }
+
+    #[test]
+    fn offers_nothing_where_nothing_fits() {
+        for query in [
+            "foo|",
+            "xyz:|",
+            "re:i|",
+            "all: re:i|",
+            "\"in|\"",
+            "is:x|",
+            "cost:|",
+            "foo:b|",
+            "x|y",
+            "fi|xy",
+            "al:|",
+            "\"a b\"|",
+        ] {
+            assert_eq!(completed(query), None, "{query}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_place_in_any_text_is_fine(text in "[ \"a-fil:é/-]{0,16}", cursor in 0usize..20) {
+            let dirs = ["/a b".to_string(), "~/é".into(), "//x".into()];
+            if let Some(completion) = complete(&text, cursor, Values { dirs: &dirs, files: &dirs, ..Values::default() }) {
+                for option in completion.options {
+                    let mut done = text.clone();
+                    done.replace_range(completion.at.clone(), &option);
+                    let _ = Query::parse(&done);
+                }
+            }
+        }
+    }
+}

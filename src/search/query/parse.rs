@@ -1,0 +1,321 @@
+//! From tokens to a query: which are words, phrases and qualifiers, what their values mean, and what is wrong.
+
+use std::ops::Range;
+
+use crate::search::query::pattern::Pattern;
+use crate::search::query::token::{ALL, Token, after_all, tokens};
+use crate::search::query::value::{Bound, When};
+use crate::search::query::{Kind, Name, Problem, Query, Term, What};
+use crate::session::entry::{is_js_space, js_trim};
+
+/// What makes all that follows a regular expression.
+const PATTERN: &str = "re:";
+
+/// Reads a query.
+pub(crate) fn query(text: &str) -> Result<Query, Problem> {
+    let mut query = Query::default();
+    let mut rest = js_trim(text);
+    while let Some(after) = after_all(rest) {
+        query.everything = true;
+        rest = js_trim(after);
+    }
+    // `rest` is a part of `text`, and what follows it is white space.
+    let start = text.trim_end_matches(is_js_space).len().saturating_sub(rest.len());
+    if let Some(pattern) = rest.strip_prefix(PATTERN) {
+        let pattern = js_trim(pattern);
+        if !pattern.is_empty() {
+            let wrong = |what| Problem { at: start..start + rest.len(), what };
+            let what = What::Pattern(Pattern::new(pattern).map_err(wrong)?);
+            query.terms.push(Term { is_excluded: false, what });
+        }
+        return Ok(query);
+    }
+    for token in tokens(rest) {
+        let at = token.at.start + start..token.at.end + start;
+        let is_pattern = !token.is_quoted && rest[token.at.clone()].trim_start_matches('-').starts_with(PATTERN);
+        match token.qualifier {
+            _ if is_pattern => {
+                let what = "re: takes the whole query: put it first, or in quotes to search for it";
+                return Err(problem(at, what));
+            }
+            Some(_) if token.is_all() => {
+                if token.is_excluded {
+                    return Err(problem(at, "all: can't be excluded; leave the - away"));
+                }
+                query.everything = true;
+            }
+            Some(name) => query.terms.push(qualified(&token, name, at)?),
+            None => query.terms.extend(plain(&token)),
+        }
+    }
+    Ok(query)
+}
+
+fn problem(at: Range<usize>, what: impl Into<String>) -> Problem {
+    Problem { at, what: what.into() }
+}
+
+/// A word or a phrase; none, if there is nothing between the quotes.
+fn plain(token: &Token<'_>) -> Option<Term> {
+    let what = if token.is_quoted {
+        let words: Vec<&str> = token.text.split(is_js_space).filter(|word| !word.is_empty()).collect();
+        (!words.is_empty()).then(|| What::Phrase(words.join(" ")))
+    } else {
+        Some(What::Word(token.text.into()))
+    };
+    Some(Term { is_excluded: token.is_excluded, what: what? })
+}
+
+fn qualified(token: &Token<'_>, name: &str, at: Range<usize>) -> Result<Term, Problem> {
+    let is_excluded = token.is_excluded;
+    let Some(known) = Name::of(name) else {
+        // `error: x` is pasted text.
+        if token.text.is_empty() && !token.is_quoted {
+            return Ok(Term { is_excluded, what: What::Word(format!("{name}:")) });
+        }
+        return Err(problem(at, unknown(name)));
+    };
+    let what = value(known, token.text).map_err(|what| problem(at, what))?;
+    Ok(Term { is_excluded, what })
+}
+
+fn unknown(name: &str) -> String {
+    let known: Vec<String> = Name::ALL.iter().map(|name| format!("{}:", name.name())).collect();
+    format!("{name}: is not known; known are {ALL} re: {}; put it in quotes to search for it", known.join(" "))
+}
+
+/// What a qualifier with this value asks.
+fn value(name: Name, value: &str) -> Result<What, String> {
+    let value = js_trim(value);
+    if value.is_empty() {
+        return Ok(What::Unfinished(name));
+    }
+    let bound = |what: fn(Bound) -> What| Ok(Bound::parse(value)?.map_or(What::Unfinished(name), what));
+    match name {
+        Name::In => Ok(What::In(value.into())),
+        Name::File => Ok(What::File(value.into())),
+        Name::Edited => Ok(What::Edited(value.into())),
+        Name::Label => Ok(What::Label(value.into())),
+        Name::Model => Ok(What::Model(value.into())),
+        Name::Tool => Ok(What::Tool(value.into())),
+        Name::Is => kind(value).map(What::Is),
+        Name::After => When::parse(value).map(What::After),
+        Name::Before => When::parse(value).map(What::Before),
+        Name::Cost => bound(What::Cost),
+        Name::Size => bound(What::Size),
+        Name::Entries => bound(What::Entries),
+    }
+}
+
+fn kind(value: &str) -> Result<Kind, String> {
+    // pi spells it so.
+    let value = if value == "labeled" { Kind::Labelled.name() } else { value };
+    Kind::of(value).ok_or_else(|| {
+        let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("is:{value} is not known; known are {}", known.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Query {
+        Query::parse(text).unwrap_or_else(|problem| panic!("{text}: {problem}"))
+    }
+
+    /// Terms as they were read, one by one.
+    fn terms(text: &str) -> String {
+        read(text).terms.iter().map(|term| format!("[{term}]")).collect()
+    }
+
+    #[test]
+    fn cuts_words_and_phrases_as_pi_does() {
+        for (text, cut) in [
+            ("  foo   bar ", "[foo][bar]"),
+            (r#"foo "node   cve" bar"#, r#"[foo]["node cve"][bar]"#),
+            (r#"foo"bar baz"qux"#, r#"[foo]["bar baz"][qux]"#),
+            (r#""" " " x"#, "[x]"),
+            (r#"foo "bar baz"#, r#"[foo]["bar][baz]"#),
+            (r#"a"b "c" d"#, r#"[a"b]["c"][d]"#),
+            ("\u{feff}a\u{a0}b\u{2003}c\u{85}d", "[a][b][c\u{85}d]"),
+        ] {
+            assert_eq!(terms(text), cut, "{text}");
+        }
+        // Without its closing quote `"c"` is a word with quotes in it.
+        assert!(matches!(&read(r#"a"b "c" d"#).terms[1].what, What::Word(word) if word == r#""c""#));
+    }
+
+    #[test]
+    fn pasted_text_is_words() {
+        for text in [
+            "TypeError: x",
+            "foo::bar",
+            "std::io::Error",
+            "model::User",
+            "all::x",
+            "http://x.org",
+            "https://x.org:80/a",
+            "file:///etc/passwd",
+            r"c:\dir",
+            "C:/dir",
+            "a:b",
+            "error: x",
+            "src/main.rs:10:5",
+            "--force",
+            "->",
+            "-",
+            "12:30",
+            "Foo:bar",
+            "x=y:z",
+            "warning: unused",
+        ] {
+            let query = read(text);
+            let is_word = |term: &Term| matches!(term.what, What::Word(_)) && !term.is_excluded;
+            assert!(query.terms.iter().all(is_word) && !query.everything, "{text}: {query:?}");
+            assert_eq!(query.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn reads_qualifiers() {
+        for (text, same) in [
+            (r#"in:"~/my dir" x"#, r#"[in:"~/my dir"][x]"#),
+            (r#"in:"~/my d"#, r#"[in:"~/my d"]"#),
+            (r#"in:"x"y"#, "[in:x][y]"),
+            ("in: x", "[in:][x]"),
+            ("-in:x -\"a b\" -c --d", "[-in:x][-\"a b\"][-c][--d]"),
+            ("file:src/a.rs edited:b label:c model:d tool:e", "[file:src/a.rs][edited:b][label:c][model:d][tool:e]"),
+            ("is:named is:labeled", "[is:named][is:labelled]"),
+            ("after:2w before:2026-05-01", "[after:2w][before:2026-05-01]"),
+            ("cost:1 size:>1M entries:<=500 cost:>", "[cost:>=1][size:>1000000][entries:<=500][cost:]"),
+            (r#""in:x""#, r#"["in:x"]"#),
+            ("x all:y", "[x][y]"),
+            ("all:is:fork", "[is:fork]"),
+            (r#"all:"a b""#, r#"["a b"]"#),
+            ("re: a  b ", "[re:a  b]"),
+            ("all: re:x", "[re:x]"),
+            ("re:", ""),
+        ] {
+            assert_eq!(terms(text), same, "{text}");
+        }
+        assert!(read("x all:y").everything && read("all:").everything && !read("\"all:\"").everything);
+        assert!(read("in: -is: cost:>").is_empty() && !read("x").is_empty());
+    }
+
+    #[test]
+    fn says_what_is_wrong_and_where() {
+        let wrong = |text: &str| Query::parse(text).unwrap_err();
+        let problem = wrong("é nmae:x y");
+        assert_eq!(&"é nmae:x y"[problem.at.clone()], "nmae:x");
+        assert!(problem.what.contains("nmae: is not known") && problem.what.contains("entries:"), "{problem}");
+        assert!(wrong("is:nmaed").what.contains("abandoned"));
+        for text in ["x re:y", "\"\"re::", "x re:", "-re:x"] {
+            assert!(wrong(text).what.contains("first"), "{text}");
+        }
+        assert!(wrong("-all:x").what.contains("all:"));
+        let problem = wrong(" all: -after:x ");
+        assert_eq!(&" all: -after:x "[problem.at], "-after:x");
+        let problem = wrong(" all: re:( ");
+        assert_eq!(&" all: re:( "[problem.at], "re:(");
+        assert!(!problem.what.is_empty());
+    }
+
+    #[test]
+    fn narrows_when_a_word_grows() {
+        for (narrow, wide) in [
+            ("auth", "aut"),
+            ("auth", ""),
+            ("a", ""),
+            ("x auth", "auth"),
+            ("foo auth", "foo aut"),
+            ("AUTHx", "auth"),
+            (r#""foo ba""#, r#""foo b""#),
+            (r#""foo ba""#, "ba"),
+            ("in:x auth", "in:x"),
+            ("auth", "auth in:"),
+            ("-x auth", "auth"),
+        ] {
+            assert!(read(narrow).narrows(&read(wide)), "{narrow} in {wide}");
+        }
+        for (narrow, wide) in [
+            ("auth", "au"),
+            ("auth", "uth"),
+            ("aut", "auth"),
+            ("-auth", "-aut"),
+            ("-aut", "-auth"),
+            ("auth", "-aut"),
+            ("all:auth", "auth"),
+            ("auth", "all:auth"),
+            ("re:auth", "aut"),
+            ("cost:>10", "cost:>1"),
+            (r#""auth"#, "auth"),
+            ("auth", r#""auth""#),
+            ("e\u{301}tude", "etu"),
+        ] {
+            assert!(!read(narrow).narrows(&read(wide)), "{narrow} in {wide}");
+        }
+    }
+
+    /// Texts that are nearly queries.
+    fn nearly() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "\"",
+            "\"",
+            "\"",
+            " ",
+            " ",
+            " ",
+            "-",
+            ":",
+            "/",
+            "all:",
+            "in:",
+            "file:",
+            "re:",
+            "is:named",
+            "is:",
+            "after:2w",
+            "before:",
+            "2026-05",
+            "cost:>1.5",
+            "size:<=2k",
+            "entries:",
+            "label:",
+            "a",
+            "b c",
+            "foo",
+            "É",
+            "e\u{301}",
+            "\u{a0}",
+            "\n",
+            "\\",
+            "~/x",
+            "x:y",
+            "error:",
+            "http://",
+            "::",
+        ]);
+        prop_oneof![
+            prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat()),
+            any::<String>(),
+            "(re:)?[a-c()\\[\\]{}?*+|^$.\\\\bdw0-3,:<=!-]{0,12}",
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn what_is_printed_reads_the_same(text in nearly()) {
+            match Query::parse(&text) {
+                Ok(query) => {
+                    let printed = query.to_string();
+                    prop_assert_eq!(Query::parse(&printed), Ok(query), "{} printed as {}", text, printed);
+                }
+                Err(problem) => prop_assert!(text.get(problem.at).is_some_and(|at| !at.is_empty())),
+            }
+        }
+    }
+}

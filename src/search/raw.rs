@@ -1,0 +1,462 @@
+//! A word looked for in lines as they stand in the file: where it may be is found fast, without decoding anything, and
+//! whether it is there is then told by the text. JSON can write any character as `\u` and four digits, and Unicode has
+//! several ways to write some of them, so the fast way looks for three neighbouring characters of the word in every
+//! spelling there is: it never misses a word, and finds few places in vain.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, Input, Span, packed};
+use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
+
+use crate::base::fold::{Folded, fold, fold_into};
+use crate::session::entry::is_js_space;
+
+/// The most neighbouring characters that are looked for.
+const WINDOW: usize = 3;
+
+/// The most spellings of them that are looked for at once: as many as the vector search takes.
+const SPELLINGS: usize = 64;
+
+/// Characters of words and code, the commonest first: a rare one is found in vain less often.
+const COMMON: &str = "etaoinsrlcdupmhg\"_.-(),:f0y=bw12vkx/3{}<>[]4568';79*#zj&q";
+
+/// A word to look for.
+#[derive(Debug)]
+pub struct Needle {
+    /// Folded, with one space for each run of white space.
+    word: String,
+    has_space: bool,
+    probe: Probe,
+    /// How rarely it is found in vain, at a guess.
+    rarity: usize,
+}
+
+/// How to find where the word may be.
+#[derive(Debug)]
+enum Probe {
+    /// Some of its characters, in every spelling.
+    Window {
+        finder: Finder,
+        /// Spellings from here on are escapes.
+        escapes: usize,
+        /// The plain ASCII characters of the word right before and behind those that are looked for.
+        before: Vec<u8>,
+        behind: Vec<u8>,
+    },
+    /// All of its characters have too many spellings: wherever there is anything but plain ASCII.
+    Unusual,
+    /// Anywhere.
+    Everywhere,
+}
+
+#[derive(Debug)]
+enum Finder {
+    /// By vectors.
+    Packed(packed::Searcher),
+    /// On processors without them.
+    Plain(AhoCorasick),
+}
+
+impl Needle {
+    /// A word, which may hold white space: that matches white space of any kind. `None` if there is nothing in it.
+    pub fn new(word: &str) -> Option<Self> {
+        let word = collapse(&fold(word)).0.into_owned();
+        if word.is_empty() {
+            return None;
+        }
+        let chars: Vec<char> = word.chars().collect();
+        let spellings: Vec<Option<Vec<char>>> = chars.iter().map(|&c| spellings(c)).collect();
+        let windows = (0..chars.len()).flat_map(|start| (1..=WINDOW).map(move |len| start..start + len));
+        let windows = windows.filter_map(|range| Window::new(&chars, spellings.get(range.clone())?, range));
+        let best = windows.max_by_key(|window| window.rarity);
+        let rarity = best.as_ref().map_or(0, |window| window.rarity);
+        let probe = match best {
+            Some(window) => window.probe(&chars, &spellings),
+            None if word.is_ascii() => Some(Probe::Everywhere),
+            None => Some(Probe::Unusual),
+        };
+        let has_space = word.contains(' ');
+        Some(Self { word, has_space, probe: probe.unwrap_or(Probe::Everywhere), rarity })
+    }
+
+    /// How rarely the word is found in vain, at a guess: the greater, the rarer.
+    pub fn rarity(&self) -> usize {
+        self.rarity
+    }
+
+    /// A place at or behind `from` in raw lines, or in a raw text: in the first line that may have the word in it behind
+    /// `from`.
+    pub fn candidate(&self, raw: &[u8], from: usize) -> Option<usize> {
+        match &self.probe {
+            Probe::Everywhere => (from < raw.len()).then_some(from),
+            Probe::Unusual => unusual(raw, from),
+            Probe::Window { finder, escapes, before, behind } => {
+                let mut from = from;
+                loop {
+                    let (pattern, found) = finder.find(raw, from)?;
+                    if pattern >= *escapes
+                        || (may_follow(raw, found.end, behind) && may_precede(raw, found.start, before))
+                    {
+                        return Some(found.start);
+                    }
+                    from = found.start + 1;
+                }
+            }
+        }
+    }
+
+    /// Whether the word is in a text. `folded` is used to fold it into.
+    pub fn is_in(&self, text: &str, folded: &mut String) -> bool {
+        folded.clear();
+        fold_into(folded, text);
+        if self.has_space { collapse(folded).0.contains(&self.word) } else { folded.contains(&self.word) }
+    }
+
+    /// Where the word stands in a text, in bytes of it, one behind the other; whole grapheme clusters.
+    fn places(&self, haystack: &Haystack) -> impl Iterator<Item = Range<usize>> {
+        let text = if self.has_space { &haystack.collapsed } else { &haystack.folded.text };
+        text.match_indices(&self.word).map(|(at, word)| {
+            let range = at..at + word.len();
+            let range = if self.has_space { haystack.uncollapsed(range) } else { range };
+            haystack.folded.original(range)
+        })
+    }
+}
+
+/// A text in which words were found, to say where.
+struct Haystack {
+    folded: Folded,
+    collapsed: String,
+    /// Where the collapsed text goes on behind white space, and where that is in the folded one.
+    pieces: Vec<(usize, usize)>,
+}
+
+impl Haystack {
+    fn new(text: &str, has_space: bool) -> Self {
+        let folded = Folded::new(text);
+        let (collapsed, pieces) = if has_space { collapse(&folded.text) } else { (Cow::default(), Vec::new()) };
+        Self { collapsed: collapsed.into_owned(), pieces, folded }
+    }
+
+    fn uncollapsed(&self, range: Range<usize>) -> Range<usize> {
+        let place = |at: usize| {
+            let behind = self.pieces.partition_point(|(collapsed, _)| *collapsed <= at);
+            behind.checked_sub(1).map_or(at, |piece| self.pieces[piece].1 + at - self.pieces[piece].0)
+        };
+        place(range.start)..place(range.end)
+    }
+}
+
+/// White space as pi compares it in a phrase (`\s+` becomes one space, 0.87.1), and where the text goes on behind it:
+/// here and in `text`.
+fn collapse(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
+    if !text.contains(is_js_space) {
+        return (Cow::Borrowed(text), Vec::new());
+    }
+    let (mut out, mut pieces) = (String::with_capacity(text.len()), Vec::new());
+    let mut rest = text;
+    while let Some(space) = rest.find(is_js_space) {
+        out.push_str(&rest[..space]);
+        out.push(' ');
+        rest = rest[space..].trim_start_matches(is_js_space);
+        pieces.push((out.len(), text.len() - rest.len()));
+    }
+    out.push_str(rest);
+    (Cow::Owned(out), pieces)
+}
+
+/// A piece of a text around words that were found in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// The piece, as it stands in the text, line breaks included.
+    pub text: String,
+    /// Where the words stand in it, in characters.
+    pub ranges: Vec<Range<usize>>,
+}
+
+impl Snippet {
+    /// How long a snippet is, in characters.
+    const LEN: usize = 120;
+    /// How much of it stands before the first word.
+    const BEFORE: usize = 40;
+
+    /// The piece of `text` around the first of the words that is in it; `None` if none is.
+    pub fn new(text: &str, needles: &[&Needle]) -> Option<Self> {
+        let haystack = Haystack::new(text, needles.iter().any(|needle| needle.has_space));
+        let first =
+            needles.iter().filter_map(|needle| needle.places(&haystack).next().map(|range| range.start)).min()?;
+        let Range { start, end } = Self::bounds(text, first);
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for needle in needles {
+            let places = needle.places(&haystack).skip_while(|range| range.end <= start);
+            ranges.extend(places.take_while(|range| range.start < end));
+        }
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut merged: Vec<Range<usize>> = Vec::new();
+        for range in ranges {
+            match merged.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        Some(Self::around(text, &merged))
+    }
+
+    /// The piece of `text` around the first of some places in it: in bytes, in order, apart. Without any, its start.
+    pub fn around(text: &str, places: &[Range<usize>]) -> Self {
+        let Range { start, end } = Self::bounds(text, places.first().map_or(0, |place| place.start));
+        let chars = |to: usize| text[start..to].chars().count();
+        let seen = places.iter().take_while(|place| place.start < end);
+        let ranges = seen.map(|place| chars(place.start)..chars(place.end.min(end))).collect();
+        Self { text: text[start..end].into(), ranges }
+    }
+
+    fn bounds(text: &str, first: usize) -> Range<usize> {
+        let start = text[..first].char_indices().rev().take(Self::BEFORE).last().map_or(first, |(at, _)| at);
+        let end = text[start..].char_indices().nth(Self::LEN).map_or(text.len(), |(at, _)| start + at);
+        start..end
+    }
+}
+
+/// Neighbouring characters of a word, each of them with few spellings.
+struct Window {
+    range: Range<usize>,
+    rarity: usize,
+    /// As UTF-8, then as escapes.
+    spellings: Vec<Vec<u8>>,
+    escapes: usize,
+}
+
+impl Window {
+    fn new(chars: &[char], spelled: &[Option<Vec<char>>], range: Range<usize>) -> Option<Self> {
+        let mut spellings = vec![Vec::new()];
+        for options in spelled {
+            let options = options.as_ref()?;
+            let with = |start: &Vec<u8>, c: &char| [start, c.encode_utf8(&mut [0; 4]).as_bytes()].concat();
+            spellings = spellings.iter().flat_map(|start| options.iter().map(move |c| with(start, c))).collect();
+            if spellings.len() > SPELLINGS {
+                return None;
+            }
+        }
+        let escapes = spellings.len();
+        for c in spelled.iter().flatten().flatten() {
+            spellings.extend(self::escapes(*c).into_iter().map(String::into_bytes));
+        }
+        spellings[escapes..].sort_unstable();
+        spellings.dedup();
+        let rarity = chars[range.clone()].iter().map(|&c| rarity(c)).sum();
+        (spellings.len() <= SPELLINGS).then_some(Self { range, rarity, spellings, escapes })
+    }
+
+    fn probe(self, chars: &[char], spelled: &[Option<Vec<char>>]) -> Option<Probe> {
+        let plain = |at: &usize| spelled[*at].is_some() && chars[*at].is_ascii();
+        let before: Vec<u8> = (0..self.range.start).rev().take_while(plain).map(|at| chars[at] as u8).collect();
+        let behind = (self.range.end..chars.len()).take_while(plain).map(|at| chars[at] as u8).collect();
+        let finder = match packed::Searcher::new(&self.spellings) {
+            Some(searcher) => Finder::Packed(searcher),
+            None => Finder::Plain(AhoCorasick::new(&self.spellings).ok()?),
+        };
+        Some(Probe::Window { finder, escapes: self.escapes, before, behind })
+    }
+}
+
+impl Finder {
+    /// The number of a spelling and where it stands, at or behind `from`.
+    fn find(&self, raw: &[u8], from: usize) -> Option<(usize, Range<usize>)> {
+        let found = match self {
+            Self::Packed(searcher) => searcher.find_in(raw, Span { start: from, end: raw.len() }),
+            Self::Plain(searcher) => searcher.find(Input::new(raw).span(from..raw.len())),
+        }?;
+        Some((found.pattern().as_usize(), found.range()))
+    }
+}
+
+/// Whether characters may follow at a place: as they are, or in a spelling of more than one byte.
+fn may_follow(raw: &[u8], at: usize, chars: &[u8]) -> bool {
+    let different = raw[at..].iter().zip(chars).find(|(byte, c)| !byte.eq_ignore_ascii_case(c));
+    match different {
+        Some((byte, _)) => *byte == b'\\' || !byte.is_ascii(),
+        None => true,
+    }
+}
+
+/// Whether characters, the last one first, may stand right before a place. An escape ends with digits, which can be
+/// taken for characters that stand as they are; so wherever there is a backslash near, they may.
+fn may_precede(raw: &[u8], at: usize, chars: &[u8]) -> bool {
+    const ESCAPE: usize = r"\u0000".len();
+    let mut bytes = raw[..at].iter().rev().zip(chars);
+    match bytes.position(|(byte, c)| !byte.eq_ignore_ascii_case(c)) {
+        Some(back) => {
+            let place = at - 1 - back;
+            !raw[place].is_ascii() || raw[(place + 1).saturating_sub(ESCAPE)..=place].contains(&b'\\')
+        }
+        None => true,
+    }
+}
+
+/// The first line from `from` on that has anything but plain ASCII in it.
+fn unusual(raw: &[u8], mut from: usize) -> Option<usize> {
+    while from < raw.len() {
+        let end = memchr::memchr(b'\n', &raw[from..]).map_or(raw.len(), |at| from + at + 1);
+        let line = &raw[from..end];
+        if !line.is_ascii() || memchr::memmem::find(line, b"\\u").is_some() {
+            return Some(from);
+        }
+        from = end;
+    }
+    None
+}
+
+fn rarity(c: char) -> usize {
+    1 + COMMON.chars().position(|common| common == c).unwrap_or(COMMON.len())
+}
+
+/// All characters that become `c` when they are folded, `c` itself among them. `None` if `c` can come about from
+/// several characters together, or be written with a backslash other than `\u`.
+fn spellings(c: char) -> Option<Vec<char>> {
+    if is_js_space(c) || c.is_control() || matches!(c, '"' | '\\' | '/' | char::REPLACEMENT_CHARACTER) {
+        return None;
+    }
+    if c.is_ascii() {
+        // Composed characters never fold to ASCII, but for the Turkish İ, which begins with an I even in pieces.
+        let other = match c {
+            'i' => Some('\u{130}'),
+            'k' => Some('\u{212a}'),
+            's' => Some('\u{17f}'),
+            ';' => Some('\u{37e}'),
+            '`' => Some('\u{1fef}'),
+            _ => None,
+        };
+        let upper = Some(c.to_ascii_uppercase()).filter(|upper| *upper != c);
+        return Some([Some(c), upper, other].into_iter().flatten().collect());
+    }
+    let others = folding_to().get(&c).map_or(&[][..], Vec::as_slice);
+    let all: Vec<char> = std::iter::once(c).chain(others.iter().copied()).collect();
+    (!all.iter().any(|&c| is_composed(c))).then_some(all)
+}
+
+/// Whether several characters together are the same as this one, or it is a mark, which may change places with others.
+fn is_composed(c: char) -> bool {
+    let mut parts = 0;
+    decompose_canonical(c, |_| parts += 1);
+    parts > 1 || canonical_combining_class(c) != 0
+}
+
+/// The other characters that become each character when they are folded; those of ASCII left out.
+fn folding_to() -> &'static HashMap<char, Vec<char>> {
+    static TABLE: OnceLock<HashMap<char, Vec<char>>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut table: HashMap<char, Vec<char>> = HashMap::new();
+        let mut folded = String::new();
+        for c in changing() {
+            folded.clear();
+            fold_into(&mut folded, c.encode_utf8(&mut [0; 4]));
+            for to in folded.chars().filter(|to| *to != c && !to.is_ascii()) {
+                table.entry(to).or_default().push(c);
+            }
+        }
+        table
+    })
+}
+
+/// All characters that folding could change: not the ideographs and syllables, which are most of Unicode.
+fn changing() -> impl Iterator<Item = char> {
+    ('\u{80}'..='\u{33ff}')
+        .chain('\u{a000}'..='\u{abff}')
+        .chain('\u{f900}'..='\u{1ffff}')
+        .chain('\u{2f800}'..='\u{2fa1f}')
+}
+
+/// A character as JSON escapes, its digits in either case; of a pair of surrogates the first one.
+fn escapes(c: char) -> Vec<String> {
+    let unit = c.encode_utf16(&mut [0; 2])[0];
+    let mut spellings = vec![String::from("\\u")];
+    for digit in format!("{unit:04x}").chars() {
+        let upper = Some(digit.to_ascii_uppercase()).filter(|upper| *upper != digit);
+        let digits: Vec<char> = std::iter::once(digit).chain(upper).collect();
+        spellings =
+            spellings.iter().flat_map(|start| digits.iter().map(move |digit| format!("{start}{digit}"))).collect();
+    }
+    spellings
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "there is often just one")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_spellings_of_ascii_are_all_there_are() {
+        let (mut folded, mut buffer) = (String::new(), [0; 4]);
+        for c in '\0'..=char::MAX {
+            folded.clear();
+            fold_into(&mut folded, c.encode_utf8(&mut buffer));
+            for to in folded.chars().filter(char::is_ascii) {
+                assert!(spellings(to).is_none_or(|spellings| spellings.contains(&c)), "{c:?} becomes {to:?}");
+            }
+        }
+        // Nor do pieces make others: what folds to ASCII begins with an ASCII character of its own.
+        for mark in '\u{300}'..='\u{36f}' {
+            for c in ' '..='~' {
+                let folded = fold(&format!("{c}{mark}"));
+                assert!(folded.chars().all(|to| !to.is_ascii() || to == c.to_ascii_lowercase()), "{c}{mark}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_characters_left_out_of_the_table_do_not_change() {
+        let changing: std::collections::HashSet<char> = changing().collect();
+        for c in ('\u{80}'..=char::MAX).filter(|c| !changing.contains(c)) {
+            assert_eq!(fold(&c.to_string()), c.to_string(), "{c:?} {:x}", c as u32);
+        }
+    }
+
+    #[test]
+    fn rare_characters_are_looked_for() {
+        let found = |word: &str, raw: &str| Needle::new(word).unwrap().candidate(raw.as_bytes(), 0);
+        // No candidates but for the real ones, where that is easy to tell.
+        assert_eq!(found("context", r#"{"content":"the text of it"}"#), None);
+        assert_eq!(found("jwt", r#"{"a":"\u001b[1m"}"#), None);
+        assert_eq!(found("jwt", r"x\u004aWt"), Some(1));
+        assert!(found("привет", "ПРИВЕТ").is_some());
+        assert_eq!(found("漢字", "ascii \u{fa47}字"), Some(6));
+        assert_eq!(found("한글", "ascii\nnot 한글"), Some(6));
+        assert_eq!(found("\"", "x"), Some(0));
+        // Marks change places.
+        assert!(found("a\u{16af0}\u{a92b}", "a\u{a92b}\u{16af0}").is_some());
+        assert!(Needle::new("").is_none());
+    }
+
+    #[test]
+    fn a_snippet_is_a_piece_around_the_first_word() {
+        let text = format!("{} É\u{301}x jwt {}", "ä".repeat(100), "b JWT ".repeat(100));
+        let needles = [Needle::new("jwt").unwrap(), Needle::new("x j").unwrap()];
+        let snippet = Snippet::new(&text, &[&needles[0], &needles[1]]).unwrap();
+        assert_eq!(snippet.text.chars().count(), 120);
+        let chars: Vec<char> = snippet.text.chars().collect();
+        let found: Vec<String> = snippet.ranges.iter().map(|range| chars[range.clone()].iter().collect()).collect();
+        assert_eq!((&*found[0], &*found[1], snippet.ranges[0].start), ("x jwt", "JWT", 40));
+        assert_eq!(Snippet::new("nothing", &[&needles[0]]), None);
+        let all = Snippet::new("jwt", &[&needles[0]]).unwrap();
+        assert_eq!(all, Snippet { text: "jwt".into(), ranges: vec![0..3] });
+    }
+
+    proptest! {
+        #[test]
+        fn any_word_is_found_in_any_text_with_it(before: String, word: String, behind: String) {
+            let (text, mut folded) = (format!("{before}{word}{behind}"), String::new());
+            let Some(needle) = Needle::new(&word) else { return Ok(()) };
+            let raw = serde_json::to_string(&text).unwrap();
+            if needle.is_in(&text, &mut folded) {
+                prop_assert!(needle.candidate(raw.as_bytes(), 0).is_some());
+                prop_assert!(Snippet::new(&text, &[&needle]).is_some());
+            }
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! One line of a session file, borrowed and tolerant: the fields that pitree knows, whatever their order, types it
+//! does not know included. How lines make a tree is said in `tree`, what a list shows of them in `summary`.
+//! Facts read off pi 0.74.2 and 0.87.1.
+
+pub mod call;
+pub mod field;
+pub mod read;
+
+use crate::base::time;
+use crate::session::json::Str;
+
+/// The fields of one line. Where a key stands twice, the last one counts, as in JavaScript.
+#[derive(Debug, Default)]
+pub struct Entry<'a> {
+    /// `type`; empty if absent or not a string.
+    pub type_name: Str<'a>,
+    /// `id`. A number is kept as it is written.
+    pub id: Option<Str<'a>>,
+    /// Whether `id` is a string.
+    pub id_is_text: bool,
+    /// `parentId`.
+    pub parent_id: Option<Str<'a>>,
+    /// `timestamp`.
+    pub timestamp: Option<Stamp<'a>>,
+    /// `message` of a `message` entry.
+    pub message: Option<Message<'a>>,
+    /// `content` of a `custom_message`.
+    pub content: Content<'a>,
+    /// `usage` of a compaction, branch summary or `usage` entry.
+    pub usage: Option<Usage>,
+    /// `name` of a `session_info`.
+    pub name: Option<Str<'a>>,
+    /// `targetId` of a `label` or `context_edit`.
+    pub target_id: Option<Str<'a>>,
+    /// `label` of a `label`.
+    pub label: Option<Str<'a>>,
+    /// `summary` of a compaction or branch summary.
+    pub summary: Option<Str<'a>>,
+    /// `tokensBefore` of a compaction.
+    pub tokens_before: Option<f64>,
+    /// `firstKeptEntryId` of a compaction.
+    pub first_kept_id: Option<Str<'a>>,
+    /// `firstKeptEntryIndex` of a compaction of version 1: a place among the file's values, the header being 0.
+    pub first_kept_index: Option<f64>,
+    /// Whether a compaction holds a `systemMessage`.
+    pub has_system_message: bool,
+    /// `fromId` of a branch summary.
+    pub from_id: Option<Str<'a>>,
+    /// `customType` of a `custom` or `custom_message`.
+    pub custom_type: Option<Str<'a>>,
+    /// `provider` of a model change, of a `usage` entry, of a v1 header.
+    pub provider: Option<Str<'a>>,
+    /// `modelId` of a model change, `model` of a `usage` entry.
+    pub model_id: Option<Str<'a>>,
+    /// `thinkingLevel` of a thinking level change.
+    pub thinking_level: Option<Str<'a>>,
+    /// `replacement` of a `context_edit` as it stands in the file, if it is there and not null.
+    pub replacement: Option<&'a [u8]>,
+    /// `data` of a `custom` entry, or `details` of any other, as it stands in the file.
+    pub data: Option<&'a [u8]>,
+    /// `version` of a header.
+    pub version: Option<f64>,
+    /// `cwd` of a header.
+    pub cwd: Option<Str<'a>>,
+    /// `parentSession` of a header.
+    pub parent_session: Option<Str<'a>>,
+    /// `branchedFrom` of an old header.
+    pub branched_from: Option<Str<'a>>,
+}
+
+/// A time as it stands in the file.
+#[derive(Clone, Copy, Debug)]
+pub enum Stamp<'a> {
+    /// An ISO string, usually.
+    Text(Str<'a>),
+    /// Milliseconds since 1970.
+    Number(f64),
+}
+
+impl Stamp<'_> {
+    /// Milliseconds since 1970, if it is a time.
+    pub fn ms(self) -> Option<i64> {
+        match self {
+            Self::Text(text) => time::parse(&text.text()),
+            Self::Number(ms) => time::from_number(ms),
+        }
+    }
+}
+
+/// `message` of a `message` entry.
+#[derive(Debug, Default)]
+pub struct Message<'a> {
+    /// `role`; empty if absent or not a string.
+    pub role: Str<'a>,
+    /// `content`.
+    pub content: Content<'a>,
+    /// `timestamp`.
+    pub timestamp: Option<Stamp<'a>>,
+    /// `usage`.
+    pub usage: Option<Usage>,
+    /// `provider` of an assistant.
+    pub provider: Option<Str<'a>>,
+    /// `model` of an assistant.
+    pub model: Option<Str<'a>>,
+    /// `stopReason` of an assistant.
+    pub stop_reason: Option<Str<'a>>,
+    /// `errorMessage` of an assistant.
+    pub error_message: Option<Str<'a>>,
+    /// `toolCallId` of a tool result.
+    pub tool_call_id: Option<Str<'a>>,
+    /// `toolName` of a tool result.
+    pub tool_name: Option<Str<'a>>,
+    /// `isError` of a tool result.
+    pub is_error: bool,
+    /// `details.diff` of a tool result.
+    pub diff: Option<Str<'a>>,
+    /// `command` of a bash execution.
+    pub command: Option<Str<'a>>,
+    /// `output` of a bash execution.
+    pub output: Option<Str<'a>>,
+    /// `exitCode` of a bash execution.
+    pub exit_code: Option<f64>,
+    /// `cancelled` of a bash execution.
+    pub cancelled: bool,
+    /// `excludeFromContext` of a bash execution.
+    pub excluded: bool,
+    /// `customType` of a custom message.
+    pub custom_type: Option<Str<'a>>,
+    /// `summary` of a summary message.
+    pub summary: Option<Str<'a>>,
+}
+
+/// `content` of a message.
+#[derive(Debug, Default)]
+pub enum Content<'a> {
+    /// There is no such key.
+    #[default]
+    Missing,
+    /// `null`, or something else that is neither text nor a list.
+    Null,
+    /// A string.
+    Text(Str<'a>),
+    /// A list of blocks.
+    Blocks(Vec<Block<'a>>),
+}
+
+/// One block of a message's content.
+#[derive(Debug)]
+pub enum Block<'a> {
+    /// `text`
+    Text(Str<'a>),
+    /// `thinking`
+    Thinking(Str<'a>),
+    /// `toolCall`
+    ToolCall(ToolCall<'a>),
+    /// `image`
+    Image {
+        /// `mimeType`, such as `image/png`.
+        mime: Str<'a>,
+        /// The decoded size in bytes.
+        bytes: usize,
+    },
+    /// A block of a type that pitree does not know, or a text block whose text is none.
+    Other {
+        /// Its `type`.
+        type_name: Str<'a>,
+        /// The block as it stands in the file.
+        raw: &'a [u8],
+    },
+    /// Not an object (`null`, a number…): pi drops a session with such a block from its list.
+    Broken,
+}
+
+/// A call of a tool by an assistant.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ToolCall<'a> {
+    /// `id`, which the result names.
+    pub id: Str<'a>,
+    /// `name` of the tool.
+    pub name: Str<'a>,
+    /// `arguments` as they stand in the file; empty if absent.
+    pub arguments: &'a [u8],
+}
+
+/// What an entry used. Absent numbers are 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Tokens sent.
+    pub input: f64,
+    /// Tokens received.
+    pub output: f64,
+    /// Tokens read from the cache.
+    pub cache_read: f64,
+    /// Tokens written to the cache.
+    pub cache_write: f64,
+    /// All of them: their sum as in pi's session statistics, or `totalTokens` if the parts are missing.
+    pub tokens: f64,
+    /// US dollars: `cost.total`, or the sum of its parts.
+    pub cost: f64,
+}
+
+impl<'a> Entry<'a> {
+    /// Whether the line is a header of a session.
+    pub fn is_header(&self) -> bool {
+        self.type_name.is("session")
+    }
+
+    /// Whether a file that starts with this line is a session: it is a header with a string for an id.
+    pub fn starts_session(&self) -> bool {
+        self.is_header() && self.id_is_text
+    }
+
+    /// `message.role`, or nothing.
+    pub fn role(&self) -> Option<Str<'a>> {
+        self.message.as_ref().map(|message| message.role).filter(|role| !role.is_empty())
+    }
+}
+
+impl<'a> Content<'a> {
+    /// The texts: the string, or the text blocks.
+    pub fn texts(&self) -> impl Iterator<Item = Str<'a>> {
+        let (text, blocks) = match self {
+            Self::Text(text) => (Some(*text), &[][..]),
+            Self::Blocks(blocks) => (None, &blocks[..]),
+            Self::Missing | Self::Null => (None, &[][..]),
+        };
+        text.into_iter().chain(blocks.iter().filter_map(|block| match block {
+            Block::Text(text) => Some(*text),
+            _ => None,
+        }))
+    }
+
+    /// The texts as one, with `between` between the blocks.
+    pub fn text(&self, between: &str) -> String {
+        let mut out = String::new();
+        for (i, text) in self.texts().enumerate() {
+            if i > 0 {
+                out.push_str(between);
+            }
+            out.push_str(&text.text());
+        }
+        out
+    }
+
+    /// The tool calls.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall<'a>> {
+        let blocks = match self {
+            Self::Blocks(blocks) => &blocks[..],
+            _ => &[],
+        };
+        blocks.iter().filter_map(|block| match block {
+            Block::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// Whether pi's list throws the session away for this content of a user or assistant message (0.87.1).
+    pub fn breaks_pi_list(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Blocks(blocks) => blocks.iter().any(|block| matches!(block, Block::Broken)),
+            Self::Missing | Self::Text(_) => false,
+        }
+    }
+
+    /// Whether pi's `/tree` throws at this content of an assistant (0.87.1).
+    pub fn breaks_pi_tree(&self) -> bool {
+        let is_odd_text = |block: &Block<'_>| matches!(block, Block::Other { type_name, .. } if type_name.is("text"));
+        matches!(self, Self::Blocks(blocks) if blocks.iter().any(is_odd_text))
+    }
+}
+
+/// `text` without white space around, as JavaScript's `trim`.
+pub fn js_trim(text: &str) -> &str {
+    text.trim_matches(is_js_space)
+}
+
+/// What JavaScript's `trim` takes away: unlike Rust's also U+FEFF, and not U+0085.
+pub fn is_js_space(c: char) -> bool {
+    matches!(c, ' ' | '\t'..='\r') || (c > '\x7f' && c != '\u{85}' && (c.is_whitespace() || c == '\u{feff}'))
+}
+
+impl Entry<'_> {
+    /// What the entry used, as pi's session statistics count it (0.87.1): assistants, tool results, compactions,
+    /// branch summaries and `usage` entries.
+    pub fn used(&self) -> Option<Usage> {
+        match &*self.type_name.bytes() {
+            b"message" => {
+                let message = self.message.as_ref()?;
+                message.usage.filter(|_| message.role.is("assistant") || message.role.is("toolResult"))
+            }
+            b"compaction" | b"branch_summary" | b"usage" => self.usage,
+            _ => None,
+        }
+    }
+
+    /// US dollars that the entry cost.
+    pub fn cost(&self) -> f64 {
+        self.used().map_or(0.0, |usage| usage.cost)
+    }
+
+    /// All the text of the entry: what was said, summarised, run, or set.
+    pub fn text(&self) -> String {
+        let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
+        match &*self.type_name.bytes() {
+            b"message" => self.message.as_ref().map_or(String::new(), |message| match &*message.role.bytes() {
+                b"bashExecution" => text(message.command),
+                _ => message.content.text(""),
+            }),
+            b"custom_message" => self.content.text(""),
+            b"compaction" | b"branch_summary" => text(self.summary),
+            b"session_info" => text(self.name),
+            b"label" => text(self.label),
+            b"model_change" => text(self.model_id),
+            b"thinking_level_change" => text(self.thinking_level),
+            _ => String::new(),
+        }
+    }
+}

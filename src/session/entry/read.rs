@@ -1,0 +1,268 @@
+//! Reads one line of a session file into an [`Entry`], in one pass over its bytes. What the fields mean is said in
+//! `entry`, what counts as JSON in `json`.
+
+use crate::session::entry::{Block, Content, Entry, Message, Stamp, ToolCall, Usage, is_js_space};
+use crate::session::json::data::Fields;
+use crate::session::json::raw::is_falsy;
+use crate::session::json::{Kind as Json, Reader, Result, Str};
+
+/// Reads one line. `None`: nothing that pi takes for an entry (blank, `null`, `false`, `0`, `""`).
+///
+/// # Errors
+/// The line is not JSON as JavaScript reads it: pi skips it.
+pub fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
+    if is_blank(line) {
+        return Ok(None);
+    }
+    let mut r = Reader::new(line);
+    let entry = match r.kind()? {
+        Json::Object => Some(read_entry(&mut r)?),
+        Json::Null | Json::False => r.skip().map(|_| None)?,
+        Json::Number => (r.number()? != 0.0).then(Entry::default),
+        Json::Str => (!r.string()?.is_empty()).then(Entry::default),
+        Json::Array | Json::True => r.skip().map(|_| Some(Entry::default()))?,
+    };
+    r.end()?;
+    Ok(entry)
+}
+
+/// Whether a line is white space, as JavaScript's `trim` sees it.
+fn is_blank(line: &[u8]) -> bool {
+    match line.trim_ascii_start().first() {
+        None => true,
+        Some(b'{') => false,
+        Some(_) => String::from_utf8_lossy(line).chars().all(is_js_space),
+    }
+}
+
+/// Goes through the keys of the object that comes next.
+fn object<'a>(r: &mut Reader<'a>, mut field: impl FnMut(&mut Reader<'a>, &[u8]) -> Result<()>) -> Result<()> {
+    r.enter_object()?;
+    let mut first = true;
+    while let Some(key) = r.next_key(first)? {
+        field(r, &key.bytes())?;
+        first = false;
+    }
+    Ok(())
+}
+
+fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Entry<'a>> {
+    let mut e = Entry::default();
+    object(r, |r, key| {
+        match key {
+            b"type" => e.type_name = r.opt_string()?.unwrap_or_default(),
+            b"id" => {
+                e.id_is_text = r.kind()? == Json::Str;
+                e.id = read_id(r)?;
+            }
+            b"parentId" => e.parent_id = read_id(r)?,
+            b"timestamp" => e.timestamp = read_stamp(r)?,
+            b"message" => e.message = read_message(r)?,
+            b"content" => e.content = read_content(r)?,
+            b"usage" => e.usage = read_usage(r)?,
+            b"name" => e.name = r.opt_string()?,
+            b"targetId" => e.target_id = read_id(r)?,
+            b"label" => e.label = r.opt_string()?,
+            b"summary" => e.summary = r.opt_string()?,
+            b"tokensBefore" => e.tokens_before = r.opt_number()?,
+            b"firstKeptEntryId" => e.first_kept_id = read_id(r)?,
+            b"firstKeptEntryIndex" => e.first_kept_index = r.opt_number()?,
+            b"systemMessage" => e.has_system_message = !is_falsy(Some(r.skip()?)),
+            b"fromId" => e.from_id = read_id(r)?,
+            b"customType" => e.custom_type = r.opt_string()?,
+            b"provider" => e.provider = r.opt_string()?,
+            b"modelId" | b"model" => e.model_id = r.opt_string()?,
+            b"thinkingLevel" => e.thinking_level = r.opt_string()?,
+            b"replacement" => {
+                let is_null = r.kind()? == Json::Null;
+                e.replacement = Some(r.skip()?).filter(|_| !is_null);
+            }
+            b"data" | b"details" => e.data = Some(r.skip()?),
+            b"version" => e.version = read_version(r)?,
+            b"cwd" => e.cwd = r.opt_string()?,
+            b"parentSession" => e.parent_session = r.opt_string()?,
+            b"branchedFrom" => e.branched_from = r.opt_string()?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(e)
+}
+
+/// pi writes ids as strings; a number is taken as it is written, as JavaScript would compare it.
+fn read_id<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
+    match r.kind()? {
+        Json::Str => r.string().map(Some),
+        Json::Number => Ok(std::str::from_utf8(r.skip()?).ok().map(Str::plain)),
+        _ => r.skip().map(|_| None),
+    }
+}
+
+/// pi compares versions as JavaScript does, for which `"3"` is a number as well.
+fn read_version(r: &mut Reader<'_>) -> Result<Option<f64>> {
+    match r.kind()? {
+        Json::Str => Ok(r.string()?.text().trim().parse().ok()),
+        _ => r.opt_number(),
+    }
+}
+
+fn read_stamp<'a>(r: &mut Reader<'a>) -> Result<Option<Stamp<'a>>> {
+    Ok(match r.kind()? {
+        Json::Str => Some(Stamp::Text(r.string()?)),
+        Json::Number => Some(Stamp::Number(r.number()?)),
+        _ => r.skip().map(|_| None)?,
+    })
+}
+
+fn read_message<'a>(r: &mut Reader<'a>) -> Result<Option<Message<'a>>> {
+    if r.kind()? != Json::Object {
+        return r.skip().map(|_| None);
+    }
+    let mut m = Message::default();
+    object(r, |r, key| {
+        match key {
+            b"role" => m.role = r.opt_string()?.unwrap_or_default(),
+            b"content" => m.content = read_content(r)?,
+            b"timestamp" => m.timestamp = read_stamp(r)?,
+            b"usage" => m.usage = read_usage(r)?,
+            b"provider" => m.provider = r.opt_string()?,
+            b"model" => m.model = r.opt_string()?,
+            b"stopReason" => m.stop_reason = r.opt_string()?,
+            b"errorMessage" => m.error_message = r.opt_string()?,
+            b"toolCallId" => m.tool_call_id = r.opt_string()?,
+            b"toolName" => m.tool_name = r.opt_string()?,
+            b"isError" => m.is_error = r.opt_bool()? == Some(true),
+            b"details" => m.diff = read_diff(r)?,
+            b"command" => m.command = r.opt_string()?,
+            b"output" => m.output = r.opt_string()?,
+            b"exitCode" => m.exit_code = r.opt_number()?,
+            b"cancelled" => m.cancelled = r.opt_bool()? == Some(true),
+            b"excludeFromContext" => m.excluded = r.opt_bool()? == Some(true),
+            b"customType" => m.custom_type = r.opt_string()?,
+            b"summary" => m.summary = r.opt_string()?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(Some(m))
+}
+
+fn read_diff<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
+    let mut diff = None;
+    if r.kind()? != Json::Object {
+        return r.skip().map(|_| None);
+    }
+    object(r, |r, key| {
+        match key {
+            b"diff" => diff = r.opt_string()?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(diff)
+}
+
+fn read_content<'a>(r: &mut Reader<'a>) -> Result<Content<'a>> {
+    match r.kind()? {
+        Json::Str => r.string().map(Content::Text),
+        Json::Array => {
+            let mut blocks = Vec::new();
+            r.enter_array()?;
+            while r.next_item(blocks.is_empty())? {
+                blocks.push(read_block(r)?);
+            }
+            Ok(Content::Blocks(blocks))
+        }
+        _ => r.skip().map(|_| Content::Null),
+    }
+}
+
+fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
+    if r.kind()? != Json::Object {
+        return r.skip().map(|_| Block::Broken);
+    }
+    let (mut type_name, mut text, mut thinking, mut mime, mut data) = (Str::default(), None, None, None, None);
+    let mut call = ToolCall::default();
+    let mut is_odd = false;
+    let start = r.here();
+    object(r, |r, key| {
+        match key {
+            b"type" => type_name = r.opt_string()?.unwrap_or_default(),
+            b"text" => {
+                is_odd = !matches!(r.kind()?, Json::Str | Json::Null);
+                text = r.opt_string()?;
+            }
+            b"thinking" => thinking = r.opt_string()?,
+            b"id" => call.id = r.opt_string()?.unwrap_or_default(),
+            b"name" => call.name = r.opt_string()?.unwrap_or_default(),
+            b"arguments" => call.arguments = r.skip()?,
+            b"mimeType" => mime = r.opt_string()?,
+            b"data" => data = r.opt_string()?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(match &*type_name.bytes() {
+        b"text" if !is_odd => Block::Text(text.unwrap_or_default()),
+        b"thinking" => Block::Thinking(thinking.unwrap_or_default()),
+        b"toolCall" => Block::ToolCall(call),
+        b"image" => {
+            let bytes = data.map_or(0, |data: Str| data.raw_len() / 4 * 3);
+            Block::Image { mime: mime.unwrap_or_default(), bytes }
+        }
+        _ => Block::Other { type_name, raw: r.since(start) },
+    })
+}
+
+fn read_usage(r: &mut Reader<'_>) -> Result<Option<Usage>> {
+    if r.kind()? != Json::Object {
+        return r.skip().map(|_| None);
+    }
+    let (mut usage, mut total) = (Usage::default(), 0.0);
+    object(r, |r, key| {
+        match key {
+            b"input" => usage.input = r.opt_number()?.unwrap_or(0.0),
+            b"output" => usage.output = r.opt_number()?.unwrap_or(0.0),
+            b"cacheRead" => usage.cache_read = r.opt_number()?.unwrap_or(0.0),
+            b"cacheWrite" => usage.cache_write = r.opt_number()?.unwrap_or(0.0),
+            b"totalTokens" => total = r.opt_number()?.unwrap_or(0.0),
+            b"cost" => usage.cost = read_cost(r)?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    let parts = usage.input + usage.output + usage.cache_read + usage.cache_write;
+    usage.tokens = if parts > 0.0 { parts } else { total };
+    Ok(Some(usage))
+}
+
+fn read_cost(r: &mut Reader<'_>) -> Result<f64> {
+    if r.kind()? != Json::Object {
+        return Ok(r.opt_number()?.unwrap_or(0.0));
+    }
+    let start = r.here();
+    let mut total = None;
+    object(r, |r, key| {
+        match key {
+            b"total" => total = r.opt_number()?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(total.unwrap_or_else(|| Fields::new(r.since(start)).numbers().fold(0.0, |sum, part| sum + part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blank_lines_are_no_entries_and_no_damage() {
+        for blank in ["", " \t\r", "\u{a0} \u{3000}", "\u{feff}", "\u{b}", "null", "0", "\"\""] {
+            assert!(matches!(line(blank.as_bytes()), Ok(None)), "{blank:?}");
+        }
+        for bad in ["\u{a0}x", "\u{feff}{}", "\u{85}", "{"] {
+            assert!(line(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+    }
+}

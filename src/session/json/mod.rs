@@ -1,0 +1,568 @@
+//! Reads JSON as JavaScript's `JSON.parse` does, because pi parses its session files with it: lone surrogates,
+//! invalid UTF-8 (as U+FFFD), deep nesting and `1e999` are accepted, everything else that is not JSON is refused.
+//! One pass, no copies, no recursion. What the values mean for a session is said in `entry`.
+//!
+//! serde_json can't serve here: it refuses lone surrogates in strings and nesting over 128, and a session would lose
+//! the entry.
+
+pub mod data;
+pub(crate) mod raw;
+
+use std::borrow::Cow;
+
+/// The text is not JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotJson;
+
+/// The result of reading a piece of JSON.
+pub type Result<T> = std::result::Result<T, NotJson>;
+
+/// What the next value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `{`
+    Object,
+    /// `[`
+    Array,
+    /// `"`
+    Str,
+    /// A number.
+    Number,
+    /// `true`
+    True,
+    /// `false`
+    False,
+    /// `null`
+    Null,
+}
+
+/// A JSON string as it stands in the file, known to be valid.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Str<'a> {
+    raw: &'a [u8],
+    escaped: bool,
+}
+
+impl<'a> Str<'a> {
+    /// A string without escapes.
+    pub fn plain(raw: &'a str) -> Self {
+        Self { raw: raw.as_bytes(), escaped: false }
+    }
+
+    /// The text; what is not Unicode (lone surrogates, invalid UTF-8) is U+FFFD.
+    pub fn text(self) -> Cow<'a, str> {
+        if self.escaped { Cow::Owned(self.chars().collect()) } else { String::from_utf8_lossy(self.raw) }
+    }
+
+    /// The characters of the text, decoded one by one.
+    pub fn chars(self) -> Chars<'a> {
+        Chars { raw: self.raw }
+    }
+
+    /// The first `units` UTF-16 code units of the text, as JavaScript's `slice(0, units)` (a character is not split).
+    pub fn start(self, units: usize) -> String {
+        let mut left = units;
+        let fits = |c: &char| {
+            let fits = c.len_utf16() <= left;
+            left = left.saturating_sub(c.len_utf16());
+            fits
+        };
+        self.chars().take_while(fits).collect()
+    }
+
+    /// Whether the text is `text`.
+    pub fn is(self, text: &str) -> bool {
+        if self.escaped { self.text() == text } else { self.raw == text.as_bytes() }
+    }
+
+    /// The text's bytes, for matching keys.
+    pub fn bytes(self) -> Cow<'a, [u8]> {
+        if self.escaped { Cow::Owned(self.text().into_owned().into_bytes()) } else { Cow::Borrowed(self.raw) }
+    }
+
+    /// The string as it is written in the file, without its quotes.
+    pub fn raw(self) -> &'a [u8] {
+        self.raw
+    }
+
+    /// The bytes that the string takes in the file.
+    pub fn raw_len(self) -> usize {
+        self.raw.len()
+    }
+
+    /// Whether the text has no characters.
+    pub fn is_empty(self) -> bool {
+        self.raw.is_empty()
+    }
+}
+
+/// The characters of a [`Str`].
+#[derive(Clone, Debug)]
+pub struct Chars<'a> {
+    raw: &'a [u8],
+}
+
+impl<'a> Chars<'a> {
+    /// Takes printable ASCII characters that stand as they are, at most `most` of them: nearly all text is made of
+    /// such runs.
+    pub fn ascii_run(&mut self, most: usize) -> &'a str {
+        let head = &self.raw[..self.raw.len().min(most)];
+        let len = head.iter().position(|b| !matches!(b, b' '..=b'[' | b']'..=b'~')).unwrap_or(head.len());
+        self.raw = &self.raw[len..];
+        std::str::from_utf8(&head[..len]).unwrap_or_default()
+    }
+}
+
+impl Iterator for Chars<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        let (c, used) = match *self.raw.first()? {
+            b'\\' => unescape(self.raw),
+            ascii @ 0..0x80 => (char::from(ascii), 1),
+            _ => first_char(self.raw),
+        };
+        self.raw = &self.raw[used..];
+        Some(c)
+    }
+}
+
+/// The first character of `raw` and its length in bytes; U+FFFD for as many bytes as the Encoding Standard says.
+fn first_char(raw: &[u8]) -> (char, usize) {
+    let head = &raw[..raw.len().min(4)];
+    let valid = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) if error.valid_up_to() > 0 => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
+        Err(error) => return (char::REPLACEMENT_CHARACTER, error.error_len().unwrap_or(head.len())),
+    };
+    let c = valid.chars().next().unwrap_or(char::REPLACEMENT_CHARACTER);
+    (c, c.len_utf8())
+}
+
+/// One escape sequence at the start of `raw` (valid by construction): its character and its length in bytes.
+fn unescape(raw: &[u8]) -> (char, usize) {
+    let c = match raw.get(1) {
+        Some(b'n') => '\n',
+        Some(b't') => '\t',
+        Some(b'r') => '\r',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'u') => return unescape_unicode(raw),
+        Some(&other) => char::from(other),
+        None => return (char::REPLACEMENT_CHARACTER, 1),
+    };
+    (c, 2)
+}
+
+fn unescape_unicode(raw: &[u8]) -> (char, usize) {
+    let unit = |at: usize| {
+        let digits = raw.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    match unit(0) {
+        Some(high @ 0xd800..=0xdbff) => match unit(6) {
+            Some(low @ 0xdc00..=0xdfff) => {
+                let c = char::from_u32(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00));
+                (c.unwrap_or(char::REPLACEMENT_CHARACTER), 12)
+            }
+            _ => (char::REPLACEMENT_CHARACTER, 6),
+        },
+        unit => (unit.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER), 6),
+    }
+}
+
+/// Reads values one after the other.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// The open brackets while [`Reader::skip`] passes over a value; kept to be used again.
+    open: Vec<u8>,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads from `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, open: Vec::new() }
+    }
+
+    #[inline]
+    fn peek(&mut self) -> Option<u8> {
+        loop {
+            let b = *self.bytes.get(self.at)?;
+            if b > b' ' || !matches!(b, b' ' | b'\t' | b'\n' | b'\r') {
+                return Some(b);
+            }
+            self.at += 1;
+        }
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<()> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(NotJson)
+    }
+
+    /// The place of the next value.
+    pub fn here(&mut self) -> usize {
+        self.peek();
+        self.at
+    }
+
+    /// The place behind what was read.
+    pub fn place(&self) -> usize {
+        self.at
+    }
+
+    /// What was read since `start`, a place that [`Reader::here`] gave.
+    pub fn since(&self, start: usize) -> &'a [u8] {
+        &self.bytes[start..self.at]
+    }
+
+    /// What the next value is, without reading it.
+    pub fn kind(&mut self) -> Result<Kind> {
+        Ok(match self.peek().ok_or(NotJson)? {
+            b'{' => Kind::Object,
+            b'[' => Kind::Array,
+            b'"' => Kind::Str,
+            b'-' | b'0'..=b'9' => Kind::Number,
+            b't' => Kind::True,
+            b'f' => Kind::False,
+            b'n' => Kind::Null,
+            _ => return Err(NotJson),
+        })
+    }
+
+    /// Steps into an object; [`Reader::next_key`] goes through it.
+    pub fn enter_object(&mut self) -> Result<()> {
+        self.expect(b'{')
+    }
+
+    /// The next key of the object (`first` says whether it is the first one), or `None` and steps out at its end.
+    /// The value must be read before the next call.
+    pub fn next_key(&mut self, first: bool) -> Result<Option<Str<'a>>> {
+        if self.peek() == Some(b'}') && first {
+            self.at += 1;
+            return Ok(None);
+        }
+        if !first {
+            match self.peek() {
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(None);
+                }
+                Some(b',') => self.at += 1,
+                _ => return Err(NotJson),
+            }
+        }
+        let key = self.string()?;
+        self.expect(b':')?;
+        Ok(Some(key))
+    }
+
+    /// Steps into an array; [`Reader::next_item`] goes through it.
+    pub fn enter_array(&mut self) -> Result<()> {
+        self.expect(b'[')
+    }
+
+    /// Whether the array has another item, which must be read before the next call; steps out at its end.
+    pub fn next_item(&mut self, first: bool) -> Result<bool> {
+        match self.peek() {
+            Some(b']') => {
+                self.at += 1;
+                Ok(false)
+            }
+            Some(b',') if !first => {
+                self.at += 1;
+                if self.peek() == Some(b']') { Err(NotJson) } else { Ok(true) }
+            }
+            Some(_) if first => Ok(true),
+            _ => Err(NotJson),
+        }
+    }
+
+    /// Reads a string.
+    pub fn string(&mut self) -> Result<Str<'a>> {
+        self.expect(b'"')?;
+        let start = self.at;
+        let mut escaped = false;
+        loop {
+            self.at = next_special(self.bytes, self.at);
+            match self.bytes.get(self.at) {
+                Some(b'"') => {
+                    let raw = &self.bytes[start..self.at];
+                    self.at += 1;
+                    return Ok(Str { raw, escaped });
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    self.at += match self.bytes.get(self.at + 1) {
+                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
+                        Some(b'u') => {
+                            let digits = self.bytes.get(self.at + 2..self.at + 6).ok_or(NotJson)?;
+                            if !digits.iter().all(u8::is_ascii_hexdigit) {
+                                return Err(NotJson);
+                            }
+                            6
+                        }
+                        _ => return Err(NotJson),
+                    };
+                }
+                _ => return Err(NotJson),
+            }
+        }
+    }
+
+    /// Reads a number; beyond the range of a double it is infinite, as in JavaScript.
+    pub fn number(&mut self) -> Result<f64> {
+        let raw = self.number_text()?;
+        raw.parse().map_err(|_| NotJson)
+    }
+
+    fn number_text(&mut self) -> Result<&'a str> {
+        self.peek();
+        let start = self.at;
+        self.eat(b'-');
+        if !self.eat(b'0') && self.digits() == 0 {
+            return Err(NotJson);
+        }
+        if self.eat(b'.') && self.digits() == 0 {
+            return Err(NotJson);
+        }
+        if self.eat(b'e') || self.eat(b'E') {
+            let _ = self.eat(b'+') || self.eat(b'-');
+            if self.digits() == 0 {
+                return Err(NotJson);
+            }
+        }
+        std::str::from_utf8(&self.bytes[start..self.at]).map_err(|_| NotJson)
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let here = self.bytes.get(self.at) == Some(&byte);
+        self.at += usize::from(here);
+        here
+    }
+
+    fn digits(&mut self) -> usize {
+        let start = self.at;
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        self.at - start
+    }
+
+    fn word(&mut self, word: &[u8]) -> Result<()> {
+        if self.bytes[self.at..].starts_with(word) {
+            self.at += word.len();
+            return Ok(());
+        }
+        Err(NotJson)
+    }
+
+    /// Passes over the next value, checking all of it, and returns it as it stands in the file.
+    pub fn skip(&mut self) -> Result<&'a [u8]> {
+        self.peek();
+        let start = self.at;
+        self.open.clear();
+        loop {
+            match self.kind()? {
+                Kind::Object => {
+                    self.at += 1;
+                    if self.peek() == Some(b'}') {
+                        self.at += 1;
+                    } else {
+                        self.open.push(b'}');
+                        self.string()?;
+                        self.expect(b':')?;
+                        continue;
+                    }
+                }
+                Kind::Array => {
+                    self.at += 1;
+                    if self.peek() == Some(b']') {
+                        self.at += 1;
+                    } else {
+                        self.open.push(b']');
+                        continue;
+                    }
+                }
+                Kind::Str => drop(self.string()?),
+                Kind::Number => drop(self.number_text()?),
+                Kind::True => self.word(b"true")?,
+                Kind::False => self.word(b"false")?,
+                Kind::Null => self.word(b"null")?,
+            }
+            // A value ended: close what ends with it, up to the next value.
+            loop {
+                let Some(&close) = self.open.last() else { return Ok(&self.bytes[start..self.at]) };
+                match self.peek() {
+                    Some(b',') => {
+                        self.at += 1;
+                        if close == b'}' {
+                            self.string()?;
+                            self.expect(b':')?;
+                        }
+                        break;
+                    }
+                    Some(b) if b == close => {
+                        self.at += 1;
+                        self.open.pop();
+                    }
+                    _ => return Err(NotJson),
+                }
+            }
+        }
+    }
+
+    /// The next value if it is a string; any other value is passed over.
+    pub fn opt_string(&mut self) -> Result<Option<Str<'a>>> {
+        if self.kind()? == Kind::Str { self.string().map(Some) } else { self.skip().map(|_| None) }
+    }
+
+    /// The next value if it is a number; any other value is passed over.
+    pub fn opt_number(&mut self) -> Result<Option<f64>> {
+        if self.kind()? == Kind::Number { self.number().map(Some) } else { self.skip().map(|_| None) }
+    }
+
+    /// The next value if it is `true` or `false`; any other value is passed over.
+    pub fn opt_bool(&mut self) -> Result<Option<bool>> {
+        let kind = self.kind()?;
+        self.skip()?;
+        Ok(match kind {
+            Kind::True => Some(true),
+            Kind::False => Some(false),
+            _ => None,
+        })
+    }
+
+    /// Checks that nothing but white space is left.
+    pub fn end(&mut self) -> Result<()> {
+        if self.peek().is_none() { Ok(()) } else { Err(NotJson) }
+    }
+}
+
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+
+/// The place of the next quote, backslash or control character at or behind `at`, or the end. Eight bytes a step.
+fn next_special(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*chunk);
+        let quote = word ^ (ONES * 0x22);
+        let backslash = word ^ (ONES * 0x5c);
+        // The lowest bit set is exact: a borrow can only falsify the bytes above a true hit.
+        let hits = ((quote.wrapping_sub(ONES) & !quote)
+            | (backslash.wrapping_sub(ONES) & !backslash)
+            | (word.wrapping_sub(ONES * 0x20) & !word))
+            & HIGH;
+        if hits != 0 {
+            return at + (hits.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(|&b| b != b'"' && b != b'\\' && b >= 0x20) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn valid(text: &[u8]) -> bool {
+        let mut reader = Reader::new(text);
+        reader.skip().and_then(|_| reader.end()).is_ok()
+    }
+
+    fn string(text: &str) -> String {
+        Reader::new(text.as_bytes()).string().unwrap().text().into_owned()
+    }
+
+    #[test]
+    fn accepts_what_javascript_accepts() {
+        for text in ["1e999", "-0.5E+3", " [1, {\"a\": [true,false,null]}]\r", r#""\ud83d""#, "{}", "[]", "\"\x7f\""] {
+            assert!(valid(text.as_bytes()), "{text}");
+        }
+        assert!(valid(b"\"\xff\xfe\""));
+        assert!(valid(&[vec![b'['; 100_000], vec![b']'; 100_000]].concat()));
+    }
+
+    #[test]
+    fn refuses_what_javascript_refuses() {
+        for text in [
+            "",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "1e",
+            "-",
+            "[1,]",
+            "{\"a\":1,}",
+            "{a:1}",
+            "{\"a\"}",
+            "[1 2]",
+            "tru",
+            "nul",
+            "\"a\nb\"",
+            r#""\x""#,
+            r#""\u12g4""#,
+            "\"a",
+            "{} {}",
+            "\u{feff}{}",
+            "[}",
+            "{\"a\":1]",
+            "'a'",
+            "NaN",
+            ",",
+        ] {
+            assert!(!valid(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn decodes_escapes_and_lone_surrogates() {
+        assert_eq!(string(r#""a\n\t\"\\\/\u00e9\ud83d\ude00""#), "a\n\t\"\\/é😀");
+        assert_eq!(string(r#""\ud83d!\ude00\ud83d\u0041""#), "\u{fffd}!\u{fffd}\u{fffd}A");
+        assert_eq!(Reader::new(b"\"a\xffb\"").string().unwrap().text(), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn start_counts_utf16_units_and_keeps_characters_whole() {
+        let start = |text: &str, units| Reader::new(text.as_bytes()).string().unwrap().start(units);
+        assert_eq!(start(r#""ab😀c""#, 3), "ab");
+        assert_eq!(start(r#""ab\ud83d\ude00c""#, 4), "ab😀");
+        assert_eq!(start(r#""é漢😀""#, 2), "é漢");
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_serde_json(text in r#"[\[\]{},:"\\a-c0-2.eEtruflsn u\n -]{0,24}"#) {
+            // serde_json refuses lone surrogates and out-of-range numbers; the alphabet can spell neither to the end.
+            prop_assert_eq!(valid(text.as_bytes()), serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok());
+        }
+
+        #[test]
+        fn reads_back_any_string(text in any::<String>()) {
+            let json = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(string(&json), text);
+        }
+
+        #[test]
+        fn decodes_invalid_utf8_as_the_standard_library_does(bytes in proptest::collection::vec(0x80u8.., 0..12)) {
+            let json = [&b"\"\\n"[..], &bytes, b"\""].concat();
+            let expected = format!("\n{}", String::from_utf8_lossy(&bytes));
+            prop_assert_eq!(Reader::new(&json).string().unwrap().text(), expected);
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = valid(&bytes);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Changes of single top-level values in the raw text of a line: everything else stays byte for byte, which parsing and
+//! writing anew would not give (numbers beyond a double, invalid UTF-8, white space, keys that stand twice).
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::session::json::{Kind, Reader, Result, Str};
+
+/// An object as it stands in a line, with the places of its top-level fields.
+#[derive(Debug)]
+pub(crate) struct Object<'a> {
+    raw: &'a [u8],
+    fields: Vec<Field<'a>>,
+    /// Behind the opening bracket.
+    start: usize,
+}
+
+#[derive(Debug)]
+struct Field<'a> {
+    key: Str<'a>,
+    value: Range<usize>,
+}
+
+/// What becomes of a field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum To<'a> {
+    /// It gets this value (JSON); a field that is not there comes last.
+    Value(&'a [u8]),
+    /// It goes.
+    Gone,
+}
+
+impl<'a> Object<'a> {
+    /// Finds the fields of a line. `None`: it is no JSON, or no object.
+    pub(crate) fn new(raw: &'a [u8]) -> Option<Self> {
+        Self::read(raw).ok().flatten()
+    }
+
+    fn read(raw: &'a [u8]) -> Result<Option<Self>> {
+        let mut r = Reader::new(raw);
+        if r.kind()? != Kind::Object {
+            return Ok(None);
+        }
+        r.enter_object()?;
+        let mut object = Self { raw, fields: Vec::new(), start: r.place() };
+        while let Some(key) = r.next_key(object.fields.is_empty())? {
+            let start = r.here();
+            r.skip()?;
+            object.fields.push(Field { key, value: start..r.place() });
+        }
+        r.end()?;
+        Ok(Some(object))
+    }
+
+    /// The value of a key as it is written: the last one, if the key stands twice, as in JavaScript.
+    pub(crate) fn get(&self, key: &str) -> Option<&'a [u8]> {
+        self.last(key).map(|at| &self.raw[self.fields[at].value.clone()])
+    }
+
+    /// The value of a key if it is a string.
+    pub(crate) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
+        Reader::new(self.get(key)?).opt_string().ok()?.map(Str::text)
+    }
+
+    /// The line with some of its fields changed.
+    pub(crate) fn with(&self, changes: &[(&str, To<'_>)]) -> Vec<u8> {
+        let mut out = self.raw[..self.start].to_vec();
+        let mut is_first = true;
+        let mut from = self.start; // where the text of the next field begins, with the comma before it
+        for (at, field) in self.fields.iter().enumerate() {
+            let head = &self.raw[from..field.value.start];
+            from = field.value.end;
+            let change = changes.iter().find(|(key, _)| field.key.is(key)).map(|(_, to)| *to);
+            if matches!(change, Some(To::Gone)) {
+                continue;
+            }
+            let comma = if is_first { head.iter().position(|&b| b == b',' || b == b'"') } else { None };
+            let skipped = comma.filter(|&comma| head[comma] == b',').map_or(0, |comma| comma + 1);
+            out.extend_from_slice(&head[skipped..]);
+            is_first = false;
+            match change {
+                Some(To::Value(new)) if self.is_last(at) => out.extend_from_slice(new),
+                _ => out.extend_from_slice(&self.raw[field.value.clone()]),
+            }
+        }
+        for (key, to) in changes {
+            if let To::Value(new) = to
+                && self.last(key).is_none()
+            {
+                out.extend_from_slice(if is_first { b"\"" } else { b",\"" });
+                is_first = false;
+                out.extend_from_slice(key.as_bytes());
+                out.extend_from_slice(b"\":");
+                out.extend_from_slice(new);
+            }
+        }
+        out.extend_from_slice(&self.raw[from..]);
+        out
+    }
+
+    fn last(&self, key: &str) -> Option<usize> {
+        self.fields.iter().rposition(|field| field.key.is(key))
+    }
+
+    /// Whether a field is the last one of its key.
+    fn is_last(&self, at: usize) -> bool {
+        let key = self.fields[at].key.bytes();
+        !self.fields[at + 1..].iter().any(|field| field.key.bytes() == key)
+    }
+}
+
+/// Whether two values are the same text or the same bytes. Texts that are no Unicode are compared as they are written.
+pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
+    let text = |raw| Reader::new(raw).opt_string().ok().flatten().map(Str::text);
+    a == b || matches!((text(a), text(b)), (Some(a), Some(b)) if a == b && !a.contains(char::REPLACEMENT_CHARACTER))
+}
+
+/// Whether JavaScript takes a value for false, as it does one that is absent.
+pub(crate) fn is_falsy(raw: Option<&[u8]>) -> bool {
+    let Some(raw) = raw else { return true };
+    match Reader::new(raw).kind() {
+        Ok(Kind::Number) => Reader::new(raw).number() == Ok(0.0),
+        Ok(Kind::Str) => raw == b"\"\"",
+        Ok(Kind::Null | Kind::False) | Err(_) => true,
+        Ok(Kind::Object | Kind::Array | Kind::True) => false,
+    }
+}
+
+/// A text as JSON, as JavaScript's `JSON.stringify` writes it.
+pub(crate) fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn with(line: &str, changes: &[(&str, To<'_>)]) -> String {
+        String::from_utf8(Object::new(line.as_bytes()).unwrap().with(changes)).unwrap()
+    }
+
+    #[test]
+    fn changes_one_value_and_nothing_else() {
+        let new = [("b", To::Value(b"null"))];
+        assert_eq!(
+            with(r#" { "a" : 1e999 , "b" : [1, 2] ,"c":"\ud83d"} "#, &new),
+            r#" { "a" : 1e999 , "b" : null ,"c":"\ud83d"} "#
+        );
+        assert_eq!(with(r#"{"a":{"b":1}}"#, &new), r#"{"a":{"b":1},"b":null}"#);
+        assert_eq!(with("{ }", &new), r#"{"b":null }"#);
+        assert_eq!(with(r#"{"b":1,"\u0062":2,"c":3}"#, &new), r#"{"b":1,"\u0062":null,"c":3}"#);
+    }
+
+    #[test]
+    fn takes_fields_away() {
+        let gone = [("a", To::Gone)];
+        for (before, after) in [
+            (r#"{"a":1}"#, "{}"),
+            (r#"{"a":1 , "b":2}"#, r#"{ "b":2}"#),
+            (r#"{"b":2,"a":1}"#, r#"{"b":2}"#),
+            (r#"{"a":1,"b":2,"a":3,"c":4}"#, r#"{"b":2,"c":4}"#),
+            (r#"{"a":1,"a":3}"#, "{}"),
+            (r#"{"b":",a"}"#, r#"{"b":",a"}"#),
+        ] {
+            assert_eq!(with(before, &gone), after);
+        }
+        assert_eq!(with(r#"{"a":1}"#, &[("a", To::Gone), ("b", To::Value(b"2"))]), r#"{"b":2}"#);
+    }
+
+    #[test]
+    fn only_objects_have_fields() {
+        for line in ["", "[]", "5", r#"{"a":1"#, r#"{"a":1} x"#] {
+            assert!(Object::new(line.as_bytes()).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn knows_what_is_false() {
+        for raw in ["null", "false", "0", "-0", "0.0e5", "\"\""] {
+            assert!(is_falsy(Some(raw.as_bytes())), "{raw}");
+        }
+        for raw in ["true", "1", "\" \"", "[]", "{}", "\"0\"", "1e999"] {
+            assert!(!is_falsy(Some(raw.as_bytes())), "{raw}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_serde_json(keys in proptest::collection::vec("[abc]", 0..6), changed in "[abcd]", gone: bool) {
+            let fields: Vec<String> = keys.iter().enumerate().map(|(n, key)| format!("{key:?} : {n}")).collect();
+            let line = format!("{{{}}}", fields.join(" ,"));
+            let to = if gone { To::Gone } else { To::Value(b"[7]") };
+            let mut wanted: serde_json::Map<_, _> = serde_json::from_str(&line).unwrap();
+            if gone { wanted.remove(&changed); } else { wanted.insert(changed.clone(), serde_json::json!([7])); }
+            let found: serde_json::Map<_, _> = serde_json::from_str(&with(&line, &[(&changed, to)])).unwrap();
+            prop_assert_eq!(found, wanted);
+        }
+    }
+}

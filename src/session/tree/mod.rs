@@ -1,0 +1,570 @@
+//! The tree of a session file: its entries in file order, tied by parent and child, with the leaf, the labels and what
+//! each subtree holds. Built from lines, in parts if need be; flat lists and loops only, whatever the depth.
+//!
+//! Agrees with pi's `SessionManager` (0.74.2, 0.87.1). What pi can't show (cycles, entries whose id stands twice) is
+//! shown here and named in [`Tree::problems`].
+
+pub mod active;
+pub mod context;
+pub mod node;
+pub mod resume;
+pub mod shape;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::session::digest::summary::{BadLines, Header, NotASession};
+use crate::session::entry::Entry;
+use crate::session::entry::call;
+use crate::session::entry::call::Touch;
+use crate::session::entry::read;
+use crate::session::tree::active::Active;
+use crate::session::tree::context::Settings;
+use crate::session::tree::node::{Kind, Link, Loose, Node};
+pub use crate::session::tree::shape::Index;
+use crate::session::tree::shape::{ById, IdHash, Ids, Shape};
+
+/// The tree of one session file.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// What the first line says.
+    pub header: Header,
+    /// The entries, in file order.
+    pub nodes: Vec<Node>,
+    /// The entries without a parent in the file, in file order.
+    pub roots: Vec<Index>,
+    /// The last entry of the file: where pi goes on.
+    pub leaf: Option<Index>,
+    /// The label of each labelled entry.
+    pub labels: HashMap<Index, Label>,
+    /// What is wrong with the file, in words.
+    pub problems: Vec<String>,
+    /// The models that answered: name, answers, US dollars; the busiest first.
+    pub models: Vec<(String, ModelUse)>,
+    /// The files that tools read, wrote or edited.
+    pub files: BTreeMap<String, FileUse>,
+    /// Every time that one of them was, in file order.
+    pub touches: Vec<Touched>,
+    /// Where the last line ends: the length of the file as far as it was read, in bytes.
+    pub end: u64,
+    /// Whether a line break stands there.
+    pub ended: bool,
+    /// Whether only the end of the file was read so far: see [`Tree::of_end`].
+    pub is_partial: bool,
+    shape: Shape,
+    children: Vec<Index>,
+    children_start: Vec<u32>,
+    order: Vec<Index>,
+    active: Active,
+    flagged: HashSet<Index>,
+    below: Vec<Below>,
+    pub(crate) settings: Settings,
+    /// The first entry that each compaction keeps, if it is in the file.
+    pub(crate) first_kept: HashMap<Index, Index>,
+    /// The target of each context edit that is in the file, and whether it is left out.
+    pub(crate) edits: HashMap<Index, (Index, bool)>,
+}
+
+/// A label and when it was set, in milliseconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The text.
+    pub text: Box<str>,
+    /// When it was set.
+    pub time: Option<i64>,
+}
+
+/// How much a model answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ModelUse {
+    /// Its messages.
+    pub answers: usize,
+    /// US dollars.
+    pub cost: f64,
+}
+
+/// How often tools touched a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileUse {
+    /// Calls of `read`.
+    pub reads: usize,
+    /// Calls of `write` and `edit`.
+    pub changes: usize,
+}
+
+impl FileUse {
+    /// Counts a call.
+    pub fn add(&mut self, touch: Touch) {
+        match touch {
+            Touch::Read => self.reads += 1,
+            Touch::Write | Touch::Edit => self.changes += 1,
+        }
+    }
+}
+
+/// A call of a tool that did something to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The file, as the model named it.
+    pub path: Box<str>,
+    /// What was done.
+    pub touch: Touch,
+    /// The entry with the tool's answer, else the one with the call.
+    pub entry: Index,
+}
+
+/// What hangs at an entry, the entry itself included.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Below {
+    /// Entries.
+    pub entries: u32,
+    /// Ends of branches.
+    pub leaves: u32,
+    /// US dollars.
+    pub cost: f64,
+    /// The newest entry, in milliseconds since 1970.
+    pub latest: Option<i64>,
+}
+
+/// Gathers the lines of a file, or of a part of it, for [`Tree::build`].
+#[derive(Debug, Default)]
+pub struct Part {
+    home: String,
+    loose: Vec<Loose>,
+    calls: ById<Box<str>>,
+    models: HashMap<String, ModelUse>,
+    /// With their calls.
+    touches: Vec<(IdHash, Touched)>,
+    header: Option<Header>,
+    first_is_header: Option<bool>,
+    bad: BadLines,
+    /// The entries before each header.
+    headers: Vec<usize>,
+    settings: Settings,
+    end: u64,
+    ended: bool,
+}
+
+impl Part {
+    /// An empty part. In tool calls, paths below `home` start with `~`.
+    pub fn new(home: &str) -> Self {
+        Self { home: home.into(), ..Self::default() }
+    }
+
+    /// Takes the line that starts at `offset` in the file; `ended` says whether a line break follows it.
+    pub fn line(&mut self, offset: u64, line: &[u8], ended: bool) {
+        self.end = offset + line.len() as u64 + u64::from(ended);
+        self.ended = ended;
+        let entry = match read::line(line) {
+            Ok(Some(entry)) => entry,
+            Ok(None) => return,
+            Err(_) => return self.bad.note(offset, ended),
+        };
+        self.first_is_header.get_or_insert(entry.starts_session());
+        if entry.is_header() {
+            self.header.get_or_insert_with(|| Header::new(&entry));
+            self.headers.push(self.loose.len());
+            return;
+        }
+        self.note_use(&entry);
+        let mut loose = Loose::new(offset, line.len() as u64, &entry);
+        loose.node.sense.setting = self.settings.note(loose.node.kind, &entry);
+        self.loose.push(loose);
+    }
+
+    /// Whether no value was met so far.
+    pub fn is_empty(&self) -> bool {
+        self.first_is_header.is_none()
+    }
+
+    fn note_use(&mut self, entry: &Entry<'_>) {
+        let Some(message) = entry.message.as_ref().filter(|message| message.role.is("assistant")) else { return };
+        for tool in message.content.tool_calls() {
+            let said = call::describe(tool, &self.home);
+            self.calls.insert(IdHash::of(tool.id), crate::base::text::clean(&said).into());
+            if let Some((path, touch)) = call::touched(tool) {
+                let entry = self.loose.len() as Index;
+                self.touches.push((IdHash::of(tool.id), Touched { path: path.into(), touch, entry }));
+            }
+        }
+        if let Some(model) = message.model {
+            let name = model.text();
+            if !self.models.contains_key(&*name) {
+                self.models.insert(name.to_string(), ModelUse::default());
+            }
+            if let Some(uses) = self.models.get_mut(&*name) {
+                uses.answers += 1;
+                uses.cost += entry.cost();
+            }
+        }
+    }
+
+    fn add(&mut self, mut later: Self) {
+        let settings = self.settings.add(later.settings);
+        for loose in &mut later.loose {
+            loose.node.sense.setting = settings[usize::from(loose.node.sense.setting)];
+        }
+        self.headers.extend(later.headers.iter().map(|before| before + self.loose.len()));
+        if later.end > self.end {
+            (self.end, self.ended) = (later.end, later.ended);
+        }
+        let before = self.loose.len() as Index;
+        let moved = |(call, touched): (_, Touched)| (call, Touched { entry: touched.entry + before, ..touched });
+        self.touches.extend(later.touches.into_iter().map(moved));
+        self.loose.extend(later.loose);
+        self.calls.extend(later.calls);
+        for (model, uses) in later.models {
+            let sum = self.models.entry(model).or_default();
+            sum.answers += uses.answers;
+            sum.cost += uses.cost;
+        }
+        self.header = self.header.take().or(later.header);
+        self.first_is_header = self.first_is_header.or(later.first_is_header);
+        self.bad.add(later.bad);
+    }
+}
+
+impl Tree {
+    /// Ties the lines of the parts of a file, in order, to a tree.
+    ///
+    /// # Errors
+    /// The first line that parses is not a header.
+    pub fn build(parts: impl IntoIterator<Item = Part>) -> Result<Self, NotASession> {
+        let mut parts = parts.into_iter();
+        let mut all = parts.next().unwrap_or_default();
+        for part in parts {
+            all.add(part);
+        }
+        let header = match (all.first_is_header, all.header.take()) {
+            (Some(true), Some(header)) => header,
+            _ => return Err(NotASession),
+        };
+        let mut tree = Self { header, end: all.end, ended: all.ended, ..Self::default() };
+        tree.models = all.models.into_iter().collect();
+        tree.models.sort_by(|(a, a_use), (b, b_use)| b_use.answers.cmp(&a_use.answers).then_with(|| a.cmp(b)));
+        tree.problems.extend(all.bad.problems());
+        tree.settings = all.settings;
+        tree.take_touches(all.touches, &all.loose);
+        tree.take_nodes(all.loose, &all.calls, &all.headers);
+        tree.active = Active::new(&tree.shape);
+        tree.tie_children();
+        tree.order = tree.preorder(true);
+        tree.sum_below();
+        Ok(tree)
+    }
+
+    /// The tree of the end of a large file, to be seen while the rest is read: the header and the last lines. Entries
+    /// whose parent is further up in the file are roots, and nothing is said of problems.
+    ///
+    /// # Errors
+    /// As [`Tree::build`].
+    pub fn of_end(parts: impl IntoIterator<Item = Part>) -> Result<Self, NotASession> {
+        let mut tree = Self::build(parts)?;
+        tree.is_partial = true;
+        tree.problems.clear();
+        tree.flagged.clear();
+        Ok(tree)
+    }
+
+    fn take_touches(&mut self, touches: Vec<(IdHash, Touched)>, loose: &[Loose]) {
+        let mut answers: ById<Index> = touches.iter().map(|(call, touched)| (*call, touched.entry)).collect();
+        for (at, one) in loose.iter().enumerate() {
+            if let Link::Call(call) = one.link
+                && let Some(answer) = answers.get_mut(&call)
+            {
+                *answer = at as Index;
+            }
+        }
+        let answered = |(call, touched): (IdHash, Touched)| Touched { entry: answers[&call], ..touched };
+        self.touches = touches.into_iter().map(answered).collect();
+        for touched in &self.touches {
+            match self.files.get_mut(&*touched.path) {
+                Some(uses) => uses.add(touched.touch),
+                None => self.files.entry(touched.path.to_string()).or_default().add(touched.touch),
+            }
+        }
+    }
+
+    fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Box<str>>, headers: &[usize]) {
+        let ids: Vec<Ids> = loose.iter().map(|one| one.ids).collect();
+        self.shape = Shape::new(&ids, self.header.version);
+        self.problems.extend(self.shape.problems());
+        let Shape { duplicates, orphans, cycles, .. } = &self.shape;
+        self.flagged = duplicates.iter().chain(orphans).chain(cycles).copied().collect();
+        for (at, one) in loose.iter_mut().enumerate() {
+            if self.header.version < 2.0 {
+                one.node.id = None; // pi gives new ones
+            }
+            match &one.link {
+                Link::None => {}
+                Link::Call(id) => {
+                    if let Some(said) = calls.get(id) {
+                        one.node.text.clone_from(said);
+                    }
+                }
+                Link::Label { target, label } => {
+                    let Some(target) = self.shape.find(*target) else { continue };
+                    match label {
+                        Some(text) => self.labels.insert(target, Label { text: text.clone(), time: one.node.time }),
+                        None => self.labels.remove(&target),
+                    };
+                }
+                Link::Kept(first) => {
+                    let first = first.resolve(&self.shape, self.header.version, headers);
+                    self.first_kept.extend(first.map(|first| (at as Index, first)));
+                }
+                Link::Edit(edit) => {
+                    let target = self.shape.find(edit.target);
+                    self.edits.extend(target.map(|target| (at as Index, (target, edit.omits))));
+                }
+            }
+        }
+        self.nodes = loose.into_iter().map(|one| one.node).collect();
+        self.leaf = (self.nodes.len() as Index).checked_sub(1);
+    }
+
+    /// Children by time, as in pi's `getTree`; one without a time stays behind the one before it in the file.
+    fn tie_children(&mut self) {
+        let count = self.nodes.len();
+        let mut start = vec![0u32; count + 1];
+        for parent in self.shape.parents.iter().flatten() {
+            start[*parent as usize + 1] += 1;
+        }
+        for at in 0..count {
+            start[at + 1] += start[at];
+        }
+        let mut next = start.clone();
+        self.children = vec![0; start[count] as usize];
+        for (at, parent) in self.shape.parents.iter().enumerate() {
+            match parent {
+                Some(parent) => {
+                    let place = &mut next[*parent as usize];
+                    self.children[*place as usize] = at as Index;
+                    *place += 1;
+                }
+                None => self.roots.push(at as Index),
+            }
+        }
+        for at in 0..count {
+            let siblings = &mut self.children[start[at] as usize..start[at + 1] as usize];
+            if siblings.len() > 1 {
+                let mut last = i64::MIN;
+                let times: HashMap<Index, i64> = siblings
+                    .iter()
+                    .map(|&child| {
+                        last = self.nodes[child as usize].time.unwrap_or(last);
+                        (child, last)
+                    })
+                    .collect();
+                siblings.sort_by_key(|child| times.get(child).copied());
+            }
+        }
+        self.children_start = start;
+    }
+
+    fn sum_below(&mut self) {
+        self.below = self
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(at, node)| Below {
+                entries: 1,
+                leaves: u32::from(self.children(at as Index).is_empty()),
+                cost: node.cost,
+                latest: node.time,
+            })
+            .collect();
+        for &at in self.order.iter().rev() {
+            if let Some(parent) = self.shape.parents[at as usize] {
+                let child = self.below[at as usize];
+                let sum = &mut self.below[parent as usize];
+                sum.entries += child.entries;
+                sum.leaves += child.leaves;
+                sum.cost += child.cost;
+                sum.latest = sum.latest.max(child.latest);
+            }
+        }
+    }
+
+    /// All entries, parents before children: the branch with the leaf first among siblings (as in pi's `/tree`), or
+    /// by time only (as in pi's `getTree`).
+    pub fn preorder(&self, active_first: bool) -> Vec<Index> {
+        let mut order = Vec::with_capacity(self.nodes.len());
+        let mut stack = Vec::new();
+        let push = |stack: &mut Vec<Index>, siblings: &[Index]| {
+            let is_first = |at: &&Index| active_first && self.active.has(**at);
+            stack.extend(siblings.iter().rev().filter(|at| !is_first(at)));
+            stack.extend(siblings.iter().rev().filter(is_first));
+        };
+        push(&mut stack, &self.roots);
+        while let Some(at) = stack.pop() {
+            order.push(at);
+            push(&mut stack, self.children(at));
+        }
+        order
+    }
+
+    /// All entries in the order in which they are drawn.
+    pub fn order(&self) -> &[Index] {
+        &self.order
+    }
+
+    /// The children of an entry, by time.
+    pub fn children(&self, at: Index) -> &[Index] {
+        let at = at as usize;
+        &self.children[self.children_start[at] as usize..self.children_start[at + 1] as usize]
+    }
+
+    /// The parent of an entry, if it is in the file.
+    pub fn parent(&self, at: Index) -> Option<Index> {
+        self.shape.parents[at as usize]
+    }
+
+    /// Whether the entry is on the path from the root to the leaf.
+    pub fn is_active(&self, at: Index) -> bool {
+        self.active.has(at)
+    }
+
+    /// Whether the entry has a part in one of the problems.
+    pub fn is_flagged(&self, at: Index) -> bool {
+        self.flagged.contains(&at)
+    }
+
+    /// What hangs at an entry.
+    pub fn below(&self, at: Index) -> Below {
+        self.below[at as usize]
+    }
+
+    /// The entry with an id: the last one, as in pi, if it stands twice.
+    pub fn find(&self, id: &str) -> Option<Index> {
+        self.shape.find(IdHash::new(id.as_bytes()))
+    }
+
+    /// Whether going on at an entry is the same as going on at the leaf: below it there is only what the model never
+    /// sees and pi does not show, such as labels and names.
+    pub fn is_tip(&self, at: Index) -> bool {
+        std::iter::successors(self.leaf, |&here| {
+            self.parent(here).filter(|_| self.nodes[here as usize].kind.is_bookkeeping())
+        })
+        .any(|here| here == at)
+    }
+
+    /// As [`Tree::is_tip`], where going on before the first entry is meant by `None`: with an empty conversation.
+    pub fn goes_on_at(&self, at: Option<Index>) -> bool {
+        let is_bookkeeping = |at: &Index| self.nodes[*at as usize].kind.is_bookkeeping();
+        match at {
+            Some(at) => self.is_tip(at),
+            None => self.leaf.is_none_or(|leaf| self.path(leaf).iter().all(is_bookkeeping)),
+        }
+    }
+
+    /// The entries from the root to `at`.
+    pub fn path(&self, at: Index) -> Vec<Index> {
+        let mut path: Vec<Index> = std::iter::successors(Some(at), |&at| self.parent(at)).collect();
+        path.reverse();
+        path
+    }
+
+    /// The label entries, in file order: with their lines, [`crate::session::write::fork`] takes the labels along.
+    pub fn label_entries(&self) -> impl Iterator<Item = Index> {
+        (0..self.nodes.len() as Index).filter(|&at| self.nodes[at as usize].kind == Kind::Label)
+    }
+
+    /// Entries with more than one child.
+    pub fn branch_points(&self) -> usize {
+        (0..self.nodes.len()).filter(|&at| self.children(at as Index).len() > 1).count()
+    }
+
+    /// US dollars.
+    pub fn cost(&self) -> f64 {
+        self.nodes.iter().map(|node| node.cost).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(crate) fn tree(lines: &[String]) -> Tree {
+        let mut part = Part::new("");
+        part.line(0, br#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#, true);
+        for (at, line) in lines.iter().enumerate() {
+            part.line(at as u64 + 1, line.as_bytes(), true);
+        }
+        Tree::build([part]).unwrap()
+    }
+
+    fn user(id: &str, parent: Option<&str>, second: usize) -> String {
+        let parent = parent.map_or("null".into(), |parent| format!("{parent:?}"));
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:{second:02}Z","message":{{"role":"user","content":"{id}"}}}}"#
+        )
+    }
+
+    fn ids(tree: &Tree, order: &[Index]) -> String {
+        order.iter().map(|&at| &*tree.nodes[at as usize].text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn orders_children_by_time_and_draws_the_active_branch_first() {
+        let tree = tree(&[
+            user("a", None, 0),
+            user("late", Some("a"), 9),
+            user("early", Some("a"), 3),
+            user("leaf", Some("late"), 10),
+        ]);
+        assert_eq!(ids(&tree, &tree.preorder(false)), "a early late leaf");
+        assert_eq!(ids(&tree, tree.order()), "a late leaf early");
+        assert_eq!(tree.branch_points(), 1);
+        assert_eq!((tree.below(0).entries, tree.below(0).leaves), (4, 2));
+    }
+
+    #[test]
+    fn shows_cycles_and_flags_them() {
+        let tree =
+            tree(&[user("root", None, 0), user("b", Some("c"), 1), user("c", Some("b"), 2), user("d", Some("c"), 3)]);
+        assert_eq!(ids(&tree, tree.order()), "b c d root");
+        assert!(tree.problems[0].contains("cycle"), "{:?}", tree.problems);
+        assert!(tree.is_flagged(1));
+        assert_eq!(ids(&tree, &tree.path(3)), "b c d");
+    }
+
+    #[test]
+    fn an_entry_that_is_its_own_parent_is_a_root_and_flagged() {
+        let tree = tree(&[user("a", Some("a"), 0), user("b", Some("a"), 1)]);
+        assert_eq!((&tree.roots[..], tree.is_flagged(0), tree.is_flagged(1)), (&[0][..], true, false));
+        assert_eq!(tree.problems, ["1 cycle of parents, where pi hangs"]);
+    }
+
+    #[test]
+    fn entries_with_the_same_id_are_all_shown() {
+        let tree =
+            tree(&[user("a", None, 0), user("x", Some("a"), 1), user("x", Some("a"), 2), user("y", Some("x"), 3)]);
+        assert_eq!(tree.order().len(), 4);
+        assert_eq!(tree.parent(3), Some(2));
+        assert!(tree.problems[0].contains("stands twice"));
+    }
+
+    #[test]
+    fn a_chain_of_a_hundred_thousand_needs_no_recursion() {
+        let lines: Vec<String> = (0..100_000usize)
+            .map(|n| user(&n.to_string(), n.checked_sub(1).map(|n| n.to_string()).as_deref(), n % 60))
+            .collect();
+        let tree = tree(&lines);
+        assert_eq!(tree.path(99_999).len(), 100_000);
+        assert_eq!(tree.below(0).entries, 100_000);
+        drop(tree);
+    }
+
+    proptest! {
+        #[test]
+        fn every_entry_stands_once_in_the_order(parents in proptest::collection::vec(0usize..12, 1..12)) {
+            // Any parents at all: cycles, self-parents, unknown ones.
+            let lines: Vec<String> = parents.iter().enumerate().map(|(id, parent)| user(&id.to_string(), Some(&parent.to_string()), 0)).collect();
+            let tree = tree(&lines);
+            let mut order = tree.order().to_vec();
+            order.sort_unstable();
+            prop_assert_eq!(order, (0..parents.len() as Index).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! A new session file with the path to one entry of another, as pi's `createBranchedSession` makes it (0.87.1): without
+//! the path's label entries, which come anew at the end. Lines that need no change stay byte for byte.
+//!
+//! pi makes the file only when it holds an answer of an assistant; here it is made in any case. pi can't fork where an
+//! entry has no id; neither can this.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+
+use crate::session::json::raw::{Object, To, is_falsy, quote, same};
+use crate::session::tree::shape::Index;
+use crate::session::tree::{Part, Tree};
+use crate::session::write::line::{iso, new_id};
+use crate::session::write::migrate;
+
+/// What the header of a new session says.
+#[derive(Clone, Copy, Debug)]
+pub struct NewSession<'a> {
+    /// Its id: see [`crate::session::write::line::uuid_v7`].
+    pub id: &'a str,
+    /// Now, in milliseconds since 1970.
+    pub time_ms: i64,
+    /// The working directory: that of the source. pi puts its own before one that is not absolute, such as a Windows
+    /// path on Linux, and takes its own if there is none.
+    pub cwd: &'a str,
+    /// The path of the source.
+    pub parent: Option<&'a str>,
+}
+
+impl NewSession<'_> {
+    /// The header's line, without the line break. pi writes a header alone, with `parentSession`, to fork before the
+    /// first entry.
+    pub fn header(&self) -> String {
+        let Self { id, time_ms, cwd, parent } = self;
+        let (id, time, cwd) = (quote(id), iso(*time_ms), quote(cwd));
+        let parent = parent.map_or(String::new(), |parent| format!(r#","parentSession":{}"#, quote(parent)));
+        format!(r#"{{"type":"session","version":3,"id":{id},"timestamp":"{time}","cwd":{cwd}{parent}}}"#)
+    }
+}
+
+/// Why there is no fork.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoFork {
+    /// A line of the path, counted from 0, is no entry with an id: the source is of version 1 (see [`of_old`]), was
+    /// changed meanwhile, or is damaged.
+    NoId(usize),
+    /// The source is no old session: it is of today's version or no session at all, or has no such entry.
+    NotOld,
+}
+
+impl fmt::Display for NoFork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoId(_) => write!(f, "an entry on the path has no id, and pi can't fork there either"),
+            Self::NotOld => write!(f, "the session has no such entry, or is of another version"),
+        }
+    }
+}
+
+impl std::error::Error for NoFork {}
+
+/// The whole new file. `path` has the raw lines from the root to the entry, `labels` the raw lines of all `label`
+/// entries of the source, both without line breaks and in the file's order; the source is of version 3 (version 2 holds
+/// roles of old: see [`of_old`]).
+///
+/// # Errors
+/// A line of the path is no entry with an id.
+pub fn fork<L: AsRef<[u8]>>(
+    new: &NewSession<'_>,
+    path: &[L],
+    labels: &[L],
+    random: &mut dyn FnMut() -> u128,
+) -> Result<Vec<u8>, NoFork> {
+    let mut out = new.header().into_bytes();
+    let mut parent: &[u8] = b"null";
+    let mut ids = HashSet::new();
+    let mut kept_for: HashMap<Key<'_>, &[u8]> = HashMap::new();
+    let mut pending = Vec::new();
+    for (at, line) in path.iter().enumerate() {
+        let line = line.as_ref();
+        let object = Object::new(line).ok_or(NoFork::NoId(at))?;
+        let id = object.get("id").ok_or(NoFork::NoId(at))?;
+        let type_name = object.text("type");
+        if type_name.as_deref() == Some("label") {
+            pending.push(Key::of(Some(id)));
+            continue;
+        }
+        kept_for.extend(pending.drain(..).map(|label| (label, id)));
+        let mut changes = Vec::new();
+        if !object.get("parentId").is_some_and(|old| same(old, parent)) {
+            changes.push(("parentId", To::Value(parent)));
+        }
+        if type_name.as_deref() == Some("compaction") {
+            let first = object.get("firstKeptEntryId").filter(|first| !same(first, id));
+            if let Some(kept) = first.and_then(|first| kept_for.get(&Key::of(Some(first)))) {
+                changes.push(("firstKeptEntryId", To::Value(kept)));
+            }
+        }
+        out.push(b'\n');
+        if changes.is_empty() {
+            out.extend_from_slice(line);
+        } else {
+            out.extend(object.with(&changes));
+        }
+        ids.insert(Key::of(Some(id)));
+        parent = id;
+    }
+    out.push(b'\n');
+    let mut parent = parent.to_vec();
+    for label in present(labels, &ids) {
+        let id = quote(&new_id(random, |id| ids.contains(&Key::text(id))));
+        ids.insert(Key::of_owned(&id));
+        label.write(&mut out, &id, &parent);
+        parent = id.into_bytes();
+    }
+    Ok(out)
+}
+
+/// As [`fork`], from the bytes of a whole file of version 1 or 2, which goes through [`migrate::migrate`] first; `at`
+/// is the entry's place in the tree of the file as it is.
+///
+/// # Errors
+/// The file is no session of version 1 or 2, has no such entry, or the path has an entry without an id.
+pub fn of_old(
+    new: &NewSession<'_>,
+    file: &[u8],
+    at: Index,
+    random: &mut dyn FnMut() -> u128,
+) -> Result<Vec<u8>, NoFork> {
+    let migrated = migrate::migrate(file, random).map_err(|_| NoFork::NotOld)?.bytes;
+    let mut part = Part::new("");
+    let mut offset = 0;
+    for line in migrated.split_inclusive(|&b| b == b'\n') {
+        part.line(offset as u64, line.trim_ascii_end(), true);
+        offset += line.len();
+    }
+    let tree = Tree::build([part]).map_err(|_| NoFork::NotOld)?;
+    if at as usize >= tree.nodes.len() {
+        return Err(NoFork::NotOld);
+    }
+    let line = |at: Index| {
+        let node = &tree.nodes[at as usize];
+        &migrated[node.offset as usize..(node.offset + node.len) as usize]
+    };
+    let path: Vec<&[u8]> = tree.path(at).into_iter().map(line).collect();
+    let labels: Vec<&[u8]> = tree.label_entries().map(line).collect();
+    fork(new, &path, &labels, random)
+}
+
+/// An id as JavaScript's `Map` tells them apart: `7` and `"7"` are two.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key<'a> {
+    Absent,
+    Text(std::borrow::Cow<'a, str>),
+    Other(&'a [u8]),
+}
+
+impl<'a> Key<'a> {
+    fn of(raw: Option<&'a [u8]>) -> Self {
+        let Some(raw) = raw else { return Self::Absent };
+        match crate::session::json::Reader::new(raw).opt_string() {
+            Ok(Some(text)) => Self::Text(text.text()),
+            _ => Self::Other(raw),
+        }
+    }
+
+    fn text(id: &str) -> Self {
+        Self::Text(id.to_string().into())
+    }
+
+    fn of_owned(raw: &str) -> Self {
+        Self::text(raw.trim_matches('"'))
+    }
+}
+
+/// A label that an entry has.
+struct Present<'a> {
+    target: &'a [u8],
+    label: &'a [u8],
+    time: Option<&'a [u8]>,
+}
+
+impl Present<'_> {
+    fn write(&self, out: &mut Vec<u8>, id: &str, parent: &[u8]) {
+        let mut add = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
+        add(&[br#"{"type":"label","id":"#, id.as_bytes(), br#","parentId":"#, parent]);
+        if let Some(time) = self.time {
+            add(&[br#","timestamp":"#, time]);
+        }
+        add(&[br#","targetId":"#, self.target, br#","label":"#, self.label, b"}\n"]);
+    }
+}
+
+/// The labels of `targets` in the order of pi's `Map`: that in which the targets were labelled first. One that is set
+/// again keeps its place, one that is cleared loses it.
+fn present<'a, L: AsRef<[u8]>>(labels: &'a [L], targets: &HashSet<Key<'_>>) -> Vec<Present<'a>> {
+    let mut places: HashMap<Key<'a>, usize> = HashMap::new();
+    let mut by_place: BTreeMap<usize, Present<'a>> = BTreeMap::new();
+    for (at, line) in labels.iter().enumerate() {
+        let Some(object) = Object::new(line.as_ref()) else { continue };
+        let target = object.get("targetId");
+        let key = Key::of(target);
+        let label = object.get("label").filter(|label| !is_falsy(Some(label)));
+        match (target, label) {
+            (Some(target), Some(label)) if targets.contains(&key) => {
+                let place = *places.entry(key).or_insert(at);
+                by_place.insert(place, Present { target, label, time: object.get("timestamp") });
+            }
+            _ => {
+                if let Some(place) = places.remove(&key) {
+                    by_place.remove(&place);
+                }
+            }
+        }
+    }
+    by_place.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::write::line;
+    use crate::session::write::line::NewEntry;
+    use proptest::prelude::*;
+
+    const NEW: NewSession<'_> = NewSession { id: "new", time_ms: 0, cwd: "/w", parent: Some("/s.jsonl") };
+
+    fn counted() -> impl FnMut() -> u128 {
+        let mut count = 0u128;
+        move || {
+            count += 1;
+            count << 96
+        }
+    }
+
+    fn forked(path: &[&str], labels: &[&str]) -> Vec<String> {
+        let bytes = fork(&NEW, path, labels, &mut counted()).unwrap();
+        String::from_utf8(bytes).unwrap().lines().skip(1).map(str::to_string).collect()
+    }
+
+    #[test]
+    fn before_the_first_entry_there_is_only_a_header() {
+        let header = r#"{"type":"session","version":3,"id":"new","timestamp":"1970-01-01T00:00:00.000Z","cwd":"/w","parentSession":"/s.jsonl"}"#;
+        assert_eq!(fork::<&str>(&NEW, &[], &[], &mut counted()).unwrap(), format!("{header}\n").into_bytes());
+        assert!(!NewSession { parent: None, ..NEW }.header().contains("parentSession"));
+    }
+
+    #[test]
+    fn takes_the_path_and_its_labels_along() {
+        let path = [
+            r#"{"type":"x", "id":"a","parentId":"gone","n":1e999}"#,
+            r#"{"type":"label","id":"l","parentId":"a"}"#,
+            r#"{"id":7,"type":"x","parentId":"l"}"#,
+            r#"{"type":"x","id":"b","parentId":7}"#,
+            r#"{"type":"compaction","id":"k","firstKeptEntryId":"l"}"#,
+        ];
+        let labels = [
+            r#"{"type":"label","id":"1","targetId":"b","label":"first","timestamp":"t1"}"#,
+            r#"{"type":"label","id":"2","targetId":7,"label":"number","timestamp":"t2"}"#,
+            r#"{"type":"label","id":"3","targetId":"7","label":"another"}"#,
+            r#"{"type":"label","id":"4","targetId":"a","label":"cleared"}"#,
+            r#"{"type":"label","id":"5","targetId":"a","label":""}"#,
+            r#"{"type":"label","id":"6","targetId":"b","label":"again","timestamp":5}"#,
+            r#"{"type":"label","id":"7","targetId":"l","label":"on a label"}"#,
+            r#"{"type":"label","id":"8","targetId":"a","label":"last"}"#,
+        ];
+        let wanted = [
+            r#"{"type":"x", "id":"a","parentId":null,"n":1e999}"#,
+            r#"{"id":7,"type":"x","parentId":"a"}"#,
+            r#"{"type":"x","id":"b","parentId":7}"#,
+            r#"{"type":"compaction","id":"k","firstKeptEntryId":7,"parentId":"b"}"#,
+            r#"{"type":"label","id":"00000001","parentId":"k","timestamp":5,"targetId":"b","label":"again"}"#,
+            r#"{"type":"label","id":"00000002","parentId":"00000001","timestamp":"t2","targetId":7,"label":"number"}"#,
+            r#"{"type":"label","id":"00000003","parentId":"00000002","targetId":"a","label":"last"}"#,
+        ];
+        assert_eq!(forked(&path, &labels), wanted);
+    }
+
+    #[test]
+    fn refuses_entries_without_ids() {
+        for bad in [r#"{"type":"x"}"#, "[]", "not JSON"] {
+            let path = [r#"{"type":"x","id":"a"}"#, bad];
+            assert_eq!(fork(&NEW, &path, &[], &mut counted()), Err(NoFork::NoId(1)));
+        }
+        assert_eq!(of_old(&NEW, b"{}", 0, &mut counted()), Err(NoFork::NotOld));
+        assert_eq!(of_old(&NEW, br#"{"type":"session","id":"s"}"#, 0, &mut counted()), Err(NoFork::NotOld));
+    }
+
+    /// A tree: for each entry its parent (counted back from it) and whether it labels one (counted back as well).
+    fn entries(shape: &[(usize, Option<usize>)]) -> Vec<String> {
+        let id = |at: usize| format!("e{at}");
+        let entry = |(at, (parent, target)): (usize, &(usize, Option<usize>))| {
+            let parent = at.checked_sub(*parent + 1).map(id);
+            let new = NewEntry { id: &id(at), parent: parent.as_deref(), time_ms: at as i64 };
+            match target {
+                Some(target) if at % 3 == 0 => line::label(&new, &id(at.saturating_sub(*target)), None),
+                Some(target) => line::label(&new, &id(at.saturating_sub(*target)), Some(&format!("at {at}"))),
+                None => line::session_info(&new, &format!("name {at}")),
+            }
+        };
+        shape.iter().enumerate().map(entry).collect()
+    }
+
+    fn tree(lines: &[String]) -> Tree {
+        let mut part = Part::new("");
+        part.line(0, br#"{"type":"session","version":3,"id":"s"}"#, true);
+        lines.iter().for_each(|line| part.line(0, line.as_bytes(), true));
+        Tree::build([part]).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_fork_is_the_path_with_its_labels(
+            shape in proptest::collection::vec((0usize..3, proptest::option::of(0usize..4)), 1..30),
+            at in 0usize..30,
+        ) {
+            let lines = entries(&shape);
+            let source = tree(&lines);
+            let at = (at % lines.len()) as Index;
+            let path: Vec<&str> = source.path(at).iter().map(|&at| &*lines[at as usize]).collect();
+            let labels: Vec<&str> = source.label_entries().map(|at| &*lines[at as usize]).collect();
+            let fork = tree(&forked(&path, &labels));
+            prop_assert!(fork.problems.is_empty());
+            prop_assert_eq!(fork.branch_points(), 0);
+            let kept: Vec<_> = source.path(at).into_iter().filter(|&at| shape[at as usize].1.is_none()).collect();
+            let facts = |tree: &Tree, at: Index| (tree.nodes[at as usize].text.clone(), tree.labels.get(&at).cloned());
+            let wanted: Vec<_> = kept.iter().map(|&at| facts(&source, at)).collect();
+            let found: Vec<_> = (0..kept.len()).map(|at| facts(&fork, at as Index)).collect();
+            prop_assert_eq!(found, wanted);
+            prop_assert_eq!(fork.nodes.len(), kept.len() + fork.labels.len());
+        }
+    }
+}

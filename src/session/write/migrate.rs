@@ -1,0 +1,250 @@
+//! A session file of version 1 or 2 in the form of version 3, as pi writes it when it opens the file (0.87.1). Lines
+//! that need no change stay byte for byte.
+//!
+//! pi can't open a version 1 file in which a number, a text or `true` stands on a line of its own, and lets the chain
+//! break at a list. Here such lines stay, and the chain passes them by.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::session::entry::read;
+use crate::session::json::raw::{Object, To, quote};
+use crate::session::json::{Kind, Reader};
+use crate::session::write::line::new_id;
+
+/// An old file in its new form.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Migrated {
+    /// The whole new file. Its n-th entry is the n-th entry of the old one.
+    pub bytes: Vec<u8>,
+    /// The lines that are not JSON, by their places in the old file, in bytes: pi drops them.
+    pub dropped: Vec<Range<usize>>,
+    /// How many lines are blank, or `null` and the like: pi drops them as well.
+    pub blank: usize,
+}
+
+/// Why a file is not migrated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotOld {
+    /// It is of version 3 or newer: pi leaves it as it is.
+    Current,
+    /// It is no session.
+    NotASession,
+}
+
+/// A line that pi takes for a value.
+struct Value<'a> {
+    raw: &'a [u8],
+    is_header: bool,
+}
+
+/// The form of today of the bytes of a whole old file: in version 1 every entry gets an id and follows the one before
+/// it, and a compaction's `firstKeptEntryIndex` (an index into the file's values, the header being 0) becomes
+/// `firstKeptEntryId`; in both versions the role `hookMessage` becomes `custom`. Ids of version 2 stay.
+///
+/// # Errors
+/// The file is not of an old version, or no session.
+pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated, NotOld> {
+    let mut migrated = Migrated::default();
+    let mut values = Vec::new();
+    let mut version = None;
+    let mut offset = 0;
+    for line in file.split_inclusive(|&b| b == b'\n') {
+        let raw = line.strip_suffix(b"\n").unwrap_or(line);
+        match read::line(raw) {
+            Ok(Some(entry)) => {
+                if values.is_empty() {
+                    version = entry.starts_session().then(|| entry.version.unwrap_or(1.0));
+                }
+                values.push(Value { raw, is_header: entry.is_header() });
+            }
+            Ok(None) => migrated.blank += 1,
+            Err(_) => migrated.dropped.push(offset..offset + raw.len()),
+        }
+        offset += line.len();
+    }
+    let version = version.ok_or(NotOld::NotASession)?;
+    if version >= 3.0 {
+        return Err(NotOld::Current);
+    }
+    migrated.bytes.reserve(file.len() + if version < 2.0 { 48 * values.len() } else { 16 });
+    let mut chain = (version < 2.0).then(|| Chain::new(values.len()));
+    for at in 0..values.len() {
+        let raw = values[at].raw;
+        match Object::new(raw) {
+            None => migrated.bytes.extend_from_slice(raw),
+            Some(object) if values[at].is_header => {
+                migrated.bytes.extend(object.with(&[("version", To::Value(b"3"))]));
+            }
+            Some(object) => {
+                let message = new_role(&object);
+                let mut changes: Vec<(&str, Option<Vec<u8>>)> = Vec::new();
+                changes.extend(message.map(|message| ("message", Some(message))));
+                if let Some(chain) = &mut chain {
+                    changes.extend(chain.tie(&values, at, &object, random));
+                }
+                let changes: Vec<_> =
+                    changes.iter().map(|(key, value)| (*key, value.as_deref().map_or(To::Gone, To::Value))).collect();
+                if changes.is_empty() {
+                    migrated.bytes.extend_from_slice(raw);
+                } else {
+                    migrated.bytes.extend(object.with(&changes));
+                }
+            }
+        }
+        migrated.bytes.push(b'\n');
+    }
+    Ok(migrated)
+}
+
+/// The message of an entry with the role `hookMessage`, with the role of today.
+fn new_role(object: &Object<'_>) -> Option<Vec<u8>> {
+    if object.text("type")? != "message" {
+        return None;
+    }
+    let message = Object::new(object.get("message")?)?;
+    (message.text("role")? == "hookMessage").then(|| message.with(&[("role", To::Value(b"\"custom\""))]))
+}
+
+/// The ids that version 1 entries get.
+struct Chain {
+    ids: Vec<Option<String>>,
+    taken: HashSet<String>,
+    parent: Option<usize>,
+}
+
+impl Chain {
+    fn new(len: usize) -> Self {
+        Self { ids: vec![None; len], taken: HashSet::new(), parent: None }
+    }
+
+    /// What changes in the entry at `at`.
+    fn tie(
+        &mut self,
+        values: &[Value<'_>],
+        at: usize,
+        object: &Object<'_>,
+        random: &mut dyn FnMut() -> u128,
+    ) -> Vec<(&'static str, Option<Vec<u8>>)> {
+        let id = new_id(random, |id| self.taken.contains(id));
+        let parent = self.parent.and_then(|parent| self.ids[parent].as_deref()).map_or("null".into(), quote);
+        let mut changes = vec![("id", Some(quote(&id).into_bytes())), ("parentId", Some(parent.into_bytes()))];
+        self.taken.insert(id.clone());
+        self.ids[at] = Some(id);
+        self.parent = Some(at);
+        if object.text("type").as_deref() != Some("compaction") {
+            return changes;
+        }
+        let Some(index) = object.get("firstKeptEntryIndex").and_then(number) else { return changes };
+        let target = (index >= 0.0 && index.fract() == 0.0 && index < values.len() as f64).then_some(index as usize);
+        if let Some(target) = target.filter(|&target| !values[target].is_header) {
+            let id = match &self.ids[target] {
+                Some(id) => Some(quote(id).into_bytes()),
+                // pi has not come to an entry behind the compaction yet, and finds the id that it had, if any.
+                None => Object::new(values[target].raw).and_then(|later| later.get("id")).map(<[u8]>::to_vec),
+            };
+            changes.push(("firstKeptEntryId", id));
+        }
+        changes.push(("firstKeptEntryIndex", None));
+        changes
+    }
+}
+
+fn number(raw: &[u8]) -> Option<f64> {
+    let mut r = Reader::new(raw);
+    (r.kind() == Ok(Kind::Number)).then(|| r.number().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tree::context::context;
+    use crate::session::tree::shape::Index;
+    use crate::session::tree::{Part, Tree};
+    use proptest::prelude::*;
+
+    fn migrated(lines: &[&str]) -> Vec<String> {
+        let mut count = 0u128;
+        let mut random = || {
+            count += 1;
+            count << 96
+        };
+        let bytes = migrate(lines.join("\n").as_bytes(), &mut random).unwrap().bytes;
+        String::from_utf8(bytes).unwrap().lines().map(str::to_string).collect()
+    }
+
+    fn tree(lines: &[&str]) -> Tree {
+        let mut part = Part::new("");
+        lines.iter().for_each(|line| part.line(0, line.as_bytes(), true));
+        Tree::build([part]).unwrap()
+    }
+
+    #[test]
+    fn gives_ids_in_file_order_and_passes_by_what_can_have_none() {
+        let lines = [
+            r#"{"type":"session","id":"s"}"#,
+            r#"{"type":"x"}"#,
+            "5",
+            "[1]",
+            r#"{"type":"compaction","firstKeptEntryIndex":3,"id":"old"}"#,
+            r#"{"type":"message","message":{"role":"x","role":"hookMessage"}}"#,
+        ];
+        let wanted = [
+            r#"{"type":"session","id":"s","version":3}"#,
+            r#"{"type":"x","id":"00000001","parentId":null}"#,
+            "5",
+            "[1]",
+            r#"{"type":"compaction","id":"00000002","parentId":"00000001"}"#,
+            r#"{"type":"message","message":{"role":"x","role":"custom"},"id":"00000003","parentId":"00000002"}"#,
+        ];
+        assert_eq!(migrated(&lines), wanted);
+    }
+
+    #[test]
+    fn leaves_what_is_not_old() {
+        let mut random = || 0;
+        for (file, why) in [
+            ("", NotOld::NotASession),
+            ("5", NotOld::NotASession),
+            (r#"{"type":"session","id":5}"#, NotOld::NotASession),
+            (r#"{"type":"session","id":"s","version":3}"#, NotOld::Current),
+            (r#"{"type":"session","id":"s","version":"4"}"#, NotOld::Current),
+        ] {
+            assert_eq!(migrate(file.as_bytes(), &mut random), Err(why));
+        }
+    }
+
+    const KINDS: [&str; 8] = [
+        r#"{"type":"message","message":{"role":"user","content":"u"}}"#,
+        r#"{"type":"message","message":{"role":"assistant","provider":"p","model":"m"},"id":"old","parentId":"x"}"#,
+        r#"{"type":"message","message":{"role":"system"}}"#,
+        r#"{"type":"model_change","provider":"p","modelId":"n"}"#,
+        r#"{"type":"session","id":"again"}"#,
+        "not JSON",
+        "",
+        r#"{"type":"thinking_level_change","thinkingLevel":"high"}"#,
+    ];
+
+    proptest! {
+        #[test]
+        fn the_tree_and_the_context_stay(kinds in proptest::collection::vec(0usize..11, 0..20), index in 0usize..20) {
+            let lines: Vec<String> = kinds.iter().map(|&kind| match KINDS.get(kind) {
+                Some(line) => (*line).to_string(),
+                None => format!(r#"{{"type":"compaction","firstKeptEntryIndex":{}}}"#, index % (kind + 5)),
+            }).collect();
+            let mut old = vec![r#"{"type":"session","id":"s","cwd":"/"}"#];
+            old.extend(lines.iter().map(String::as_str));
+            let new = migrated(&old);
+            let new: Vec<&str> = new.iter().map(String::as_str).collect();
+            let (old, new) = (tree(&old), tree(&new));
+            prop_assert!(new.problems.is_empty());
+            prop_assert_eq!(new.header.version, 3.0);
+            prop_assert_eq!(new.nodes.len(), old.nodes.len());
+            for at in 0..old.nodes.len() as Index {
+                prop_assert_eq!(&new.nodes[at as usize].text, &old.nodes[at as usize].text);
+                prop_assert_eq!(new.parent(at), old.parent(at));
+                prop_assert_eq!(context(&new, Some(at)), context(&old, Some(at)));
+            }
+        }
+    }
+}
