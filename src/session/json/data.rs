@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::session::json::{Kind as Json, Reader, Str};
+use crate::session::json::{Kind as Json, Reader, Str, raw};
 
 /// The fields of an object that stands alone, such as a tool call's arguments.
 #[derive(Debug)]
@@ -82,11 +82,11 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether JavaScript takes it for false: empty, `null`, `false`, `0`.
+    /// Whether JavaScript takes it for false: empty, `null`, `false`, `0` however it is written.
     pub fn is_falsy(self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),
-            Self::Raw(raw) => matches!(raw, b"null" | b"false" | b"0" | b"-0"),
+            Self::Raw(raw) => raw::is_falsy(Some(raw)),
         }
     }
 }
@@ -169,6 +169,15 @@ mod tests {
             "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": \"x\\\"y\"\n}"
         );
         assert!(pretty(&vec![b'['; 100_000]).len() > 100_000);
+    }
+
+    #[test]
+    fn knows_what_is_false() {
+        let fields =
+            Fields::new(br#"{"a":0.0,"b":-0,"c":0e9,"d":null,"e":false,"f":"","g":0.1,"h":"0","i":[],"j":1e999}"#);
+        let falsy = |name: &str| fields.get(name).unwrap().is_falsy();
+        assert!(["a", "b", "c", "d", "e", "f"].into_iter().all(falsy));
+        assert!(!["g", "h", "i", "j"].into_iter().any(falsy));
     }
 
     proptest::proptest! {

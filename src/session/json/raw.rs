@@ -115,7 +115,8 @@ pub(crate) fn same(a: &[u8], b: &[u8]) -> bool {
     a == b || matches!((text(a), text(b)), (Some(a), Some(b)) if a == b && !a.contains(char::REPLACEMENT_CHARACTER))
 }
 
-/// Whether JavaScript takes a value for false, as it does one that is absent.
+/// Whether JavaScript takes a value for false, as it does one that is absent: `null`, `false`, `""`, and zero however it
+/// is written.
 pub(crate) fn is_falsy(raw: Option<&[u8]>) -> bool {
     let Some(raw) = raw else { return true };
     match Reader::new(raw).kind() {
