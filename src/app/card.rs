@@ -4,11 +4,11 @@ use crate::app::model::Model;
 use crate::app::projects::Project;
 use crate::app::sessions::Row;
 use crate::base::numbers::{bytes, count, dollars, tokens};
+use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, width};
 use crate::base::time;
 use crate::render::DocLine;
 use crate::session::digest::summary::Summary;
-use crate::session::entry::call::shorten;
 use crate::session::tree::Tree;
 
 /// The longest lists of a card.

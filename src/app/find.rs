@@ -13,7 +13,7 @@ use crate::app::update::say;
 use crate::base::text::Tone;
 use crate::keymap::Place;
 use crate::search::find::inside::Inside;
-use crate::session::tree::node::Kind;
+use crate::session::entry::kind::Kind;
 use crate::session::tree::{Index, Tree};
 
 /// A search in the open session.

@@ -10,11 +10,11 @@ use crate::app::model::Model;
 use crate::app::palette;
 use crate::app::palette::{Kind, Leads, Palette, Row};
 use crate::app::spots::{Spot, Wanted, Why};
+use crate::base::js::cut;
 use crate::base::text::{Span, Tone, clean, width};
 use crate::base::time;
 use crate::changes::{Request, Target};
 use crate::session::digest::summary::Shared;
-use crate::session::entry::call::cut;
 
 /// The columns that a session's title has in a row.
 const TITLE: usize = 30;

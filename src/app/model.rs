@@ -220,7 +220,7 @@ impl Model {
 
     /// The start of a text from a file, clean, as a question shows it.
     pub(super) fn short(&self, text: &str) -> String {
-        self.setting.glyphs.cut(&clean(crate::session::entry::call::cut(text, 200)), SHORT).into_owned()
+        self.setting.glyphs.cut(&clean(crate::base::js::cut(text, 200)), SHORT).into_owned()
     }
 
     /// The session that an action is about: the selected one, whose tree is open.

@@ -13,8 +13,9 @@ use crate::app::palette::{Kind, Leads, Palette, Row};
 use crate::app::sessions::Row as SessionRow;
 use crate::app::spots::{Spot, Wanted, Why};
 use crate::base::numbers::count;
+use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean};
-use crate::session::entry::call::{Touch, shorten};
+use crate::session::entry::call::Touch;
 use crate::session::tree::FileUse;
 
 /// Opens the outline of what is selected.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::config::Filter;
-use crate::session::tree::node::Kind;
+use crate::session::entry::kind::Kind;
 use crate::session::tree::{Index, Tree};
 
 /// The place of a row.

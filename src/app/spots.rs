@@ -3,7 +3,7 @@
 use crate::changes::Target;
 use crate::library::files::full_path;
 use crate::session::entry::call::Touch;
-use crate::session::tree::node::Kind;
+use crate::session::entry::kind::Kind;
 use crate::session::tree::{Index, Tree};
 
 /// How many entries up are looked through for what was said.

@@ -3,7 +3,8 @@
 use crate::base::numbers::{count, dollars};
 use crate::base::text::{Glyphs, Span, Tone};
 use crate::base::time;
-use crate::session::tree::node::{Kind, Outcome};
+use crate::session::entry::kind::Kind;
+use crate::session::tree::node::Outcome;
 use crate::session::tree::{Below, Index, Tree};
 
 /// The text of an entry's row behind the lines: marks, label, and what it says.
@@ -26,8 +27,17 @@ pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
         Kind::BranchSummary => ("[branch summary]: ", Tone::Summary),
         Kind::Compaction => ("", Tone::Summary),
         Kind::ToolResult => ("", Tone::Tool),
-        Kind::OtherMessage | Kind::CustomMessage => ("", Tone::Text),
-        _ => ("", Tone::Meta),
+        Kind::SystemRole | Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage | Kind::CustomMessage => {
+            ("", Tone::Text)
+        }
+        Kind::ModelChange
+        | Kind::ThinkingLevel
+        | Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::Unknown => ("", Tone::Meta),
     };
     if !word.is_empty() {
         spans.push(Span::new(tone, word));

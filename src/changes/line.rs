@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use crate::base::js::js_trim;
 use crate::changes::journal::Change;
 use crate::changes::{Done, Target, Work};
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
-use crate::session::entry::js_trim;
+use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
-use crate::session::tree::node::Kind;
 use crate::session::tree::{Index, Tree};
 use crate::session::write::line;
 use crate::session::write::line::NewEntry;

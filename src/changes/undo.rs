@@ -15,8 +15,9 @@ use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::disk::trash::{Contents, Trash};
 use crate::disk::{append, create};
+use crate::session::entry::kind::Kind;
 use crate::session::tree::Tree;
-use crate::session::tree::node::{Kind, Node};
+use crate::session::tree::node::Node;
 
 pub(crate) fn undo(work: &mut Work<'_>, number: Option<u64>) -> Result<Done> {
     let records = match number {

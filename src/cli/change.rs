@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use serde::Serialize;
 
+use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::time;
 use crate::changes::journal::{Change, Record, State};
@@ -14,7 +15,6 @@ use crate::changes::{Changes, Done, Refusal, Request};
 use crate::cli::{Chosen, ask, now, output};
 use crate::disk::locate;
 use crate::disk::trash::Trash;
-use crate::session::entry::call::shorten;
 
 /// What every command that changes something understands.
 #[derive(Debug, clap::Args)]

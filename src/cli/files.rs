@@ -9,13 +9,13 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use crate::base::numbers::count;
+use crate::base::paths::shorten;
 use crate::base::time;
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::{load, scan};
 use crate::library::files::{TouchedFile, full_path, outline};
 use crate::library::texts;
 use crate::session::digest::searchable::Searchable;
-use crate::session::entry::call::shorten;
 
 /// List the files that tools read, wrote or edited, those touched last first
 #[derive(Debug, clap::Args)]

@@ -8,13 +8,14 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::Number;
 
+use crate::base::js::cut;
 use crate::base::numbers::dollars;
+use crate::base::paths::shorten;
 use crate::base::time;
 use crate::cli::{Chosen, output};
 use crate::disk::scan;
 use crate::disk::scan::Unreadable;
 use crate::session::digest::summary::{NO_MESSAGES, Summary};
-use crate::session::entry::call::{cut, shorten};
 
 /// List sessions, newest first
 #[derive(Debug, clap::Args)]

@@ -28,6 +28,7 @@ use crate::search::query::{Problem, Query};
 use crate::search::raw::Snippet;
 use crate::session::digest::summary::{Shared, Summary};
 use crate::session::entry::Entry;
+use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
 use crate::session::json::Str;
 use crate::session::tree::Index;
@@ -237,12 +238,28 @@ impl Search<'_> {
 
 /// Who said something in an entry, and what, as it is searched.
 fn said(entry: &Entry<'_>) -> (&'static str, Option<String>) {
-    let summary = |summary: Option<_>| ("summary", summary.map(|text: Str<'_>| text.text().into()));
-    let Some(message) = &entry.message else { return summary(entry.summary) };
-    match &*message.role.bytes() {
-        b"user" => ("user", Some(message.content.text(" "))),
-        b"assistant" => ("assistant", Some(message.content.text(" "))),
-        _ => summary(message.summary),
+    let message = entry.message.as_ref();
+    let content = || message.map(|message| message.content.text(" "));
+    let summary = |summary: Option<Str<'_>>| ("summary", summary.map(|text| text.text().into()));
+    match entry.kind {
+        Kind::User => ("user", content()),
+        Kind::Assistant => ("assistant", content()),
+        Kind::SummaryRole => summary(message.and_then(|message| message.summary)),
+        Kind::Compaction | Kind::BranchSummary => summary(entry.summary),
+        Kind::ToolResult
+        | Kind::Bash
+        | Kind::SystemRole
+        | Kind::CustomRole
+        | Kind::OtherMessage
+        | Kind::CustomMessage
+        | Kind::ModelChange
+        | Kind::ThinkingLevel
+        | Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::Unknown => ("", None),
     }
 }
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::disk::files::Files;
 use crate::disk::lines;
 use crate::session::entry::field;
+use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
-use crate::session::tree::node::Kind;
 use crate::session::tree::{Index, Tree};
 
 /// How long entries are gathered before they are passed on: also how soon a search stops that nobody waits for.

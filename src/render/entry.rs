@@ -4,11 +4,12 @@ use crate::base::numbers;
 use crate::base::text::{Span, Tone};
 use crate::render::{DocLine, code, diff, markdown, plain};
 use crate::session::entry::call;
+use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall};
 use crate::session::json::Str;
 use crate::session::json::data::{Fields, items, pretty};
-use crate::session::tree::node::{Kind, Outcome};
+use crate::session::tree::node::Outcome;
 use crate::session::tree::{Index, Tree};
 
 /// How many entries up or down are looked through for the other half of a tool call.
@@ -29,7 +30,23 @@ pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
             let result = |at: Index| tree.children(at).iter().copied().find(|&child| kind(child) == Kind::ToolResult);
             std::iter::successors(result(at), |&at| result(at)).take(NEARBY).collect()
         }
-        _ => Vec::new(),
+        Kind::User
+        | Kind::Bash
+        | Kind::SystemRole
+        | Kind::CustomRole
+        | Kind::SummaryRole
+        | Kind::OtherMessage
+        | Kind::CustomMessage
+        | Kind::Compaction
+        | Kind::BranchSummary
+        | Kind::ModelChange
+        | Kind::ThinkingLevel
+        | Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::Unknown => Vec::new(),
     }
 }
 
@@ -76,16 +93,23 @@ fn head(tree: &Tree, at: Index, entry: &Entry<'_>, zone: &jiff::tz::TimeZone) ->
 
 fn body(lines: &mut Vec<DocLine>, tree: &Tree, entry: &Entry<'_>, others: &[Entry<'_>], line: &[u8]) {
     let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
-    match &*entry.type_name.bytes() {
-        b"message" => match &entry.message {
-            Some(message) => self::message(lines, message, others),
-            None => raw(lines, line),
-        },
-        b"custom_message" => {
+    let others: Vec<&Message<'_>> = others.iter().filter_map(|entry| entry.message.as_ref()).collect();
+    let none = Message::default();
+    let message = entry.message.as_ref().unwrap_or(&none);
+    match entry.kind {
+        Kind::User | Kind::Assistant => said(lines, message, &others),
+        Kind::ToolResult => answer(lines, message, &others),
+        Kind::Bash => bash(lines, message),
+        Kind::OtherMessage if entry.message.is_none() => raw(lines, line),
+        Kind::SystemRole | Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage => {
+            title(lines, Tone::Meta, &message.custom_type.unwrap_or(message.role).text());
+            said(lines, message, &others);
+        }
+        Kind::CustomMessage => {
             title(lines, Tone::Meta, &text(entry.custom_type));
             content(lines, &entry.content, &[]);
         }
-        b"compaction" => {
+        Kind::Compaction => {
             let tokens = entry.tokens_before.map_or("?".into(), numbers::tokens);
             title(lines, Tone::Summary, &format!("compaction of {tokens} tokens"));
             if let Some(id) = entry.first_kept_id {
@@ -93,76 +117,71 @@ fn body(lines: &mut Vec<DocLine>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
             }
             lines.extend(markdown::markdown(&text(entry.summary)));
         }
-        b"branch_summary" => {
+        Kind::BranchSummary => {
             title(lines, Tone::Summary, &format!("summary of the branch that ended at {}", text(entry.from_id)));
             lines.extend(markdown::markdown(&text(entry.summary)));
         }
-        b"label" => {
+        Kind::Label => {
             let label = text(entry.label);
             let what = if label.is_empty() { "label cleared on".into() } else { format!("label [{label}] set on") };
             title(lines, Tone::Label, &what);
             let target = text(entry.target_id);
             lines.push(DocLine::new(Tone::Text, &row(tree, &target).unwrap_or(target)));
         }
-        b"session_info" => {
+        Kind::SessionInfo => {
             let name = text(entry.name);
             title(lines, Tone::Label, if name.is_empty() { "name cleared" } else { "session named" });
             lines.extend(plain(Tone::Text, &name));
         }
-        b"model_change" => {
+        Kind::ModelChange => {
             title(lines, Tone::Meta, "model changed to");
             lines.push(DocLine::new(Tone::Text, &format!("{} {}", text(entry.provider), text(entry.model_id))));
         }
-        b"thinking_level_change" => {
+        Kind::ThinkingLevel => {
             title(lines, Tone::Meta, "thinking level changed to");
             lines.push(DocLine::new(Tone::Text, &text(entry.thinking_level)));
         }
-        b"custom" => {
+        Kind::Custom => {
             title(lines, Tone::Meta, &text(entry.custom_type));
             json(lines, entry.data.unwrap_or_default());
         }
-        _ => raw(lines, line),
+        Kind::Usage | Kind::ContextEdit | Kind::Unknown => raw(lines, line),
     }
 }
 
-fn message(lines: &mut Vec<DocLine>, message: &Message<'_>, others: &[Entry<'_>]) {
-    let others: Vec<&Message<'_>> = others.iter().filter_map(|entry| entry.message.as_ref()).collect();
-    match &*message.role.bytes() {
-        b"toolResult" => {
-            let id = message.tool_call_id.unwrap_or_default().text();
-            let calls = others.iter().flat_map(|other| other.content.tool_calls());
-            let call = calls.into_iter().find(|call| call.id.is(&id));
-            match call {
-                Some(call) => tool(lines, call, Some(message)),
-                None => {
-                    let name = message.tool_name.map_or("tool".into(), |name| name.text().into_owned());
-                    title(lines, Tone::Tool, &format!("result of {name}, whose call is not near"));
-                    result(lines, message, "");
-                }
-            }
+fn said(lines: &mut Vec<DocLine>, message: &Message<'_>, others: &[&Message<'_>]) {
+    content(lines, &message.content, others);
+    if let Some(summary) = message.summary {
+        lines.extend(markdown::markdown(&summary.text()));
+    }
+}
+
+/// A tool's answer, below its call.
+fn answer(lines: &mut Vec<DocLine>, message: &Message<'_>, others: &[&Message<'_>]) {
+    let id = message.tool_call_id.unwrap_or_default().text();
+    let calls = others.iter().flat_map(|other| other.content.tool_calls());
+    let call = calls.into_iter().find(|call| call.id.is(&id));
+    match call {
+        Some(call) => tool(lines, call, Some(message)),
+        None => {
+            let name = message.tool_name.map_or("tool".into(), |name| name.text().into_owned());
+            title(lines, Tone::Tool, &format!("result of {name}, whose call is not near"));
+            result(lines, message, "");
         }
-        b"bashExecution" => {
-            let command = message.command.map_or(String::new(), |command| command.text().into_owned());
-            title(lines, Tone::Tool, "run by the user");
-            lines.extend(code::highlight("bash", &command).into_iter().map(DocLine::verbatim));
-            lines.push(DocLine::default());
-            lines.extend(plain(Tone::Text, &message.output.map_or(String::new(), |output| output.text().into_owned())));
-            if let Some(code) = message.exit_code.filter(|&code| code != 0.0) {
-                lines.push(DocLine::new(Tone::Error, &format!("exit code {code}")));
-            }
-            if message.excluded {
-                lines.push(DocLine::new(Tone::Dim, "not shown to the model"));
-            }
-        }
-        role => {
-            if !matches!(role, b"user" | b"assistant") {
-                title(lines, Tone::Meta, &message.custom_type.unwrap_or(message.role).text());
-            }
-            content(lines, &message.content, &others);
-            if let Some(summary) = message.summary {
-                lines.extend(markdown::markdown(&summary.text()));
-            }
-        }
+    }
+}
+
+fn bash(lines: &mut Vec<DocLine>, message: &Message<'_>) {
+    let command = message.command.map_or(String::new(), |command| command.text().into_owned());
+    title(lines, Tone::Tool, "run by the user");
+    lines.extend(code::highlight("bash", &command).into_iter().map(DocLine::verbatim));
+    lines.push(DocLine::default());
+    lines.extend(plain(Tone::Text, &message.output.map_or(String::new(), |output| output.text().into_owned())));
+    if let Some(code) = message.exit_code.filter(|&code| code != 0.0) {
+        lines.push(DocLine::new(Tone::Error, &format!("exit code {code}")));
+    }
+    if message.excluded {
+        lines.push(DocLine::new(Tone::Dim, "not shown to the model"));
     }
 }
 

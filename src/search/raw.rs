@@ -12,7 +12,7 @@ use aho_corasick::{AhoCorasick, Input, Span, packed};
 use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
 
 use crate::base::fold::{Folded, fold, fold_into};
-use crate::session::entry::is_js_space;
+use crate::base::js::is_js_space;
 
 /// The most neighbouring characters that are looked for.
 const WINDOW: usize = 3;

@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 
 use crate::app::model::Model;
 use crate::base::numbers::{count, dollars, thousands};
+use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone};
-use crate::session::entry::call::shorten;
 use crate::ui::line::Pen;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {

@@ -7,11 +7,11 @@ use ratatui::widgets::{Block, BorderType, Clear};
 use crate::app::layout::SMALLEST;
 use crate::app::model::{Asking, Model};
 use crate::app::sheet::{Sheet, middle};
+use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone};
 use crate::keymap::Action;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
-use crate::session::entry::call::shorten;
 use crate::ui::line::Pen;
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {

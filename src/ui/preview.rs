@@ -8,7 +8,7 @@ use crate::app::model::Model;
 use crate::app::preview::Subject;
 use crate::base::text::{Span, Tone};
 use crate::keymap::Place;
-use crate::session::tree::node::Kind;
+use crate::session::entry::kind::Kind;
 use crate::ui::line::Pen;
 use crate::ui::{scroll_bar, title};
 
@@ -65,7 +65,7 @@ fn name(model: &Model) -> String {
                 Some(Kind::Usage) => "Usage".into(),
                 Some(Kind::ContextEdit) => "Context edit".into(),
                 Some(Kind::Custom | Kind::CustomMessage) => "Extension".into(),
-                Some(Kind::OtherMessage) => "Message".into(),
+                Some(Kind::SystemRole | Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage) => "Message".into(),
                 Some(Kind::Unknown) | None => "Entry".into(),
             }
         }

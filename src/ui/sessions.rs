@@ -6,11 +6,11 @@ use crate::app::layout::PaneArea;
 use crate::app::model::Model;
 use crate::app::sessions::Row;
 use crate::base::numbers::{bytes, dollars, thousands};
+use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean, spans_width};
 use crate::base::time;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
-use crate::session::entry::call::shorten;
 use crate::ui::line::{Pen, both, cut};
 use crate::ui::{List, hits, list, title};
 
@@ -137,7 +137,7 @@ fn session_left(
         Some(_) => Tone::Name,
         None => Tone::Text,
     };
-    let mut title = clean(crate::session::entry::call::cut(session.title(), 300)).into_owned();
+    let mut title = clean(crate::base::js::cut(session.title(), 300)).into_owned();
     let has_snippet = found.is_some_and(|found| found.snippet.is_some());
     if has_snippet {
         title = glyphs.cut(&title, (columns / 3).max(12)).into_owned(); // where it was found matters more

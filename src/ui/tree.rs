@@ -19,7 +19,7 @@ const ROOM: usize = 20;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.tree;
-    let name = pane.session.as_ref().map_or("Tree", |session| crate::session::entry::call::cut(session.title(), 200));
+    let name = pane.session.as_ref().map_or("Tree", |session| crate::base::js::cut(session.title(), 200));
     let facts = pane.tree.as_ref().map(|tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
@@ -143,7 +143,7 @@ fn fork(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, place: usize) {
     let Some(fork) = model.tree.forks.get(place) else { return };
     let glyphs = pen.glyphs();
     let session = &fork.session;
-    let title = crate::session::entry::call::cut(session.title(), 60);
+    let title = crate::base::js::cut(session.title(), 60);
     left.push(Span::clean(Tone::Fork, &format!("{} \"{title}\"", glyphs.fork)));
     let age = session.modified.map_or("?".into(), |then| time::age(model.now, then));
     let own = count(fork.split.own, "entry", "entries");

@@ -86,7 +86,7 @@ fn filters_change_the_rows_and_keep_the_place() {
     browser.press("3");
     let tree = browser.model.tree.tree.clone().unwrap();
     assert!(browser.model.tree.rows.list.iter().all(|row| match row.item {
-        pitree::app::rows::Item::Entry(at) => tree.nodes[at as usize].kind == pitree::session::tree::node::Kind::User,
+        pitree::app::rows::Item::Entry(at) => tree.nodes[at as usize].kind == pitree::session::entry::kind::Kind::User,
         pitree::app::rows::Item::Fork(_) => true,
     }));
     for expected in ["labeled-only", "all", "outline", "default", "no-tools", "user-only"] {

@@ -145,7 +145,7 @@ fn take(world: &World, path: &Path, step: &Step, was: Option<&View>) {
                 let tree = tree(path);
                 let path = tree.path(tree.find(&entry).unwrap());
                 path.into_iter()
-                    .filter(|&at| kind(at) != pitree::session::tree::node::Kind::Label)
+                    .filter(|&at| kind(at) != pitree::session::entry::kind::Kind::Label)
                     .map(|at| id(&tree, at))
                     .collect()
             });

@@ -10,7 +10,7 @@ use pitree::changes::{Changes, Done, Request, Seen};
 use pitree::disk::files::Files;
 use pitree::disk::trash::Trash;
 use pitree::disk::{load, scan};
-use pitree::session::tree::node::Kind;
+use pitree::session::entry::kind::Kind;
 use pitree::session::tree::{Index, Tree};
 use tempfile::TempDir;
 

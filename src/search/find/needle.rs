@@ -5,9 +5,9 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 
 use crate::base::fold::fold;
+use crate::base::js::is_js_space;
 use crate::search::query::What;
 use crate::search::query::pattern::Pattern;
-use crate::session::entry::is_js_space;
 
 /// Something to look for.
 pub(crate) enum Needle {

@@ -4,10 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::base::fold::fold;
+use crate::base::js::{is_js_space, js_trim};
 use crate::search::query::token::{ALL, Token, after_all, tokens};
 use crate::search::query::{Kind, Name, in_quotes};
 use crate::session::digest::searchable::Searchable;
-use crate::session::entry::{is_js_space, js_trim};
 
 /// What values there are to choose from, the likeliest first.
 #[derive(Clone, Copy, Debug, Default)]

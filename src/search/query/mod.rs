@@ -277,6 +277,6 @@ fn qualifier(f: &mut fmt::Formatter<'_>, name: Name, value: &dyn fmt::Display) -
 /// A qualifier's value as it stands in a query: in quotes, if it would end or mean something else without.
 pub(crate) fn in_quotes(value: &str) -> String {
     let needs_quotes =
-        value.contains(crate::session::entry::is_js_space) || value.starts_with(':') || value.starts_with("//");
+        value.contains(crate::base::js::is_js_space) || value.starts_with(':') || value.starts_with("//");
     if needs_quotes { format!("\"{value}\"") } else { value.to_string() }
 }

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use crate::base::js::{is_js_space, js_trim};
 use crate::search::query::pattern::Pattern;
 use crate::search::query::token::{ALL, Token, after_all, tokens};
 use crate::search::query::value::{Bound, When};
 use crate::search::query::{Kind, Name, Problem, Query, Term, What};
-use crate::session::entry::{is_js_space, js_trim};
 
 /// What makes all that follows a regular expression.
 const PATTERN: &str = "re:";

@@ -10,6 +10,7 @@ use crate::base::fold::fold_into;
 use crate::session::digest::summary::NotASession;
 use crate::session::entry::call;
 use crate::session::entry::call::Touch;
+use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
 use crate::session::entry::{Entry, Message, Stamp};
 use crate::session::json::Str;
@@ -135,32 +136,42 @@ impl Builder {
     fn entry(&mut self, entry: &Entry<'_>) {
         let at = self.ids.len() as Index;
         self.ids.push(Ids { id: entry.id.map(IdHash::of), parent: entry.parent_id.map(IdHash::of) });
-        match &*entry.type_name.bytes() {
-            b"message" => {
-                if let Some(message) = &entry.message {
-                    self.message(at, entry, message);
+        let message = entry.message.as_ref();
+        match entry.kind {
+            Kind::User => self.said(at, message),
+            Kind::Assistant => {
+                self.said(at, message);
+                if let Some(message) = message {
+                    self.note_use(at, entry, message);
                 }
             }
-            b"compaction" | b"branch_summary" => self.summary(at, entry.summary),
-            b"label" => {
+            Kind::SummaryRole => self.summary(at, message.and_then(|message| message.summary)),
+            Kind::Compaction | Kind::BranchSummary => self.summary(at, entry.summary),
+            Kind::Label => {
                 if let Some(target) = entry.target_id {
                     let label = entry.label.filter(|label| !label.is_empty());
                     self.labels.push((IdHash::of(target), label.map(|label| label.text().into())));
                 }
             }
-            _ => {}
+            Kind::ToolResult
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::OtherMessage
+            | Kind::CustomMessage
+            | Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => {}
         }
     }
 
-    fn message(&mut self, at: Index, entry: &Entry<'_>, message: &Message<'_>) {
-        match &*message.role.bytes() {
-            b"user" => self.found.conversation.push(at, &message.content.text(" ")),
-            b"assistant" => {
-                self.found.conversation.push(at, &message.content.text(" "));
-                self.note_use(at, entry, message);
-            }
-            b"compactionSummary" | b"branchSummary" => self.summary(at, message.summary),
-            _ => {}
+    fn said(&mut self, at: Index, message: Option<&Message<'_>>) {
+        if let Some(message) = message {
+            self.found.conversation.push(at, &message.content.text(" "));
         }
     }
 
@@ -221,7 +232,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::session::tree::node::Kind;
     use crate::session::tree::{Part, Tree};
 
     fn searchable(lines: &[&[u8]]) -> Result<Searchable, NotASession> {

@@ -7,9 +7,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::base::js::js_trim;
+
 use crate::session::entry;
+use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
-use crate::session::entry::{Entry, Stamp, js_trim};
+use crate::session::entry::{Entry, Stamp};
 use crate::session::tree::shape::{ById, IdHash, Ids, Shape};
 
 /// The first line of a session file.
@@ -220,18 +223,33 @@ impl Builder {
             self.summary.cost += usage.cost;
             self.summary.tokens += usage.tokens;
         }
-        match &*entry.type_name.bytes() {
-            b"session_info" => {
+        match entry.kind {
+            Kind::User
+            | Kind::Assistant
+            | Kind::ToolResult
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::SummaryRole
+            | Kind::OtherMessage => self.message(entry),
+            Kind::SessionInfo => {
                 let name = entry.name.map(|name| js_trim(&name.text()).to_string());
                 self.summary.name = name.filter(|name| !name.is_empty());
             }
-            b"label" => {
+            Kind::Label => {
                 if let Some(target) = entry.target_id {
                     self.labels.insert(IdHash::of(target), entry.label.is_some_and(|label| !label.is_empty()));
                 }
             }
-            b"message" => self.message(entry),
-            _ => {}
+            Kind::CustomMessage
+            | Kind::Compaction
+            | Kind::BranchSummary
+            | Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => {}
         }
     }
 
@@ -241,8 +259,8 @@ impl Builder {
             self.hidden_in_pi = true;
             return;
         };
-        let is_user = message.role.is("user");
-        if !(is_user || message.role.is("assistant")) || matches!(message.content, entry::Content::Missing) {
+        let is_user = entry.kind == Kind::User;
+        if !(is_user || entry.kind == Kind::Assistant) || matches!(message.content, entry::Content::Missing) {
             return;
         }
         let time = match message.timestamp {

@@ -1,7 +1,7 @@
 //! How a tool call is said in one line: `[read: src/auth.rs:10-40]`, as pi's `/tree` says it (0.87.1).
 
-use std::borrow::Cow;
-
+use crate::base::js::cut;
+use crate::base::paths::shorten;
 use crate::session::entry::ToolCall;
 use crate::session::json::data::{Fields, compact};
 
@@ -81,26 +81,6 @@ fn lines(args: &Fields<'_>) -> String {
         Some(end) if end != 0.0 => format!(":{start}-{end}"),
         _ => format!(":{start}"),
     }
-}
-
-/// `path` with `~` for the home directory, as pi shortens it (0.87.1: by text, not by component).
-pub fn shorten<'a>(path: &'a str, home: &str) -> Cow<'a, str> {
-    match path.strip_prefix(home) {
-        Some(rest) if !home.is_empty() => Cow::Owned(format!("~{rest}")),
-        _ => Cow::Borrowed(path),
-    }
-}
-
-/// The first `units` UTF-16 code units of `text`.
-pub fn cut(text: &str, units: usize) -> &str {
-    let mut used = 0;
-    for (at, c) in text.char_indices() {
-        used += c.len_utf16();
-        if used > units {
-            return &text[..at];
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The texts of an entry by what they are: all that a person might look for, tool output and thinking included, but no
 //! ids, no names of fields that every entry has, and no images.
 
-use crate::session::entry::{Block, Content, Entry, Message};
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Block, Content, Entry};
 use crate::session::json::{Kind as Json, Reader, Str};
 
 /// What a text is.
@@ -66,43 +67,38 @@ pub fn texts<'a>(entry: &Entry<'a>, line: &'a [u8], each: &mut dyn FnMut(Field, 
             each(field, text);
         }
     };
-    match &*entry.type_name.bytes() {
-        b"message" => {
-            if let Some(message) = &entry.message {
-                self::message(message, each);
-            }
-        }
-        b"compaction" | b"branch_summary" => {
+    let data = entry.data.unwrap_or_default();
+    match entry.kind {
+        Kind::User => message(entry, Field::User, each),
+        Kind::Assistant => message(entry, Field::Assistant, each),
+        Kind::ToolResult => message(entry, Field::Tool, each),
+        Kind::Bash => message(entry, Field::Bash, each),
+        Kind::CustomRole => message(entry, Field::Custom, each),
+        Kind::SummaryRole => message(entry, Field::Summary, each),
+        Kind::SystemRole | Kind::OtherMessage => message(entry, Field::Other, each),
+        Kind::Compaction | Kind::BranchSummary => {
             some(Field::Summary, entry.summary);
-            values(entry.data.unwrap_or_default(), Field::Summary, each);
+            values(data, Field::Summary, each);
         }
-        b"custom_message" => {
+        Kind::CustomMessage => {
             some(Field::Custom, entry.custom_type);
             content(&entry.content, Field::Custom, each);
-            values(entry.data.unwrap_or_default(), Field::Custom, each);
+            values(data, Field::Custom, each);
         }
-        b"custom" => {
+        Kind::Custom => {
             some(Field::Custom, entry.custom_type);
-            values(entry.data.unwrap_or_default(), Field::Custom, each);
+            values(data, Field::Custom, each);
         }
-        b"label" => some(Field::Label, entry.label),
-        b"session_info" => some(Field::Name, entry.name),
-        b"context_edit" => object(entry.replacement.unwrap_or_default(), Field::Other, each),
-        b"model_change" | b"thinking_level_change" => {}
-        _ => object(line, Field::Other, each),
+        Kind::Label => some(Field::Label, entry.label),
+        Kind::SessionInfo => some(Field::Name, entry.name),
+        Kind::ContextEdit => object(entry.replacement.unwrap_or_default(), Field::Other, each),
+        Kind::ModelChange | Kind::ThinkingLevel => {}
+        Kind::Usage | Kind::Unknown => object(line, Field::Other, each),
     }
 }
 
-fn message<'a>(message: &Message<'a>, each: &mut dyn FnMut(Field, Str<'a>)) {
-    let field = match &*message.role.bytes() {
-        b"user" => Field::User,
-        b"assistant" => Field::Assistant,
-        b"toolResult" => Field::Tool,
-        b"bashExecution" => Field::Bash,
-        b"custom" | b"hookMessage" => Field::Custom,
-        b"compactionSummary" | b"branchSummary" => Field::Summary,
-        _ => Field::Other,
-    };
+fn message<'a>(entry: &Entry<'a>, field: Field, each: &mut dyn FnMut(Field, Str<'a>)) {
+    let Some(message) = &entry.message else { return };
     content(&message.content, field, each);
     let others = [message.custom_type, message.command, message.output, message.summary, message.diff];
     others.into_iter().flatten().for_each(|text| each(field, text));

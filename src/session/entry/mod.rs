@@ -4,14 +4,18 @@
 
 pub mod call;
 pub mod field;
+pub mod kind;
 pub mod read;
 
 use crate::base::time;
+use crate::session::entry::kind::Kind;
 use crate::session::json::Str;
 
 /// The fields of one line. Where a key stands twice, the last one counts, as in JavaScript.
 #[derive(Debug, Default)]
 pub struct Entry<'a> {
+    /// What it is, by its type and its message's role.
+    pub kind: Kind,
     /// `type`; empty if absent or not a string.
     pub type_name: Str<'a>,
     /// `id`. A number is kept as it is written.
@@ -270,27 +274,27 @@ impl<'a> Content<'a> {
     }
 }
 
-/// `text` without white space around, as JavaScript's `trim`.
-pub fn js_trim(text: &str) -> &str {
-    text.trim_matches(is_js_space)
-}
-
-/// What JavaScript's `trim` takes away: unlike Rust's also U+FEFF, and not U+0085.
-pub fn is_js_space(c: char) -> bool {
-    matches!(c, ' ' | '\t'..='\r') || (c > '\x7f' && c != '\u{85}' && (c.is_whitespace() || c == '\u{feff}'))
-}
-
 impl Entry<'_> {
     /// What the entry used, as pi's session statistics count it (0.87.1): assistants, tool results, compactions,
     /// branch summaries and `usage` entries.
     pub fn used(&self) -> Option<Usage> {
-        match &*self.type_name.bytes() {
-            b"message" => {
-                let message = self.message.as_ref()?;
-                message.usage.filter(|_| message.role.is("assistant") || message.role.is("toolResult"))
-            }
-            b"compaction" | b"branch_summary" | b"usage" => self.usage,
-            _ => None,
+        match self.kind {
+            Kind::Assistant | Kind::ToolResult => self.message.as_ref()?.usage,
+            Kind::Compaction | Kind::BranchSummary | Kind::Usage => self.usage,
+            Kind::User
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::SummaryRole
+            | Kind::OtherMessage
+            | Kind::CustomMessage
+            | Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::ContextEdit
+            | Kind::Unknown => None,
         }
     }
 
@@ -302,18 +306,23 @@ impl Entry<'_> {
     /// All the text of the entry: what was said, summarised, run, or set.
     pub fn text(&self) -> String {
         let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
-        match &*self.type_name.bytes() {
-            b"message" => self.message.as_ref().map_or(String::new(), |message| match &*message.role.bytes() {
-                b"bashExecution" => text(message.command),
-                _ => message.content.text(""),
-            }),
-            b"custom_message" => self.content.text(""),
-            b"compaction" | b"branch_summary" => text(self.summary),
-            b"session_info" => text(self.name),
-            b"label" => text(self.label),
-            b"model_change" => text(self.model_id),
-            b"thinking_level_change" => text(self.thinking_level),
-            _ => String::new(),
+        let message = self.message.as_ref();
+        match self.kind {
+            Kind::User
+            | Kind::Assistant
+            | Kind::ToolResult
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::SummaryRole
+            | Kind::OtherMessage => message.map_or(String::new(), |message| message.content.text("")),
+            Kind::Bash => text(message.and_then(|message| message.command)),
+            Kind::CustomMessage => self.content.text(""),
+            Kind::Compaction | Kind::BranchSummary => text(self.summary),
+            Kind::SessionInfo => text(self.name),
+            Kind::Label => text(self.label),
+            Kind::ModelChange => text(self.model_id),
+            Kind::ThinkingLevel => text(self.thinking_level),
+            Kind::Custom | Kind::Usage | Kind::ContextEdit | Kind::Unknown => String::new(),
         }
     }
 }

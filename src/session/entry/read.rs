@@ -1,7 +1,9 @@
 //! Reads one line of a session file into an [`Entry`], in one pass over its bytes. What the fields mean is said in
 //! `entry`, what counts as JSON in `json`.
 
-use crate::session::entry::{Block, Content, Entry, Message, Stamp, ToolCall, Usage, is_js_space};
+use crate::base::js::is_js_space;
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Block, Content, Entry, Message, Stamp, ToolCall, Usage};
 use crate::session::json::data::Fields;
 use crate::session::json::raw::is_falsy;
 use crate::session::json::{Kind as Json, Reader, Result, Str};
@@ -86,6 +88,7 @@ fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Entry<'a>> {
         }
         Ok(())
     })?;
+    e.kind = Kind::of(e.type_name, e.message.as_ref().map(|message| message.role).unwrap_or_default());
     Ok(e)
 }
 

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 
 use crate::session::entry::Entry;
+use crate::session::entry::kind::Kind;
 use crate::session::json::Str;
 use crate::session::tree::Tree;
-use crate::session::tree::node::Kind;
 use crate::session::tree::shape::{IdHash, Index, Shape, Through};
 
 /// What the model would see at an entry.
@@ -85,16 +85,29 @@ pub(crate) struct Sense {
 }
 
 impl Sense {
-    pub(crate) fn new(kind: Kind, entry: &Entry<'_>) -> Self {
-        let messages = match kind {
-            Kind::User | Kind::Assistant | Kind::ToolResult | Kind::Bash | Kind::CustomMessage => 1,
+    pub(crate) fn new(entry: &Entry<'_>) -> Self {
+        let messages = match entry.kind {
+            Kind::User
+            | Kind::Assistant
+            | Kind::ToolResult
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::SummaryRole
+            | Kind::CustomMessage => 1,
             Kind::OtherMessage => u8::from(entry.message.is_some()),
             Kind::BranchSummary => u8::from(entry.summary.is_some_and(|summary| !summary.is_empty())),
             Kind::Compaction => 1 + u8::from(entry.has_system_message),
-            _ => 0,
+            Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => 0,
         };
-        let is_system = kind == Kind::OtherMessage && entry.role().is_some_and(|role| role.is("system"));
-        Self { messages, is_system, setting: 0 }
+        Self { messages, is_system: entry.kind == Kind::SystemRole, setting: 0 }
     }
 }
 
@@ -158,15 +171,30 @@ enum Setting {
 impl Settings {
     /// Takes note of what an entry sets; gives its place, from 1 on, or 0 if there is none (or no place is left: a
     /// file does not have 65,535 models).
-    pub(crate) fn note(&mut self, kind: Kind, entry: &Entry<'_>) -> u16 {
-        let (tag, first, second) = match kind {
+    pub(crate) fn note(&mut self, entry: &Entry<'_>) -> u16 {
+        let (tag, first, second) = match entry.kind {
             Kind::ModelChange => (0, entry.provider, entry.model_id),
             Kind::Assistant => {
                 let Some(message) = &entry.message else { return 0 };
                 (0, message.provider, message.model)
             }
             Kind::ThinkingLevel => (1, None, entry.thinking_level),
-            _ => return 0,
+            Kind::User
+            | Kind::ToolResult
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::SummaryRole
+            | Kind::OtherMessage
+            | Kind::CustomMessage
+            | Kind::Compaction
+            | Kind::BranchSummary
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => return 0,
         };
         let (first, second) = (first.unwrap_or_default(), second.unwrap_or_default());
         let text = |text: Str<'_>| text.text().into_owned();

@@ -16,10 +16,11 @@ use crate::session::digest::summary::{BadLines, Header, NotASession};
 use crate::session::entry::Entry;
 use crate::session::entry::call;
 use crate::session::entry::call::Touch;
+use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
 use crate::session::tree::active::Active;
 use crate::session::tree::context::Settings;
-use crate::session::tree::node::{Kind, Link, Loose, Node};
+use crate::session::tree::node::{Link, Loose, Node};
 pub use crate::session::tree::shape::Index;
 use crate::session::tree::shape::{ById, IdHash, Ids, Shape};
 
@@ -167,7 +168,7 @@ impl Part {
         }
         self.note_use(&entry);
         let mut loose = Loose::new(offset, line.len() as u64, &entry);
-        loose.node.sense.setting = self.settings.note(loose.node.kind, &entry);
+        loose.node.sense.setting = self.settings.note(&entry);
         self.loose.push(loose);
     }
 
@@ -177,7 +178,7 @@ impl Part {
     }
 
     fn note_use(&mut self, entry: &Entry<'_>) {
-        let Some(message) = entry.message.as_ref().filter(|message| message.role.is("assistant")) else { return };
+        let Some(message) = entry.message.as_ref().filter(|_| entry.kind == Kind::Assistant) else { return };
         for tool in message.content.tool_calls() {
             let said = call::describe(tool, &self.home);
             self.calls.insert(IdHash::of(tool.id), crate::base::text::clean(&said).into());

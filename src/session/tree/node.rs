@@ -1,68 +1,16 @@
 //! One line as the tree keeps it: where it stands in the file, what kind it is, and the text of its row. Bodies stay
 //! on disk and are read when looked at.
 
+use crate::base::js::{cut, is_js_space, js_trim};
 use crate::base::text::clean_char;
-use crate::session::entry::call;
-use crate::session::entry::{Content, Entry, Message, is_js_space, js_trim};
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Content, Entry, Message};
 use crate::session::json::Str;
 use crate::session::tree::context::{Edit, FirstKept, Sense};
 use crate::session::tree::shape::{IdHash, Ids};
 
 /// How much of a text a row shows, in UTF-16 code units, as in pi's `/tree` (0.87.1).
 const ROW_UNITS: usize = 200;
-
-/// What an entry is, as far as drawing and filtering differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// A user's message.
-    User,
-    /// An assistant's message.
-    Assistant,
-    /// The result of a tool call.
-    ToolResult,
-    /// A command run by the user.
-    Bash,
-    /// A message of any other role.
-    OtherMessage,
-    /// A message put in by an extension.
-    CustomMessage,
-    /// The summary of what was compacted away.
-    Compaction,
-    /// The summary of a branch that was left.
-    BranchSummary,
-    /// A change of the model.
-    ModelChange,
-    /// A change of the thinking level.
-    ThinkingLevel,
-    /// State of an extension.
-    Custom,
-    /// A label set or cleared.
-    Label,
-    /// A name set or cleared.
-    SessionInfo,
-    /// What something outside the conversation cost.
-    Usage,
-    /// Another entry replaced or left out for the model.
-    ContextEdit,
-    /// A type that pitree does not know.
-    Unknown,
-}
-
-impl Kind {
-    /// Whether pi's `/tree` hides it by default: settings, marks and the state of extensions (0.87.1).
-    pub fn is_bookkeeping(self) -> bool {
-        matches!(
-            self,
-            Self::Label
-                | Self::ContextEdit
-                | Self::Custom
-                | Self::ModelChange
-                | Self::ThinkingLevel
-                | Self::SessionInfo
-                | Self::Usage
-        )
-    }
-}
 
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +75,7 @@ pub(crate) enum Link {
 
 impl Loose {
     pub(crate) fn new(offset: u64, len: u64, entry: &Entry<'_>) -> Self {
-        let kind = kind(entry);
+        let kind = entry.kind;
         let mut node = Node {
             offset,
             len,
@@ -138,55 +86,48 @@ impl Loose {
             text: "".into(),
             time: entry.timestamp.and_then(crate::session::entry::Stamp::ms),
             cost: entry.cost(),
-            sense: Sense::new(kind, entry),
+            sense: Sense::new(entry),
         };
-        let mut link = Link::None;
         if let Some(message) = &entry.message {
             node.outcome = outcome(message);
-            if kind == Kind::Assistant {
-                node.silent = is_silent(message);
-            }
-            if kind == Kind::ToolResult {
-                link = Link::Call(IdHash::of(message.tool_call_id.unwrap_or_default()));
-            }
+            node.silent = kind == Kind::Assistant && is_silent(message);
         }
-        match kind {
-            Kind::Compaction => link = Link::Kept(FirstKept::new(entry)),
-            Kind::ContextEdit => link = Edit::new(entry).map_or(Link::None, Link::Edit),
-            _ => {}
-        }
-        if kind == Kind::Label
-            && let Some(target) = entry.target_id
-        {
-            let label = entry.label.filter(|label| !label.is_empty()).map(|label| label.text().into());
-            link = Link::Label { target: IdHash::of(target), label };
-        }
-        node.text = row_text(kind, entry).into();
+        node.text = row_text(entry).into();
+        let link = Link::new(entry);
         let ids = Ids { id: entry.id.map(IdHash::of), parent: entry.parent_id.map(IdHash::of) };
         Self { node, ids, link }
     }
 }
 
-fn kind(entry: &Entry<'_>) -> Kind {
-    match &*entry.type_name.bytes() {
-        b"message" => match &*entry.role().unwrap_or_default().bytes() {
-            b"user" => Kind::User,
-            b"assistant" => Kind::Assistant,
-            b"toolResult" => Kind::ToolResult,
-            b"bashExecution" => Kind::Bash,
-            _ => Kind::OtherMessage,
-        },
-        b"custom_message" => Kind::CustomMessage,
-        b"compaction" => Kind::Compaction,
-        b"branch_summary" => Kind::BranchSummary,
-        b"model_change" => Kind::ModelChange,
-        b"thinking_level_change" => Kind::ThinkingLevel,
-        b"custom" => Kind::Custom,
-        b"label" => Kind::Label,
-        b"session_info" => Kind::SessionInfo,
-        b"usage" => Kind::Usage,
-        b"context_edit" => Kind::ContextEdit,
-        _ => Kind::Unknown,
+impl Link {
+    fn new(entry: &Entry<'_>) -> Self {
+        match entry.kind {
+            Kind::ToolResult => {
+                let call = entry.message.as_ref().and_then(|message| message.tool_call_id);
+                Self::Call(IdHash::of(call.unwrap_or_default()))
+            }
+            Kind::Label => entry.target_id.map_or(Self::None, |target| {
+                let label = entry.label.filter(|label| !label.is_empty()).map(|label| label.text().into());
+                Self::Label { target: IdHash::of(target), label }
+            }),
+            Kind::Compaction => Self::Kept(FirstKept::new(entry)),
+            Kind::ContextEdit => Edit::new(entry).map_or(Self::None, Self::Edit),
+            Kind::User
+            | Kind::Assistant
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::SummaryRole
+            | Kind::OtherMessage
+            | Kind::CustomMessage
+            | Kind::BranchSummary
+            | Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::Unknown => Self::None,
+        }
     }
 }
 
@@ -213,10 +154,10 @@ fn has_text(content: &Content<'_>) -> bool {
 }
 
 /// A row's text: clean, without white space around.
-fn row_text(kind: Kind, entry: &Entry<'_>) -> String {
+fn row_text(entry: &Entry<'_>) -> String {
     let flat = |text: Option<Str<'_>>| flat(text.into_iter());
     let message = entry.message.as_ref();
-    match kind {
+    match entry.kind {
         Kind::User => message.map_or(String::new(), |message| self::flat(message.content.texts())),
         Kind::Assistant => message.map_or(String::new(), |message| {
             let said = self::flat(message.content.texts());
@@ -226,7 +167,7 @@ fn row_text(kind: Kind, entry: &Entry<'_>) -> String {
             let error = flat(message.error_message);
             match () {
                 () if message.stop_reason.is_some_and(|stop| stop.is("aborted")) => "(aborted)".into(),
-                () if !error.is_empty() => call::cut(&error, 80).into(),
+                () if !error.is_empty() => cut(&error, 80).into(),
                 () => "(no content)".into(),
             }
         }),
@@ -235,13 +176,10 @@ fn row_text(kind: Kind, entry: &Entry<'_>) -> String {
             format!("[{}]", if name.is_empty() { "tool" } else { &name })
         }
         Kind::Bash => flat(message.and_then(|message| message.command)),
-        Kind::OtherMessage => {
+        Kind::CustomRole => "[custom]".into(), // so pi names `hookMessage` when it migrates v2 to v3
+        Kind::SystemRole | Kind::SummaryRole | Kind::OtherMessage => {
             let role = flat(entry.role());
-            match &*role {
-                "" => "[no role]".into(),
-                "hookMessage" => "[custom]".into(), // pi renames it when it migrates v2 to v3
-                role => format!("[{role}]"),
-            }
+            format!("[{}]", if role.is_empty() { "no role" } else { &role })
         }
         Kind::CustomMessage => {
             format!("[{}]: {}", flat(entry.custom_type), self::flat(entry.content.texts()))

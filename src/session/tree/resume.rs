@@ -1,7 +1,6 @@
 //! Where pi goes on when an entry is chosen, as in pi's `/tree` (0.87.1): at the entry itself; for a message of the user
 //! or of an extension at its parent, and its text goes back to the user, who may send it again in other words.
 
-use crate::session::tree::node::Kind;
 use crate::session::tree::{Index, Tree};
 
 /// Where pi goes on.
@@ -20,11 +19,9 @@ pub fn at(tree: &Tree, chosen: Index) -> Resume {
     if tree.is_tip(chosen) {
         return Resume { at: Some(chosen), text_of: None, is_here: true };
     }
-    match tree.nodes[chosen as usize].kind {
-        Kind::User | Kind::CustomMessage => {
-            let at = tree.parent(chosen);
-            Resume { at, text_of: Some(chosen), is_here: tree.goes_on_at(at) }
-        }
-        _ => Resume { at: Some(chosen), text_of: None, is_here: false },
+    if tree.nodes[chosen as usize].kind.goes_back_to_user() {
+        let at = tree.parent(chosen);
+        return Resume { at, text_of: Some(chosen), is_here: tree.goes_on_at(at) };
     }
+    Resume { at: Some(chosen), text_of: None, is_here: false }
 }

@@ -4,8 +4,8 @@
 
 use std::fmt;
 
+use crate::base::js::js_trim;
 use crate::base::time;
-use crate::session::entry::js_trim;
 use crate::session::json::raw::quote;
 
 /// The longest name or label that pitree writes, in characters. pi has no limit.

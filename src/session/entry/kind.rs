@@ -1,0 +1,154 @@
+//! Which kinds of entries there are, read once off a line's `type` and its message's `role` (pi 0.74.2, 0.87.1). Whatever
+//! differs from kind to kind is said by a match without an arm for the rest, so that a new kind is a variant here, and the
+//! compiler names each place that has to say something about it: its row and what it is to the model, the texts that are
+//! searched, what is shown of it in full, what it costs.
+
+use crate::session::json::Str;
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A user's message.
+    User,
+    /// An assistant's message.
+    Assistant,
+    /// The result of a tool call.
+    ToolResult,
+    /// A command run by the user.
+    Bash,
+    /// A message with the role `system`.
+    SystemRole,
+    /// A message with the role `custom`, or `hookMessage` as it was called up to version 2: put in by an extension.
+    CustomRole,
+    /// A message with the role `compactionSummary` or `branchSummary`.
+    SummaryRole,
+    /// A message of any other role, of none, or an entry of that type without a message.
+    OtherMessage,
+    /// A message put in by an extension, as an entry of its own type.
+    CustomMessage,
+    /// The summary of what was compacted away.
+    Compaction,
+    /// The summary of a branch that was left.
+    BranchSummary,
+    /// A change of the model.
+    ModelChange,
+    /// A change of the thinking level.
+    ThinkingLevel,
+    /// State of an extension.
+    Custom,
+    /// A label set or cleared.
+    Label,
+    /// A name set or cleared.
+    SessionInfo,
+    /// What something outside the conversation cost.
+    Usage,
+    /// Another entry replaced or left out for the model.
+    ContextEdit,
+    /// A type that pitree does not know. So is a header's: it is no entry.
+    #[default]
+    Unknown,
+}
+
+impl Kind {
+    /// The kind of an entry of this `type`; `role` is that of its message, empty if it has none.
+    pub(crate) fn of(type_name: Str<'_>, role: Str<'_>) -> Self {
+        match &*type_name.bytes() {
+            b"message" => match &*role.bytes() {
+                b"user" => Self::User,
+                b"assistant" => Self::Assistant,
+                b"toolResult" => Self::ToolResult,
+                b"bashExecution" => Self::Bash,
+                b"system" => Self::SystemRole,
+                b"custom" | b"hookMessage" => Self::CustomRole,
+                b"compactionSummary" | b"branchSummary" => Self::SummaryRole,
+                _ => Self::OtherMessage,
+            },
+            b"custom_message" => Self::CustomMessage,
+            b"compaction" => Self::Compaction,
+            b"branch_summary" => Self::BranchSummary,
+            b"model_change" => Self::ModelChange,
+            b"thinking_level_change" => Self::ThinkingLevel,
+            b"custom" => Self::Custom,
+            b"label" => Self::Label,
+            b"session_info" => Self::SessionInfo,
+            b"usage" => Self::Usage,
+            b"context_edit" => Self::ContextEdit,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether pi's `/tree` hides it by default: settings, marks and the state of extensions (0.87.1).
+    pub fn is_bookkeeping(self) -> bool {
+        match self {
+            Self::ModelChange
+            | Self::ThinkingLevel
+            | Self::Custom
+            | Self::Label
+            | Self::SessionInfo
+            | Self::Usage
+            | Self::ContextEdit => true,
+            Self::User
+            | Self::Assistant
+            | Self::ToolResult
+            | Self::Bash
+            | Self::SystemRole
+            | Self::CustomRole
+            | Self::SummaryRole
+            | Self::OtherMessage
+            | Self::CustomMessage
+            | Self::Compaction
+            | Self::BranchSummary
+            | Self::Unknown => false,
+        }
+    }
+
+    /// Whether its text goes back to the user, who may send it again in other words, when pi is to go on from it: pi's
+    /// `/tree` then goes on from its parent (0.87.1).
+    pub fn goes_back_to_user(self) -> bool {
+        match self {
+            Self::User | Self::CustomMessage => true,
+            Self::Assistant
+            | Self::ToolResult
+            | Self::Bash
+            | Self::SystemRole
+            | Self::CustomRole
+            | Self::SummaryRole
+            | Self::OtherMessage
+            | Self::Compaction
+            | Self::BranchSummary
+            | Self::ModelChange
+            | Self::ThinkingLevel
+            | Self::Custom
+            | Self::Label
+            | Self::SessionInfo
+            | Self::Usage
+            | Self::ContextEdit
+            | Self::Unknown => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::entry::read;
+
+    #[test]
+    fn is_read_off_type_and_role() {
+        for (line, kind) in [
+            (r#"{"type":"message","message":{"role":"user"}}"#, Kind::User),
+            (r#"{"message":{"role":"\u0075ser"},"type":"mess\u0061ge"}"#, Kind::User),
+            (r#"{"type":"message","message":{"role":"hookMessage"}}"#, Kind::CustomRole),
+            (r#"{"type":"message","message":{"role":"User"}}"#, Kind::OtherMessage),
+            (r#"{"type":"message","message":{"role":5}}"#, Kind::OtherMessage),
+            (r#"{"type":"message","message":null}"#, Kind::OtherMessage),
+            (r#"{"type":"message"}"#, Kind::OtherMessage),
+            (r#"{"type":"compaction","message":{"role":"user"}}"#, Kind::Compaction),
+            (r#"{"type":"session","id":"s"}"#, Kind::Unknown),
+            (r#"{"message":{"role":"user"}}"#, Kind::Unknown),
+            ("[]", Kind::Unknown),
+        ] {
+            assert_eq!(read::line(line.as_bytes()).unwrap().unwrap().kind, kind, "{line}");
+        }
+    }
+}
