@@ -11,17 +11,18 @@ use std::sync::Arc;
 
 use divan::{Bencher, black_box};
 use pitree::app::message::{Effect, Msg};
-use pitree::app::model::{Model, Setting};
-use pitree::app::rows::{Rows, passes};
+use pitree::app::model::Model;
+use pitree::app::panes::tree::rows::{TreeRows, passes};
+use pitree::app::setting::Setting;
 use pitree::app::update::{start, update};
 use pitree::base::fold::fold;
 use pitree::config::{Config, Filter};
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::disk::{load, scan};
-use pitree::library::hits;
+use pitree::library::find;
 use pitree::runtime::work::Desk;
-use pitree::search::find::inside::Inside;
+use pitree::search::words::Words;
 use pitree::session::tree::Tree;
 use pitree::ui;
 use ratatui::Terminal;
@@ -70,9 +71,9 @@ fn tree(branch_every: usize) -> Tree {
 
 fn list(bencher: Bencher, dir: &Path, files: usize) {
     bencher.bench(|| {
-        let finds = scan::find(Files::Disk, &[dir.to_path_buf()]);
+        let found = scan::find(Files::Disk, &[dir.to_path_buf()]);
         let mut sessions = 0;
-        scan::read(Files::Disk, &finds.files, |batch| {
+        scan::read(Files::Disk, &found.files, "/home/dev", |batch| {
             sessions += batch.sessions.len();
             true
         });
@@ -107,7 +108,7 @@ fn open_end_of_100000_entries(bencher: Bencher, bytes: usize) {
 #[divan::bench(args = [0, 50])]
 fn rows_of_100000_entries(bencher: Bencher, branch_every: usize) {
     let tree = tree(branch_every);
-    bencher.bench(|| Rows::new(black_box(&tree), |at| passes(&tree, at, Filter::Default), &HashSet::new(), &[]));
+    bencher.bench(|| TreeRows::new(black_box(&tree), |at| passes(&tree, at, Filter::Default), &HashSet::new(), &[]));
 }
 
 /// Looking through all texts of a session, by one thread: common and rare words.
@@ -115,10 +116,10 @@ fn rows_of_100000_entries(bencher: Bencher, branch_every: usize) {
 fn find_in_100000_entries(bencher: Bencher, bytes: usize) {
     let path = entries(bytes, 50);
     let tree = load::tree(Files::Disk, &path, "/home/dev").unwrap();
-    let words = Inside::new("session token").unwrap();
+    let words = Words::new("session token").unwrap();
     bencher.bench(|| {
         let mut found = 0;
-        hits::each(
+        find::each(
             Files::Disk,
             &path,
             &tree,
@@ -138,7 +139,7 @@ fn browser(dir: PathBuf) -> (Model, Desk) {
     let config = Config::default();
     let setting = Arc::new(Setting::new(&config, located, "/home/dev".into(), false));
     let mut model = Model::new(setting.clone(), &config, (200, 60), 1_795_248_000_000);
-    let desk = Desk { setting, files: Files::Disk, changes: None, finder: Arc::default() };
+    let desk = Desk { setting, files: Files::Disk, changes: None, searcher: Arc::default() };
     let effects = start(&mut model);
     perform(&mut model, &desk, effects);
     (model, desk)
@@ -146,17 +147,14 @@ fn browser(dir: PathBuf) -> (Model, Desk) {
 
 fn perform(model: &mut Model, desk: &Desk, effects: Vec<Effect>) {
     for effect in effects {
+        let Effect::Ask(ticket, work) = effect else { continue };
         let mut replies = Vec::new();
-        desk.work(
-            effect,
-            || false,
-            |reply| {
-                replies.push(reply);
-                true
-            },
-        );
+        desk.work(&ticket, work, |reply| {
+            replies.push(reply);
+            true
+        });
         for reply in replies {
-            let effects = update(model, reply);
+            let effects = update(model, Msg::Reply(ticket.clone(), reply));
             perform(model, desk, effects);
         }
     }

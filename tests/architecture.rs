@@ -6,6 +6,7 @@
     reason = "a test may fail anywhere, not only in a function marked #[test]"
 )]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("std::env", &["disk", "runtime"]),
     ("SystemTime::now", &["runtime", "cli"]),
     ("Instant::now", &["disk", "library", "runtime"]),
-    ("std::process", &["cli", "runtime", "disk/trash.rs"]),
+    ("std::process", &["cli", "runtime", "disk/trash/mod.rs"]),
     ("Color::", &["ui/theme.rs"]),
 ];
 
@@ -113,4 +114,132 @@ fn every_file_says_what_belongs_in_it_and_stays_small() {
         let lines = code.lines().count();
         assert!(lines <= 500, "{} has {lines} lines: split it", path.display());
     }
+}
+
+/// The module that a file is, by its names from the root.
+fn names(path: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        path.iter().map(|part| part.to_str().unwrap().trim_end_matches(".rs").into()).collect();
+    if names.len() > 1 {
+        names.pop_if(|last| last == "mod");
+    }
+    names
+}
+
+/// The paths that stand behind a word in some code, as names; lists in braces are taken apart.
+fn paths_behind(code: &str, word: &str) -> Vec<Vec<String>> {
+    let mut paths = Vec::new();
+    for rest in code.split(word).skip(1) {
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || "_:".contains(c))).unwrap_or(rest.len());
+        let path: Vec<String> = rest[..end].split("::").filter(|name| !name.is_empty()).map(String::from).collect();
+        match rest[end..].strip_prefix('{').and_then(|list| list.split_once('}')) {
+            Some((list, _)) => {
+                for name in list.split(',') {
+                    let names = name.trim().split(' ').next().unwrap_or_default().split("::").map(String::from);
+                    paths.push(path.iter().cloned().chain(names).collect());
+                }
+            }
+            None => paths.push(path),
+        }
+    }
+    paths
+}
+
+/// The paths below the root that the code of a module uses.
+fn used(code: &str, module: &[String]) -> Vec<Vec<String>> {
+    let code: String = code_lines(code).map(|line| format!("{line} ")).collect();
+    let below = |module: &[String], path: Vec<String>| module.iter().cloned().chain(path).collect();
+    let mut used = paths_behind(&code, "crate::");
+    for path in paths_behind(&code.replace("super::super::", "super::up::"), "super::") {
+        let up = 1 + path.iter().take_while(|name| *name == "up").count();
+        let path = path.into_iter().skip_while(|name| name == "up").collect();
+        used.push(below(&module[..module.len().saturating_sub(up)], path));
+    }
+    // A path that begins with a module below.
+    used.extend(paths_behind(&code, "use ").into_iter().map(|path| below(module, path)));
+    used
+}
+
+/// Who uses whom among the files and folders of each folder. What stands in a folder's `mod.rs` is named by a dot.
+fn uses() -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
+    let sources = sources();
+    let modules: BTreeSet<Vec<String>> = sources.iter().map(|(path, _)| names(path)).collect();
+    let mut uses: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    for (path, code) in &sources {
+        let from = names(path);
+        for used in used(code, &from) {
+            // The file in which the name stands: the longest path that is one.
+            let Some(to) = (1..=used.len()).rev().map(|len| used[..len].to_vec()).find(|to| modules.contains(to))
+            else {
+                continue;
+            };
+            let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+            let unit = |names: &[String]| names.get(common).cloned().unwrap_or_else(|| ".".into());
+            let (from, to) = (unit(&from), unit(&to));
+            if from != to && common > 0 {
+                uses.entry(used[..common].join("/")).or_default().entry(from).or_default().insert(to);
+            }
+        }
+    }
+    uses
+}
+
+/// All that is reached from a unit.
+fn reached<'a>(uses: &'a BTreeMap<String, BTreeSet<String>>, from: &'a String) -> BTreeSet<&'a String> {
+    let (mut seen, mut todo) = (BTreeSet::new(), vec![from]);
+    while let Some(at) = todo.pop() {
+        todo.extend(uses.get(at).into_iter().flatten().filter(|to| seen.insert(*to)));
+    }
+    seen
+}
+
+/// The units from which one gets back to where one began, together.
+fn circles(uses: &BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
+    let mut circles: Vec<Vec<String>> = Vec::new();
+    for unit in uses.keys().filter(|unit| reached(uses, unit).contains(unit)) {
+        let back = |other: &&&String| reached(uses, other).contains(unit);
+        let circle: Vec<String> = reached(uses, unit).iter().filter(back).map(|unit| unit.to_string()).collect();
+        if !circles.contains(&circle) {
+            circles.push(circle);
+        }
+    }
+    circles
+}
+
+#[test]
+fn no_files_of_a_folder_use_each_other_in_a_circle() {
+    let uses = uses();
+    assert!(uses.len() > 20 && uses["app/update"]["keys"].contains("act"), "{uses:?}");
+    let found: Vec<(&str, Vec<String>)> = uses
+        .iter()
+        .flat_map(|(folder, uses)| circles(uses).into_iter().map(move |circle| (folder.as_str(), circle)))
+        .collect();
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_circle_would_be_found() {
+    let uses = [("a", "b"), ("b", "c"), ("c", "b"), ("d", "a")];
+    let mut map: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (from, to) in uses {
+        map.entry(from.into()).or_default().insert(to.into());
+    }
+    assert_eq!(circles(&map), [["b".to_string(), "c".to_string()]]);
+    let code = "use crate::a::{B, c::D};\nuse super::e;\nuse f::G;\nlet x = super::super::h::i(y);";
+    let paths = used(code, &["m".into(), "n".into()]);
+    let paths: Vec<String> = paths.iter().map(|path| path.join("::")).collect();
+    for path in ["a::B", "a::c::D", "m::e", "m::n::f::G", "h::i"] {
+        assert!(paths.iter().any(|found| found == path), "{path} is not in {paths:?}");
+    }
+}
+
+#[test]
+fn the_rules_are_about_what_is_there() {
+    let sources = sources();
+    let is_there = |place: &str| sources.iter().any(|(path, _)| path.starts_with(place));
+    let modules = MAY_USE.iter().flat_map(|(module, used)| used.iter().chain([module])).chain(FOR_ALL);
+    let places = ONLY_IN.iter().flat_map(|(_, places)| *places);
+    let gone: Vec<_> =
+        modules.filter(|module| !is_there(module)).chain(places.filter(|place| !is_there(place))).collect();
+    assert!(gone.is_empty(), "{gone:?}");
 }

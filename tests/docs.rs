@@ -38,6 +38,17 @@ fn the_command_line_reference_is_current() {
     is_current("docs/cli.md", &pitree::cli::reference());
 }
 
+#[test]
+fn the_qualifiers_in_the_guide_are_current() {
+    const START: &str = "<!-- qualifiers: generated from src/search/qualifier/ -->\n";
+    const END: &str = "<!-- end of qualifiers -->\n";
+    let guide = read(&root().join("docs/guide.md"));
+    let (before, rest) = guide.split_once(START).unwrap();
+    let (_, behind) = rest.split_once(END).unwrap();
+    let table = pitree::search::qualifier::reference();
+    is_current("docs/guide.md", &format!("{before}{START}{table}{END}{behind}"));
+}
+
 /// The README and everything in `docs`.
 fn pages() -> Vec<PathBuf> {
     let docs = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());

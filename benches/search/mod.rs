@@ -7,65 +7,67 @@ use pitree::disk::scan;
 use pitree::library::grep;
 use pitree::library::grep::Wanted;
 use pitree::library::texts;
-use pitree::search::find::matcher::{Around, Candidate, Hit, Matcher, Titles};
+use pitree::search::candidate::{Candidate, Titles};
+use pitree::search::here::HereAndNow;
+use pitree::search::matching::{Match, Matcher};
 use pitree::search::query::Query;
-use pitree::session::digest::searchable::Searchable;
-use pitree::session::digest::summary::Summary;
+use pitree::session::digest::Digest;
+use pitree::session::digest::texts::Texts;
 
 use crate::corpus::{self, Random};
 
 /// Sessions with all that is known of them.
-struct Sessions(Vec<(Summary, Titles, Option<Searchable>)>);
+struct Sessions(Vec<(Digest, Titles, Option<Texts>)>);
 
 impl Sessions {
     /// 10,000 without their texts. First messages are long, some of them as much as is looked at.
-    fn summaries() -> Self {
+    fn digests() -> Self {
         let mut random = Random::new(3);
         let session = |at: usize| {
-            let mut summary = Summary { modified: Some(at as i64), ..Summary::default() };
-            summary.header.id = format!("{at:08x}-0000-7000-8000-000000000000");
-            summary.header.cwd = format!("/home/dev/code/project-{:02}", random.below(37));
-            summary.name = at.is_multiple_of(3).then(|| corpus::words(&mut random, 4));
+            let mut digest = Digest { modified: Some(at as i64), ..Digest::default() };
+            digest.header.id = format!("{at:08x}-0000-7000-8000-000000000000");
+            digest.header.cwd = format!("/home/dev/code/project-{:02}", random.below(37));
+            digest.name = at.is_multiple_of(3).then(|| corpus::words(&mut random, 4));
             let words = 5 + random.below(80);
-            summary.first_message = Some(corpus::words(&mut random, words));
-            (Titles::new(&summary), summary)
+            digest.first_message = Some(corpus::words(&mut random, words));
+            (Titles::new(&digest), digest)
         };
-        Self((0..10_000usize).map(session).map(|(titles, summary)| (summary, titles, None)).collect())
+        Self((0..10_000usize).map(session).map(|(titles, digest)| (digest, titles, None)).collect())
     }
 
     /// Those of 1 GB in 2,000 files, with their texts.
     fn texts() -> Self {
-        let finds = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
-        let mut summaries = Vec::new();
-        scan::read(Files::Disk, &finds.files, |batch| {
-            summaries.extend(batch.sessions);
+        let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
+        let mut digests = Vec::new();
+        scan::read(Files::Disk, &found.files, "/home/dev", |batch| {
+            digests.extend(batch.sessions);
             true
         });
-        let paths: Vec<_> = summaries.iter().map(|summary| summary.path.clone()).collect();
+        let paths: Vec<_> = digests.iter().map(|digest| digest.path.clone()).collect();
         let mut found = std::collections::HashMap::new();
         texts::read(Files::Disk, &paths, |batch| {
             found.extend(batch.texts);
             true
         });
-        let with_text = |summary: Summary| (Titles::new(&summary), found.remove(&summary.path), summary);
-        let sessions = summaries.into_iter().map(with_text);
-        Self(sessions.map(|(titles, text, summary)| (summary, titles, text)).collect())
+        let with_texts = |(at, digest): (usize, Digest)| (Titles::new(&digest), found.remove(&at), digest);
+        let sessions = digests.into_iter().enumerate().map(with_texts);
+        Self(sessions.map(|(titles, texts, digest)| (digest, titles, texts)).collect())
     }
 
     /// What a key does: all sessions tried, the hits in order.
-    fn find(&self, query: &str) -> Vec<Hit> {
-        let around = Around { now_ms: 0, home: "/home/dev".into(), zone: jiff::tz::TimeZone::UTC };
-        let matcher = Matcher::new(&Query::parse(query).unwrap(), &around);
-        let candidates = self.0.iter().map(|(summary, titles, text)| Candidate {
-            summary,
+    fn find(&self, query: &str) -> Vec<Match> {
+        let here = HereAndNow { now_ms: 0, home: "/home/dev".into(), zone: jiff::tz::TimeZone::UTC };
+        let matcher = Matcher::new(&Query::parse(query).unwrap(), &here);
+        let candidates = self.0.iter().map(|(digest, titles, texts)| Candidate {
+            digest,
             titles,
-            text: text.as_ref(),
+            texts: texts.as_ref(),
             is_live: false,
             has_forks: false,
             is_fork: false,
         });
-        let mut hits: Vec<Hit> = candidates.filter_map(|session| matcher.matches(&session)).collect();
-        hits.sort_by_key(Hit::rank);
+        let mut hits: Vec<Match> = candidates.filter_map(|session| matcher.matches(&session)).collect();
+        hits.sort_by_key(Match::rank);
         hits
     }
 }
@@ -73,7 +75,7 @@ impl Sessions {
 /// A word that is in many, letters of two words, letters that are nowhere, several words, qualifiers.
 #[divan::bench(args = ["token", "rftok", "sesmodl", "zqxj", "aut prs slw", "in:~/code after:1970", "re:par(s|z)er.*slow"])]
 fn key_in_10000_sessions(bencher: Bencher, query: &str) {
-    let sessions = Sessions::summaries();
+    let sessions = Sessions::digests();
     bencher.bench_local(|| sessions.find(black_box(query)));
 }
 
@@ -87,10 +89,10 @@ fn key_in_conversations_of_1_gb(bencher: Bencher, query: &str) {
 /// What is kept in memory of 1 GB.
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn texts_of_1_gb(bencher: Bencher) {
-    let finds = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
+    let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
     bencher.bench(|| {
         let mut sessions = Vec::new();
-        texts::read(Files::Disk, &finds.files, |batch| {
+        texts::read(Files::Disk, &found.files, |batch| {
             sessions.extend(batch.texts);
             true
         });
@@ -103,18 +105,18 @@ fn texts_of_1_gb(bencher: Bencher) {
 /// the names of fields), and some that are in every session, of which as many hits are given as a person looks at.
 #[divan::bench(args = ["kubernetes", "context", "привет", "message", "token", "漢字", "auth größe"], sample_count = 5, sample_size = 1)]
 fn everything_in_1_gb(bencher: Bencher, words: &str) {
-    let finds = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
+    let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
     let words: Vec<String> = words.split(' ').map(String::from).collect();
-    bencher.bench(|| grep::search(Files::Disk, &finds.files, Wanted::new(&words), || false, |_| true));
+    bencher.bench(|| grep::each(Files::Disk, &found.files, Wanted::new(&words), || false, |_| true));
 }
 
 /// Until the first hits are there.
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn first_hits_in_everything(bencher: Bencher) {
-    let finds = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
+    let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
     let words = ["token".to_string()];
     bencher.bench(|| {
-        grep::search(Files::Disk, &finds.files, Wanted::new(&words), || false, |batch| batch.hits.is_empty());
+        grep::each(Files::Disk, &found.files, Wanted::new(&words), || false, |batch| batch.hits.is_empty());
     });
 }
 

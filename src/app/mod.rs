@@ -1,34 +1,18 @@
-//! The state of the browser and how it changes: pure. [`update::update`] takes a message, changes the [`model`] and
-//! returns effects; time and everything read from disk come in as messages.
+//! The state of the browser and how it changes: pure. [`update`](mod@update) takes a message, changes the [`model`] and
+//! returns effects; time and everything read from disk come in as messages. [`panes`] and [`layers`] are made of
+//! [`widgets`]; [`palettes`], [`card`] and [`flows`] read a [`context`] and answer with a [`command`]; work is asked for with a
+//! [`ticket`].
 
 pub mod card;
-pub mod change;
-pub mod copy;
-pub mod cursor;
-mod delete;
-pub mod edit;
-pub mod find;
-pub mod help;
-mod labels;
-pub mod layout;
-mod live;
-mod mark;
+pub mod command;
+pub mod context;
+pub mod flows;
+pub mod layers;
 pub mod message;
 pub mod model;
-mod name;
-mod outline;
-pub mod palette;
-pub mod picker;
-pub mod preview;
-pub mod projects;
-pub mod question;
-pub mod resume;
-pub mod rows;
-pub mod search;
-pub mod sessions;
-mod settle;
-pub mod sheet;
-pub mod spots;
-pub mod tree;
-pub mod tree_text;
+pub mod palettes;
+pub mod panes;
+pub mod setting;
+pub mod ticket;
 pub mod update;
+pub mod widgets;

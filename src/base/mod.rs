@@ -1,8 +1,9 @@
 //! What everything above may use, and what knows nothing of sessions: text that is safe for a terminal ([`text`]), text
-//! as it is compared ([`fold`]), numbers and paths for people ([`numbers`], [`paths`]), times as files have them ([`time`])
-//! and JavaScript's notions of text ([`js`]).
+//! as it is compared ([`fold`]), numbers and paths for people ([`numbers`], [`paths`]), times as files have them
+//! ([`time`]), JavaScript's notions of text ([`js`]), and work that may fail ([`guard`]).
 
 pub mod fold;
+pub mod guard;
 pub mod js;
 pub mod numbers;
 pub mod paths;

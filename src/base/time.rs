@@ -21,7 +21,9 @@ pub fn parse(text: &str) -> Option<i64> {
 fn parse_usual(text: &[u8]) -> Option<i64> {
     let text: &[u8; 24] = text.try_into().ok()?;
     let form = b"0000-00-00T00:00:00.000Z";
-    if !text.iter().zip(form).all(|(b, form)| if *form == b'0' { b.is_ascii_digit() } else { b == form }) {
+    let is_as = |(b, form): (&u8, &u8)| (b == form) | ((*form == b'0') & b.is_ascii_digit());
+    // All of it is looked at, as vectors.
+    if !text.iter().zip(form).fold(true, |all, pair| all & is_as(pair)) {
         return None;
     }
     let number = |range: std::ops::Range<usize>| text[range].iter().fold(0, |n, b| n * 10 + i64::from(b - b'0'));

@@ -1,124 +1,62 @@
 //! The journal of what pitree changed: what makes undo possible, across restarts. One JSON value a line, appended only,
 //! readable by its owner alone. A change is written down before it is made; one that was cut short between the two is
 //! found at the next look, and the file itself tells whether it happened.
+//!
+//! Its first line gives the version of its form; one without is of version 1. Within a version a newer pitree may add
+//! kinds of changes, states, and fields that others may overlook: what is not known here is kept, has its number, and
+//! is neither undone nor passed over. All else needs another version, with a line that says so from there on: such a
+//! journal is read as far as it can be, and not written to.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::changes::change::Change;
 use crate::disk::append::Draft;
 use crate::disk::create;
 
-/// What was changed: enough to tell it, to undo it and to do it again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Change {
-    /// A session's name was set, or cleared.
-    Name {
-        /// The session file.
-        path: PathBuf,
-        /// The id of the line that did it.
-        entry: String,
-        /// The name before.
-        before: Option<String>,
-        /// The name after.
-        after: Option<String>,
-    },
-    /// An entry's label was set, or cleared.
-    Label {
-        /// The session file.
-        path: PathBuf,
-        /// The id of the line that did it.
-        entry: String,
-        /// The labelled entry.
-        target: String,
-        /// The label before.
-        before: Option<String>,
-        /// The label after.
-        after: Option<String>,
-    },
-    /// The leaf was moved.
-    Leaf {
-        /// The session file.
-        path: PathBuf,
-        /// The id of the line that did it.
-        entry: String,
-        /// The leaf before.
-        before: Option<String>,
-        /// The entry that it was moved to.
-        after: Option<String>,
-    },
-    /// A new session file was made.
-    Fork {
-        /// The new file.
-        path: PathBuf,
-        /// Its length when it was made, in bytes: a longer one was used since.
-        bytes: u64,
-    },
-    /// A file was moved to the trash.
-    Trash {
-        /// Where it was.
-        path: PathBuf,
-        /// Its length in bytes; of a symbolic link, its own.
-        bytes: u64,
-        /// Whether it is a symbolic link: then what it points at stays.
-        link: bool,
-    },
-    /// A file of an old version was brought into the form of version 3.
-    Migrate {
-        /// The session file.
-        path: PathBuf,
-        /// The length of the new form when it was made, in bytes.
-        bytes: u64,
-        /// The version before.
-        version: u32,
-    },
+/// The version of the form that is written here.
+const VERSION: u64 = 1;
+
+/// A step that is taken with a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It is made.
+    Make,
+    /// It is taken back.
+    Undo,
+    /// It is made again.
+    Redo,
 }
 
-impl Change {
-    /// The file that was changed or made.
-    pub fn path(&self) -> &Path {
+impl Step {
+    /// The state while nobody knows whether the step was taken.
+    pub(crate) fn begun(self) -> State {
         match self {
-            Self::Name { path, .. }
-            | Self::Label { path, .. }
-            | Self::Leaf { path, .. }
-            | Self::Fork { path, .. }
-            | Self::Trash { path, .. }
-            | Self::Migrate { path, .. } => path,
+            Self::Make => State::Begun,
+            Self::Undo => State::Undoing,
+            Self::Redo => State::Redoing,
         }
     }
 
-    /// What it does, in a few words on one line, without the path of the session; may hold text from files.
-    pub fn describe(&self) -> String {
-        let was =
-            |before: &Option<String>| before.as_ref().map_or(String::new(), |before| format!(" (was {before:?})"));
-        match self {
-            Self::Name { before, after, .. } => match after {
-                Some(name) => format!("name {name:?}{}", was(before)),
-                None => format!("no name{}", was(before)),
-            },
-            Self::Label { target, before, after, .. } => match after {
-                Some(label) => format!("label {label:?} on {target}{}", was(before)),
-                None => format!("no label on {target}{}", was(before)),
-            },
-            Self::Leaf { after, .. } => match after {
-                Some(entry) => format!("leaf moved to {entry}"),
-                None => "leaf moved to before the first entry".into(),
-            },
-            Self::Fork { .. } => "new session".into(),
-            Self::Trash { link, .. } => if *link { "link to the trash" } else { "to the trash" }.into(),
-            Self::Migrate { version, .. } => format!("from version {version} to version 3; the original to the trash"),
+    /// The state when the step was taken, or was not.
+    pub(crate) fn settled(self, is_taken: bool) -> State {
+        match (self, is_taken) {
+            (Self::Make | Self::Redo, true) | (Self::Undo, false) => State::Done,
+            (Self::Undo, true) | (Self::Redo, false) => State::Undone,
+            (Self::Make, false) => State::Dropped,
         }
     }
 
-    /// The id of the line that made the change, if one did.
-    pub fn entry(&self) -> Option<&str> {
+    /// Of what is before and after a change: what the step begins with, and what it leads to.
+    pub(crate) fn ends<T>(self, before: T, after: T) -> (T, T) {
         match self {
-            Self::Name { entry, .. } | Self::Label { entry, .. } | Self::Leaf { entry, .. } => Some(entry),
-            Self::Fork { .. } | Self::Trash { .. } | Self::Migrate { .. } => None,
+            Self::Undo => (after, before),
+            Self::Make | Self::Redo => (before, after),
         }
     }
 }
@@ -141,12 +79,20 @@ pub enum State {
     Dropped,
     /// Made, and changed by somebody else since: undo passes it over.
     Overtaken,
+    /// Something that only a newer pitree knows of.
+    #[serde(other)]
+    Unknown,
 }
 
 impl State {
-    /// Whether the next step was begun, and nobody wrote down how it ended.
-    pub(crate) fn is_open(self) -> bool {
-        matches!(self, Self::Begun | Self::Undoing | Self::Redoing)
+    /// The step that was begun, if nobody wrote down how it ended.
+    pub(crate) fn step(self) -> Option<Step> {
+        match self {
+            Self::Begun => Some(Step::Make),
+            Self::Undoing => Some(Step::Undo),
+            Self::Redoing => Some(Step::Redo),
+            Self::Done | Self::Undone | Self::Dropped | Self::Overtaken | Self::Unknown => None,
+        }
     }
 }
 
@@ -168,14 +114,26 @@ pub struct Record {
     /// The last of those lines, as it was to be written.
     pub(crate) draft: Option<Draft>,
     /// The place of its first line in the journal.
-    begun_at: u64,
+    pub(crate) begun_at: u64,
     /// The place of the line at which it was undone last.
-    undone_at: u64,
+    pub(crate) undone_at: u64,
+}
+
+impl Record {
+    /// Whether this pitree knows what was changed and how far that is.
+    pub(crate) fn is_known(&self) -> bool {
+        !matches!(self.change, Change::Unknown(_)) && self.state != State::Unknown
+    }
+
+    /// The step that was cut short, if this pitree knows what was changed.
+    pub(crate) fn cut_short(&self) -> Option<Step> {
+        self.state.step().filter(|_| self.is_known())
+    }
 }
 
 /// A line of the journal: a new change, or a new state of one.
 #[derive(Debug, Serialize, Deserialize)]
-struct Line {
+struct JournalLine {
     number: u64,
     time: i64,
     state: State,
@@ -192,16 +150,78 @@ struct Line {
     change: Option<Change>,
 }
 
+/// The line that says of which version those behind it are.
+#[derive(Debug, Serialize, Deserialize)]
+struct JournalHeader {
+    /// Whose journal it is.
+    journal: String,
+    version: u64,
+}
+
 /// The changes that the lines of a journal tell of.
 #[derive(Debug, Default)]
-struct Records {
+pub(crate) struct Records {
     list: Vec<Record>,
+    /// Where in the list a number is.
+    places: HashMap<u64, usize>,
+    /// The ids of all lines that pitree appended to files.
+    lines_of_ours: HashSet<String>,
     /// Lines so far.
     lines: u64,
+    /// The highest number so far, also of a change whose first line is lost.
+    highest: u64,
+    /// The newest version that a line speaks of.
+    version: u64,
 }
 
 impl Records {
-    /// Takes the lines of a journal; returns whether the last one is whole. A line that is torn or unknown is passed
+    /// Reads the journal of a state directory; without one there are no changes.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub(crate) fn of(dir: &Path) -> Result<Self> {
+        let path = file_in(dir);
+        let mut records = Self::default();
+        match File::open(&path).and_then(|file| records.read(file)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            result => drop(result.with_context(|| format!("can't read the journal {}", path.display()))?),
+        }
+        Ok(records)
+    }
+
+    /// The changes, the oldest first.
+    pub(crate) fn list(&self) -> &[Record] {
+        &self.list
+    }
+
+    /// The changes alone, the oldest first.
+    pub(crate) fn into_list(self) -> Vec<Record> {
+        self.list
+    }
+
+    /// The change with a number.
+    pub(crate) fn find(&self, number: u64) -> Option<&Record> {
+        self.places.get(&number).map(|&at| &self.list[at])
+    }
+
+    /// Whether pitree appended the line with this id to a file.
+    pub(crate) fn is_ours(&self, id: &str) -> bool {
+        self.lines_of_ours.contains(id)
+    }
+
+    /// Fails if the journal in `dir` is of a version that can't be written here.
+    pub(crate) fn check_version(&self, dir: &Path) -> Result<()> {
+        if self.version > VERSION {
+            bail!(
+                "the journal {} is of version {}, made by a newer pitree, and this one knows only version {VERSION}: nothing can be changed until pitree is updated",
+                file_in(dir).display(),
+                self.version
+            );
+        }
+        Ok(())
+    }
+
+    /// Takes the lines of a journal; returns whether the last one is whole. A line that is torn or no change is passed
     /// over.
     fn read(&mut self, from: impl Read) -> std::io::Result<bool> {
         let mut reader = BufReader::new(from);
@@ -211,47 +231,39 @@ impl Records {
             ended = bytes.ends_with(b"\n");
             if let Ok(line) = serde_json::from_slice(&bytes) {
                 self.take(line);
+            } else if let Ok(header) = serde_json::from_slice::<JournalHeader>(&bytes) {
+                self.version = self.version.max(header.version);
             }
             bytes.clear();
         }
         Ok(ended)
     }
 
-    fn take(&mut self, line: Line) {
+    fn take(&mut self, line: JournalLine) {
         self.lines += 1;
-        let Line { number, time, state, group, entry, draft, change } = line;
-        match change {
-            Some(change) => {
-                let entries = change.entry().map(str::to_string).into_iter().collect();
-                let group = group.unwrap_or(number);
-                self.list.push(Record {
-                    number,
-                    group,
-                    time,
-                    change,
-                    state,
-                    entries,
-                    draft,
-                    begun_at: self.lines,
-                    undone_at: 0,
-                });
-            }
-            None => {
-                let known = self.list.iter_mut().rev().find(|record| record.number == number);
-                let Some(record) = known else { return };
-                record.state = state;
-                record.entries.extend(entry);
-                record.draft = draft.or(record.draft.take());
-                if state == State::Undone {
-                    record.undone_at = self.lines;
-                }
+        let JournalLine { number, time, state, group, entry, draft, change } = line;
+        self.highest = self.highest.max(number);
+        self.lines_of_ours.extend(entry.clone());
+        if let Some(change) = change {
+            let entries: Vec<String> = change.entry().map(str::to_string).into_iter().collect();
+            self.lines_of_ours.extend(entries.iter().cloned());
+            self.places.insert(number, self.list.len());
+            let (group, begun_at) = (group.unwrap_or(number), self.lines);
+            self.list.push(Record { number, group, time, change, state, entries, draft, begun_at, undone_at: 0 });
+        } else if let Some(&at) = self.places.get(&number) {
+            let record = &mut self.list[at];
+            record.state = state;
+            record.entries.extend(entry);
+            record.draft = draft.or(record.draft.take());
+            if state == State::Undone {
+                record.undone_at = self.lines;
             }
         }
     }
 }
 
 /// The journal, open and held against other pitrees.
-pub struct Journal {
+pub(crate) struct Journal {
     file: File,
     path: PathBuf,
     records: Records,
@@ -262,56 +274,51 @@ fn file_in(dir: &Path) -> PathBuf {
     dir.join("journal.jsonl")
 }
 
-/// The changes in the journal of a state directory, the oldest first; none if there is no journal.
-///
-/// # Errors
-/// It can't be read.
-pub fn read(dir: &Path) -> Result<Vec<Record>> {
-    let path = file_in(dir);
-    let mut records = Records::default();
-    match File::open(&path).and_then(|file| records.read(file)) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        result => drop(result.with_context(|| format!("can't read the journal {}", path.display()))?),
-    }
-    Ok(records.list)
-}
-
 impl Journal {
     /// Opens the journal in the state directory, or begins one.
     ///
     /// # Errors
-    /// It can't be read or written.
-    pub fn open(dir: &Path) -> Result<Self> {
+    /// It can't be read or written, or is of a newer version.
+    pub(crate) fn open(dir: &Path) -> Result<Self> {
         let path = file_in(dir);
         let opened = || {
             fs::create_dir_all(dir)?;
             let file = create::private().read(true).append(true).create(true).open(&path)?;
             file.lock()?;
-            Ok::<File, std::io::Error>(file)
+            let bytes = file.metadata()?.len();
+            Ok::<_, std::io::Error>((file, bytes))
         };
-        let file = opened().with_context(|| format!("can't open the journal {}", path.display()))?;
-        let mut journal = Self { file, path, records: Records::default() };
-        let read = journal.records.read(&journal.file);
-        if !read.with_context(|| format!("can't read the journal {}", journal.path.display()))? {
-            journal.write(b"\n")?;
+        let (file, bytes) = opened().with_context(|| format!("can't open the journal {}", path.display()))?;
+        let mut records = Records::default();
+        let ended = records.read(&file).with_context(|| format!("can't read the journal {}", path.display()))?;
+        records.check_version(dir)?;
+        let mut journal = Self { file, path, records };
+        if bytes == 0 {
+            journal.write(&JournalHeader { journal: "pitree".into(), version: VERSION })?;
+        } else if !ended {
+            journal.write_bytes(b"\n")?;
         }
         Ok(journal)
     }
 
-    /// The changes, the oldest first.
-    pub fn records(&self) -> &[Record] {
-        &self.records.list
+    /// The changes.
+    pub(crate) fn records(&self) -> &Records {
+        &self.records
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let failed = || format!("can't write to the journal {}", self.path.display());
         self.file.write_all(bytes).with_context(failed)
     }
 
-    fn note(&mut self, line: Line) -> Result<()> {
-        let mut bytes = serde_json::to_vec(&line)?;
+    fn write(&mut self, line: &impl Serialize) -> Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
-        self.write(&bytes)?;
+        self.write_bytes(&bytes)
+    }
+
+    fn note(&mut self, line: JournalLine) -> Result<()> {
+        self.write(&line)?;
         self.records.take(line);
         Ok(())
     }
@@ -321,9 +328,10 @@ impl Journal {
     ///
     /// # Errors
     /// The journal can't be written: the change must not be made then.
-    pub fn begin(&mut self, time: i64, group: Option<u64>, change: Change, draft: Option<Draft>) -> Result<u64> {
-        let number = self.records().last().map_or(1, |record| record.number + 1);
-        self.note(Line { number, time, state: State::Begun, group, entry: None, draft, change: Some(change) })?;
+    pub(crate) fn begin(&mut self, time: i64, group: Option<u64>, change: Change, draft: Option<Draft>) -> Result<u64> {
+        let number = self.records.highest.checked_add(1);
+        let number = number.with_context(|| format!("no number is left in the journal {}", self.path.display()))?;
+        self.note(JournalLine { number, time, state: State::Begun, group, entry: None, draft, change: Some(change) })?;
         Ok(number)
     }
 
@@ -332,26 +340,21 @@ impl Journal {
     ///
     /// # Errors
     /// The journal can't be written.
-    pub fn set(&mut self, number: u64, time: i64, state: State, by: Option<(&str, &Draft)>) -> Result<()> {
+    pub(crate) fn set(&mut self, number: u64, time: i64, state: State, by: Option<(&str, &Draft)>) -> Result<()> {
         let (entry, draft) = by.map(|(entry, draft)| (entry.to_string(), draft.clone())).unzip();
-        self.note(Line { number, time, state, group: None, entry, draft, change: None })
+        self.note(JournalLine { number, time, state, group: None, entry, draft, change: None })
     }
 
-    /// Settles the changes that were cut short: `happened` tells from the files whether the last step was made.
+    /// Settles the changes that were cut short: `happened` tells from the files whether the step was taken.
     ///
     /// # Errors
     /// The journal can't be written.
-    pub fn mend(&mut self, time: i64, happened: impl Fn(&Record) -> bool) -> Result<()> {
+    pub(crate) fn mend(&mut self, time: i64, happened: impl Fn(&Record, Step) -> bool) -> Result<()> {
         let settled = |record: &Record| {
-            let (before, after) = match record.state {
-                State::Begun => (State::Dropped, State::Done),
-                State::Undoing => (State::Done, State::Undone),
-                State::Redoing => (State::Undone, State::Done),
-                State::Done | State::Undone | State::Dropped | State::Overtaken => return None,
-            };
-            Some((record.number, if happened(record) { after } else { before }))
+            let step = record.cut_short()?;
+            Some((record.number, step.settled(happened(record, step))))
         };
-        let settled: Vec<(u64, State)> = self.records().iter().filter_map(settled).collect();
+        let settled: Vec<(u64, State)> = self.records.list().iter().filter_map(settled).collect();
         for (number, state) in settled {
             self.set(number, time, state, None)?;
         }
@@ -359,77 +362,13 @@ impl Journal {
     }
 }
 
-/// The changes that undo takes back, in the order of undoing: those of the last request that are made.
-pub fn to_undo(records: &[Record]) -> Vec<Record> {
-    let is_made = |record: &&Record| record.state == State::Done;
-    let last = records.iter().rev().find(is_made).map(|last| last.group);
-    records.iter().rev().filter(is_made).filter(|record| Some(record.group) == last).cloned().collect()
-}
-
-/// The changes that redo makes again, in their order: those undone last, if none was made since.
-pub fn to_redo(records: &[Record]) -> Vec<Record> {
-    let is_undone = |record: &&Record| record.state == State::Undone;
-    let begun_at = records.iter().map(|record| record.begun_at).max().unwrap_or_default();
-    let last = records.iter().filter(is_undone).max_by_key(|record| record.undone_at);
-    let last = last.filter(|last| last.undone_at > begun_at).map(|last| last.group);
-    records.iter().filter(is_undone).filter(|record| Some(record.group) == last).cloned().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::changes::change::Named;
 
     fn change(name: &str) -> Change {
-        Change::Name { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) }
-    }
-
-    fn numbers(records: &[Record]) -> Vec<u64> {
-        records.iter().map(|record| record.number).collect()
-    }
-
-    fn made(journal: &mut Journal, group: Option<u64>, name: &str) -> u64 {
-        let number = journal.begin(0, group, change(name), None).unwrap();
-        journal.set(number, 0, State::Done, None).unwrap();
-        number
-    }
-
-    #[test]
-    fn undo_and_redo_go_back_and_forth_across_restarts() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path()).unwrap();
-        for name in ["a", "b", "c"] {
-            made(&mut journal, None, name);
-        }
-        journal.set(3, 0, State::Undone, None).unwrap();
-        journal.set(2, 0, State::Undone, None).unwrap();
-        drop(journal);
-        let mut journal = Journal::open(dir.path()).unwrap();
-        assert_eq!((numbers(&to_undo(journal.records())), numbers(&to_redo(journal.records()))), (vec![1], vec![2]));
-        journal.set(2, 0, State::Done, None).unwrap();
-        assert_eq!((numbers(&to_undo(journal.records())), numbers(&to_redo(journal.records()))), (vec![2], vec![3]));
-        let number = made(&mut journal, None, "d");
-        assert_eq!(
-            (numbers(&to_undo(journal.records())), numbers(&to_redo(journal.records()))),
-            (vec![4], vec![]),
-            "a new change ends redo"
-        );
-        journal.set(number, 0, State::Undone, None).unwrap();
-        assert_eq!(numbers(&to_redo(journal.records())), [4], "and not what was undone before it");
-        assert_eq!(read(dir.path()).unwrap(), journal.records());
-    }
-
-    #[test]
-    fn what_was_made_together_is_undone_together() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path()).unwrap();
-        made(&mut journal, None, "alone");
-        let group = made(&mut journal, None, "a");
-        made(&mut journal, Some(group), "b");
-        assert_eq!(numbers(&to_undo(journal.records())), [3, 2]);
-        for number in [3, 2] {
-            journal.set(number, 0, State::Undone, None).unwrap();
-        }
-        assert_eq!((numbers(&to_undo(journal.records())), numbers(&to_redo(journal.records()))), (vec![1], vec![2, 3]));
+        Change::Name(Named { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) })
     }
 
     #[test]
@@ -449,9 +388,9 @@ mod tests {
         text.push_str("{\"number\":3,\"torn");
         fs::write(&path, text).unwrap();
         let mut journal = Journal::open(dir.path()).unwrap();
-        journal.mend(0, |one| one.change == change("made")).unwrap();
+        journal.mend(0, |one, _| one.change == change("made")).unwrap();
         drop(journal);
-        let records = read(dir.path()).unwrap();
+        let records = Records::of(dir.path()).unwrap().into_list();
         let states: Vec<State> = records.iter().map(|record| record.state).collect();
         assert_eq!(states, [State::Done, State::Dropped, State::Undone, State::Done, State::Done, State::Undone]);
         assert_eq!(records[0].entries, ["e", "undo"]);

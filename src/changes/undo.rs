@@ -1,206 +1,168 @@
 //! Changes taken back, and made again. What somebody else changed since is not touched: such a change is overtaken.
 
-use std::collections::HashSet;
-use std::path::Path;
-
 use anyhow::{Result, bail};
 
-use crate::base::numbers::count;
-use crate::changes::journal;
-use crate::changes::journal::{Change, Record, State};
-use crate::changes::line::{label_line, label_of, leaf_line, name_line, name_of};
-use crate::changes::{Done, Refusal, Step, Work, exists, migrate};
-use crate::disk::files::Files;
-use crate::disk::load;
-use crate::disk::load::Bodies;
-use crate::disk::trash::{Contents, Trash};
-use crate::disk::{append, create};
-use crate::session::entry::kind::Kind;
-use crate::session::tree::Tree;
-use crate::session::tree::node::Node;
+use crate::changes::engine::Engine;
+use crate::changes::journal::{Record, State, Step};
+use crate::changes::outcome::{Done, Partly, Refusal};
 
-pub(crate) fn undo(work: &mut Work<'_>, number: Option<u64>) -> Result<Done> {
-    let records = match number {
-        None => journal::to_undo(work.past()),
-        Some(number) => {
-            let one = work.past().iter().find(|record| record.number == number);
-            let found: Vec<Record> = one.into_iter().cloned().collect();
-            match &found[..] {
-                [] => bail!("there is no change {number}; `pitree undo --list` shows those that there are"),
-                [one] if one.state != State::Done => bail!("change {number} is not there to be undone"),
-                _ => found,
-            }
-        }
+/// Takes back what the last request did.
+pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<Done> {
+    let records = to_undo(work.past().list())?;
+    again(work, &records, Step::Undo, true)
+}
+
+/// Takes back one change, by its number.
+pub(crate) fn undo(work: &mut Engine<'_>, number: u64) -> Result<Done> {
+    let Some(record) = work.past().find(number).cloned() else {
+        bail!("there is no change {number}; `pitree undo --list` shows those that there are")
     };
-    again(work, &records, (Step::Undo, number.is_none()))
+    refuse_unknown(&record)?;
+    if record.state != State::Done {
+        bail!("change {number} is not there to be undone");
+    }
+    again(work, &[record], Step::Undo, false)
 }
 
-pub(crate) fn redo(work: &mut Work<'_>) -> Result<Done> {
-    let records = journal::to_redo(work.past());
-    again(work, &records, (Step::Redo, true))
+/// Makes again what was taken back last.
+pub(crate) fn redo(work: &mut Engine<'_>) -> Result<Done> {
+    let records = to_redo(work.past().list())?;
+    again(work, &records, Step::Redo, true)
 }
 
-/// Takes a step for each record. If it is `in_turn`, one that is overtaken is passed over the next time.
-fn again(work: &mut Work<'_>, records: &[Record], (step, in_turn): (Step, bool)) -> Result<Done> {
-    let word = if step == Step::Undo { "undone" } else { "done again" };
+/// Takes a step with each record. If they are next in turn, one that is overtaken is passed over from then on.
+fn again(work: &mut Engine<'_>, records: &[Record], step: Step, is_in_turn: bool) -> Result<Done> {
     let mut changes = Vec::new();
-    let mut made = None;
-    for record in records {
-        let result = one(work, record, step);
-        if let Err(error) = &result
-            && in_turn
-            && error.downcast_ref::<Refusal>().is_some_and(|refusal| matches!(refusal, Refusal::Overtaken { .. }))
-        {
-            work.set(record.number, State::Overtaken)?;
+    for (at, record) in records.iter().enumerate() {
+        if work.is_stopped(at, records.len()) {
+            break;
         }
-        if let (Err(error), false) = (&result, changes.is_empty()) {
-            bail!("{} of {} {word}; then: {error:#}", changes.len(), records.len());
+        if let Err(error) = record.change.again(work, record, step) {
+            if is_in_turn && matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })) {
+                work.overtake(record.number)?;
+            }
+            if changes.is_empty() {
+                return Err(error);
+            }
+            let said = format!("{} of {} {}; then: {error:#}", changes.len(), records.len(), word(step));
+            return Err(Partly { changes, said }.into());
         }
-        result?;
-        let comes_back = match record.change {
-            Change::Trash { .. } => step == Step::Undo,
-            Change::Fork { .. } => step == Step::Redo,
-            _ => false,
-        };
-        made = made.or_else(|| comes_back.then(|| record.change.path().to_path_buf()));
         changes.push(record.change.clone());
     }
-    let sessions = || count(changes.len(), "session is", "sessions are");
-    let said = match (&changes[..], step) {
-        ([], _) => return Ok(Done::nothing(&format!("nothing to be {word}"))),
-        ([Change::Trash { .. }, ..], Step::Undo) => format!("{} back from the trash", sessions()),
-        ([Change::Trash { .. }, ..], Step::Redo) => format!("{} in the trash again", sessions()),
-        ([Change::Fork { .. }], Step::Undo) => "the forked session is in the trash".into(),
-        ([Change::Fork { .. }], Step::Redo) => "the forked session is back".into(),
-        (several, _) => {
-            let all: Vec<String> = several.iter().map(Change::describe).collect();
-            format!("{word}: {}", all.join("; "))
-        }
+    if changes.is_empty() {
+        return Ok(Done::nothing(&format!("nothing to be {}", word(step))));
+    }
+    let left = records.len() - changes.len();
+    Ok(Done::of(step, changes, left))
+}
+
+fn word(step: Step) -> &'static str {
+    if step == Step::Undo { "undone" } else { "done again" }
+}
+
+/// The changes that undo takes back, in the order of undoing: those of the last request that are made.
+///
+/// # Errors
+/// One of them is of a newer pitree: it is neither undone by guessing nor passed over.
+fn to_undo(records: &[Record]) -> Result<Vec<Record>> {
+    let last = records.iter().rev().find(|record| is_in_force(record)).map(|last| last.group);
+    let group = records.iter().rev().filter(|record| Some(record.group) == last && is_in_force(record));
+    group.map(|record| refuse_unknown(record).map(|()| record.clone())).collect()
+}
+
+/// The changes that redo makes again, in their order: those undone last, if none was made since.
+///
+/// # Errors
+/// As [`to_undo`].
+fn to_redo(records: &[Record]) -> Result<Vec<Record>> {
+    let is_undone = |record: &&Record| record.state == State::Undone;
+    let begun_at = records.iter().map(|record| record.begun_at).max().unwrap_or_default();
+    let last = records.iter().filter(is_undone).max_by_key(|record| record.undone_at);
+    let last = last.filter(|last| last.undone_at > begun_at).map(|last| last.group);
+    let group = records.iter().filter(is_undone).filter(|record| Some(record.group) == last);
+    group.map(|record| refuse_unknown(record).map(|()| record.clone())).collect()
+}
+
+/// Whether undo must not go on to an earlier change. One of a newer pitree may be in force while it looks cut short.
+fn is_in_force(record: &Record) -> bool {
+    match record.state {
+        State::Done | State::Unknown => true,
+        State::Begun | State::Undoing | State::Redoing => !record.is_known(),
+        State::Undone | State::Dropped | State::Overtaken => false,
+    }
+}
+
+fn refuse_unknown(record: &Record) -> Result<()> {
+    if record.is_known() {
+        return Ok(());
+    }
+    let what = record.change.describe();
+    let what = match record.state {
+        State::Unknown => format!("{what}: a newer pitree did something with it"),
+        _ => what,
     };
-    Ok(Done { said, changes, made })
+    bail!(
+        "change {} can't be undone or done again by this pitree: {what}. Update pitree, or undo another change by its number; `pitree undo --list` shows them",
+        record.number
+    );
 }
 
-fn one(work: &mut Work<'_>, record: &Record, step: Step) -> Result<()> {
-    let now = work.now;
-    let path = record.change.path();
-    let is_undo = step == Step::Undo;
-    let trash = work.trash;
-    let must_exist = || if exists(path) { Ok(()) } else { overtaken(format!("{} is gone", path.display())) };
-    match &record.change {
-        Change::Name { before, after, .. } => {
-            must_exist()?;
-            let (from, to) = if is_undo { (after, before) } else { (before, after) };
-            work.append_again(record, step, |tree, id| {
-                let name = name_of(tree, path)?;
-                if &name != from {
-                    return overtaken(format!("the name was changed since, to {:?}", name.unwrap_or_default()));
-                }
-                name_line(tree, path, to.as_deref(), (id, now))
-            })
-        }
-        Change::Label { target, before, after, .. } => {
-            must_exist()?;
-            let (from, to) = if is_undo { (after, before) } else { (before, after) };
-            work.append_again(record, step, |tree, id| {
-                let label = tree.find(target).and_then(|at| label_of(tree, at));
-                if &label != from {
-                    return overtaken(format!("the label was changed since, to {:?}", label.unwrap_or_default()));
-                }
-                label_line(tree, path, target, to.as_deref(), (id, now))
-            })
-        }
-        Change::Leaf { before, after, .. } => {
-            must_exist()?;
-            let to = if is_undo { before } else { after };
-            let ours = work.own_lines();
-            work.append_again(record, step, |tree, id| {
-                let last = record.entries.iter().rev().find_map(|entry| tree.find(entry));
-                let end = last.map_or(0, |last| tree.nodes[last as usize].offset);
-                if is_used_since(tree, end, &ours) {
-                    return overtaken("the session went on since".into());
-                }
-                Ok(leaf_line(tree, to.as_deref(), (id, now)))
-            })
-        }
-        Change::Fork { bytes, .. } if is_undo => {
-            must_exist()?;
-            if used_since(work, path, *bytes)? {
-                return overtaken(format!("the new session was used since; it stays: {}", path.display()));
-            }
-            work.make_again(record, step, || trash.put(path))
-        }
-        Change::Trash { .. } if !is_undo => {
-            must_exist()?;
-            work.make_again(record, step, || trash.put(path))
-        }
-        Change::Fork { bytes, .. } | Change::Trash { bytes, .. } => {
-            work.make_again(record, step, || Contents::read()?.take_back(path, *bytes))
-        }
-        Change::Migrate { version, bytes, .. } => {
-            must_exist()?;
-            if is_undo && used_since(work, path, *bytes)? {
-                return overtaken(format!("the session was used since, in its new form: {}", path.display()));
-            }
-            work.make_again(record, step, || migrate::exchange(path, *version, !is_undo, trash))
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::changes::change::{Change, Named};
+    use crate::changes::journal::{Journal, Records};
+
+    fn change(name: &str) -> Change {
+        Change::Name(Named { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) })
     }
-}
 
-fn overtaken<T>(reason: String) -> Result<T> {
-    Err(Refusal::Overtaken { reason }.into())
-}
-
-/// Whether the file of a change holds entries behind its first `bytes` that pitree did not write. The model and the
-/// thinking level do not count: pi writes them down whenever it opens a session (0.87.1).
-fn used_since(work: &Work<'_>, path: &Path, bytes: u64) -> Result<bool> {
-    Ok(is_used_since(&load::tree(Files::Disk, path, "")?, bytes, &work.own_lines()))
-}
-
-fn is_used_since(tree: &Tree, offset: u64, ours: &HashSet<String>) -> bool {
-    let is_ours = |id: &Option<Box<str>>| id.as_ref().is_some_and(|id| ours.contains(&**id));
-    let counts = |node: &Node| !matches!(node.kind, Kind::ModelChange | Kind::ThinkingLevel) && !is_ours(&node.id);
-    tree.nodes.iter().any(|node| node.offset >= offset && counts(node))
-}
-
-impl Work<'_> {
-    /// The ids of all lines that pitree appended to files.
-    fn own_lines(&self) -> HashSet<String> {
-        self.past().iter().flat_map(|record| record.entries.iter().cloned()).collect()
+    fn undone(journal: &Journal) -> Vec<u64> {
+        to_undo(journal.records().list()).unwrap().iter().map(|record| record.number).collect()
     }
-}
 
-/// Whether the step that a record tells of was made.
-pub(crate) fn happened(record: &Record) -> bool {
-    let is_undo = record.state == State::Undoing;
-    let path = record.change.path();
-    match &record.change {
-        Change::Name { .. } | Change::Label { .. } | Change::Leaf { .. } => {
-            record.entries.last().is_some_and(|id| has_line(path, id))
+    fn redone(journal: &Journal) -> Vec<u64> {
+        to_redo(journal.records().list()).unwrap().iter().map(|record| record.number).collect()
+    }
+
+    fn made(journal: &mut Journal, group: Option<u64>, name: &str) -> u64 {
+        let number = journal.begin(0, group, change(name), None).unwrap();
+        journal.set(number, 0, State::Done, None).unwrap();
+        number
+    }
+
+    #[test]
+    fn undo_and_redo_go_back_and_forth_across_restarts() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(dir.path()).unwrap();
+        for name in ["a", "b", "c"] {
+            made(&mut journal, None, name);
         }
-        Change::Fork { .. } => exists(path) != is_undo,
-        Change::Trash { .. } => exists(path) == is_undo,
-        Change::Migrate { .. } => {
-            let version = load::tree(Files::Disk, path, "").map(|tree| tree.header.version);
-            version.is_ok_and(|version| (version >= 3.0) != is_undo)
+        journal.set(3, 0, State::Undone, None).unwrap();
+        journal.set(2, 0, State::Undone, None).unwrap();
+        drop(journal);
+        let mut journal = Journal::open(dir.path()).unwrap();
+        assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2]));
+        journal.set(2, 0, State::Done, None).unwrap();
+        assert_eq!((undone(&journal), redone(&journal)), (vec![2], vec![3]));
+        let number = made(&mut journal, None, "d");
+        assert_eq!((undone(&journal), redone(&journal)), (vec![4], vec![]), "a new change ends redo");
+        journal.set(number, 0, State::Undone, None).unwrap();
+        assert_eq!(redone(&journal), [4], "and not what was undone before it");
+        assert_eq!(Records::of(dir.path()).unwrap().list(), journal.records().list());
+    }
+
+    #[test]
+    fn what_was_made_together_is_undone_together() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(dir.path()).unwrap();
+        made(&mut journal, None, "alone");
+        let group = made(&mut journal, None, "a");
+        made(&mut journal, Some(group), "b");
+        assert_eq!(undone(&journal), [3, 2]);
+        for number in [3, 2] {
+            journal.set(number, 0, State::Undone, None).unwrap();
         }
-    }
-}
-
-/// Whether a file has the line with an id that pitree gave.
-fn has_line(path: &Path, id: &str) -> bool {
-    let whole = Bodies::open(Files::Disk, path).and_then(|mut bodies| bodies.whole());
-    whole.is_ok_and(|bytes| memchr::memmem::find(&bytes, format!("\"id\":\"{id}\"").as_bytes()).is_some())
-}
-
-/// Clears away what a change that was cut short left beside its file.
-pub(crate) fn clear(record: &Record, trash: &Trash) {
-    if let Some(draft) = &record.draft {
-        // A file that can't be written to keeps the part; the next line stands on its own.
-        let _ = append::take_back_part(record.change.path(), draft);
-    }
-    match &record.change {
-        Change::Fork { path, .. } => drop(std::fs::remove_file(create::draft(path))),
-        Change::Migrate { path, version, .. } => migrate::clear(path, *version, trash),
-        Change::Name { .. } | Change::Label { .. } | Change::Leaf { .. } | Change::Trash { .. } => {}
+        assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2, 3]));
     }
 }

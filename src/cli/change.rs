@@ -2,19 +2,23 @@
 //! an old version, and how it is told what was done.
 
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::Path;
+use std::process::ExitCode;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
 
+use crate::base::numbers::thousands;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::time;
-use crate::changes::journal::{Change, Record, State};
-use crate::changes::{Changes, Done, Refusal, Request};
+use crate::changes::journal::{Record, State};
+use crate::changes::{Change, Changes, Done, Refusal, Request};
 use crate::cli::{Chosen, ask, now, output};
 use crate::disk::locate;
 use crate::disk::trash::Trash;
+use crate::runtime::Hold;
 
 /// What every command that changes something understands.
 #[derive(Debug, clap::Args)]
@@ -32,6 +36,7 @@ pub(super) struct Changer<'a> {
     changes: Changes,
     switches: &'a Switches,
     home: &'a str,
+    hold: Hold,
 }
 
 impl<'a> Changer<'a> {
@@ -46,15 +51,17 @@ impl<'a> Changer<'a> {
         };
         let changes = Changes::new(state_dir, Trash { command: chosen.config.trash.clone() });
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
-        Ok(Self { changes, switches, home: &chosen.home })
+        let hold = Hold::new().context("can't watch for signals")?;
+        Ok(Self { changes, switches, home: &chosen.home, hold })
     }
 
-    /// Makes a change.
+    /// Makes a change. A signal to end stops it between two of several.
     ///
     /// # Errors
     /// As [`Changes::make`].
     pub(super) fn make(&self, request: &Request) -> Result<Done> {
-        self.changes.make(request, now())
+        let mut watch = |_| self.hold.noted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()));
+        self.hold.during(|| self.changes.make(request, now(), &mut watch))
     }
 
     /// Makes a change that a file of an old version takes only in the form of version 3. Unless that is allowed
@@ -85,15 +92,16 @@ impl<'a> Changer<'a> {
         self.changes.history()
     }
 
-    /// Says on standard output what was done, or would be.
+    /// Says on standard output what was done, or would be; gives the code to end with, which after a signal is the
+    /// shell's for it.
     ///
     /// # Errors
     /// It can't be written.
-    pub(super) fn say(&self, done: &Done, step: Step) -> Result<()> {
+    pub(super) fn say(&self, done: &Done, step: Step) -> Result<ExitCode> {
         let mut out = output::stdout();
         if self.switches.json {
             for change in &done.changes {
-                output::json(&mut out, &Line { step, change, done: !self.switches.dry_run })?;
+                output::json(&mut out, &ChangeLine { step, change, done: !self.switches.dry_run })?;
             }
         } else {
             for line in self.lines(done, step) {
@@ -101,7 +109,11 @@ impl<'a> Changer<'a> {
             }
         }
         out.flush()?;
-        Ok(())
+        if done.left == 0 {
+            return Ok(ExitCode::SUCCESS);
+        }
+        output::complain(&format!("stopped, {} left", thousands(done.left)));
+        Ok(self.hold.noted().map_or(ExitCode::FAILURE, |signal| ExitCode::from(128 + signal)))
     }
 
     /// Says on standard error what was done, where standard output is for something else.
@@ -153,7 +165,7 @@ pub(super) enum Step {
 
 /// A change as a script sees it.
 #[derive(Serialize)]
-struct Line<'a> {
+struct ChangeLine<'a> {
     step: Step,
     #[serde(flatten)]
     change: &'a Change,

@@ -12,10 +12,10 @@ use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::time;
 use crate::cli::{Chosen, output, resolve};
-use crate::disk::{load, scan};
+use crate::disk::load;
+use crate::disk::scan::{self, FoundFiles};
 use crate::library::files::{TouchedFile, full_path, outline};
-use crate::library::texts;
-use crate::session::digest::searchable::Searchable;
+use crate::session::digest::Digest;
 
 /// List the files that tools read, wrote or edited, those touched last first
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ pub(super) struct FilesCommand {
 /// A file as a script sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct FileLine<'a> {
     path: &'a str,
     reads: usize,
     changes: usize,
@@ -55,19 +55,19 @@ struct Call {
 
 impl FilesCommand {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let (paths, mut unreadable) = match &self.session {
-            Some(session) => (vec![resolve::session(session, chosen)?], Vec::new()),
-            None => {
-                let finds = scan::find(chosen.files, &chosen.located.dirs);
-                (finds.files.into_iter().map(|found| found.path).collect(), finds.unreadable)
+        let FoundFiles { files, mut unreadable } = match &self.session {
+            Some(session) => {
+                let file = scan::one(chosen.files, &resolve::session(session, chosen)?, None);
+                FoundFiles { files: file.into_iter().collect(), unreadable: Vec::new() }
             }
+            None => scan::find(chosen.files, &chosen.located.dirs),
         };
         let wanted = self.project.as_ref().map(|dir| project(dir, chosen)).transpose()?;
-        let mut sessions = Vec::new();
-        texts::read(chosen.files, &paths, |batch| {
-            let is_wanted =
-                |cwd: &str| wanted.as_ref().is_none_or(|dirs| dirs.iter().any(|dir| Path::new(cwd).starts_with(dir)));
-            sessions.extend(batch.texts.into_iter().filter(|(_, session)| is_wanted(&session.cwd)));
+        let is_wanted =
+            |cwd: &str| wanted.as_ref().is_none_or(|dirs| dirs.iter().any(|dir| Path::new(cwd).starts_with(dir)));
+        let mut sessions: Vec<Digest> = Vec::new();
+        scan::read(chosen.files, &files, &chosen.home, |batch| {
+            sessions.extend(batch.sessions.into_iter().filter(|session| is_wanted(&session.header.cwd)));
             unreadable.extend(batch.unreadable);
             true
         });
@@ -77,7 +77,7 @@ impl FilesCommand {
         if let (Some(dir), []) = (&self.project, &sessions[..]) {
             bail!("no session worked in {}; `pitree ls` shows where sessions worked", dir.display());
         }
-        let files = outline(sessions.iter().map(|(_, session)| (&*session.cwd, session)), &chosen.home);
+        let files = outline(sessions.iter(), &chosen.home);
         let mut out = output::stdout();
         if self.json {
             let mut calls = match &self.session {
@@ -86,7 +86,7 @@ impl FilesCommand {
             };
             for file in &files {
                 let entries = calls.as_mut().map(|calls| calls.remove(&file.path).unwrap_or_default());
-                output::json(&mut out, &Line::new(file, entries))?;
+                output::json(&mut out, &FileLine::new(file, entries))?;
             }
         } else {
             table(&mut out, &files, &chosen.home)?;
@@ -96,7 +96,7 @@ impl FilesCommand {
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> FileLine<'a> {
     fn new(file: &'a TouchedFile, entries: Option<Vec<Call>>) -> Self {
         let TouchedFile { path, uses, sessions, latest } = file;
         let last_touched = latest.and_then(time::iso);
@@ -127,18 +127,18 @@ fn project(dir: &Path, chosen: &Chosen) -> Result<Vec<PathBuf>> {
 }
 
 /// The entries that touched each file, in file order.
-fn calls(sessions: &[(PathBuf, Searchable)], chosen: &Chosen) -> Result<HashMap<String, Vec<Call>>> {
+fn calls(sessions: &[Digest], chosen: &Chosen) -> Result<HashMap<String, Vec<Call>>> {
     let mut calls: HashMap<String, Vec<Call>> = HashMap::new();
-    for (path, session) in sessions {
-        let tree = load::tree(chosen.files, path, &chosen.home)?;
-        for touched in &session.files {
+    for session in sessions {
+        let tree = load::tree(chosen.files, &session.path, &chosen.home)?;
+        for touched in session.touches.iter() {
             let call = Call {
                 id: tree.nodes.get(touched.entry as usize).and_then(|node| node.id.as_deref()).map(String::from),
                 touch: touched.touch.name(),
                 active: session.is_active(touched.entry),
                 timestamp: touched.time.and_then(time::iso),
             };
-            calls.entry(full_path(&touched.path, &session.cwd, &chosen.home)).or_default().push(call);
+            calls.entry(full_path(touched.path, &session.header.cwd, &chosen.home)).or_default().push(call);
         }
     }
     Ok(calls)

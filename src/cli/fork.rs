@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::changes::{Request, Target};
+use crate::changes::Request;
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
+use crate::session::entry::EntryId;
 
 /// Make a new session of the path to an entry, and print where it is
 #[derive(Debug, clap::Args)]
@@ -26,15 +27,15 @@ impl Fork {
         let changer = Changer::new(chosen, &self.switches)?;
         let path = resolve::file(&self.session, chosen)?;
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
-        let at = Some(Target::of(&tree, resolve::entry(&self.entry, &tree)?));
+        let at = Some(EntryId::of(&tree, resolve::entry(&self.entry, &tree)?));
         let done = changer.make(&Request::Fork { path, at })?;
         match &done.made {
             Some(made) if !self.switches.json && !self.switches.dry_run => {
                 changer.say_aside(&done);
                 output::product(made.as_os_str())?;
+                Ok(ExitCode::SUCCESS)
             }
-            _ => changer.say(&done, Step::Make)?,
+            _ => changer.say(&done, Step::Make),
         }
-        Ok(ExitCode::SUCCESS)
     }
 }

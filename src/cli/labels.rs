@@ -13,7 +13,7 @@ use crate::cli::{Chosen, output, resolve};
 use crate::disk::load;
 use crate::disk::scan;
 use crate::disk::scan::Unreadable;
-use crate::session::digest::summary::Summary;
+use crate::session::digest::Digest;
 use crate::session::tree::{Index, Label, Tree};
 
 /// The widest that a label or a title gets in the table.
@@ -30,7 +30,7 @@ pub(super) struct Labels {
 /// A label as a script sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct LabelLine {
     label: String,
     path: PathBuf,
     /// Of the session.
@@ -46,10 +46,10 @@ struct Line {
 
 impl Labels {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let finds = scan::find(chosen.files, &chosen.located.dirs);
-        let (mut sessions, mut unreadable) = (Vec::new(), finds.unreadable);
-        scan::read(chosen.files, &finds.files, |batch| {
-            sessions.extend(batch.sessions.into_iter().filter(|session| session.labels > 0));
+        let found = scan::find(chosen.files, &chosen.located.dirs);
+        let (mut sessions, mut unreadable) = (Vec::new(), found.unreadable);
+        scan::read(chosen.files, &found.files, &chosen.home, |batch| {
+            sessions.extend(batch.sessions.into_iter().filter(|session| !session.labels.is_empty()));
             unreadable.extend(batch.unreadable);
             true
         });
@@ -69,7 +69,7 @@ impl Labels {
             lines.iter().try_for_each(|line| output::json(&mut out, line))?;
         } else {
             let now = crate::cli::now();
-            let row = |line: Line| {
+            let row = |line: LabelLine| {
                 let age = line.time.map_or("?".into(), |then| time::age(now, then));
                 let cut = |text: &str| UNICODE.cut(&clean(text), COLUMN).into_owned();
                 [age, cut(&line.label), line.entry_id.unwrap_or_default(), cut(&line.title), line.text]
@@ -81,11 +81,11 @@ impl Labels {
     }
 }
 
-fn labels(session: &Summary, tree: &Tree) -> Result<Vec<Line>> {
+fn labels(session: &Digest, tree: &Tree) -> Result<Vec<LabelLine>> {
     let path = resolve::absolute(&session.path)?;
     let line = |(at, label): (&Index, &Label)| {
         let node = &tree.nodes[*at as usize];
-        Line {
+        LabelLine {
             label: label.text.to_string(),
             path: path.clone(),
             id: session.header.id.clone(),

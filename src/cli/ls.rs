@@ -15,7 +15,8 @@ use crate::base::time;
 use crate::cli::{Chosen, output};
 use crate::disk::scan;
 use crate::disk::scan::Unreadable;
-use crate::session::digest::summary::{NO_MESSAGES, Summary};
+use crate::session::digest::{Digest, NO_MESSAGES};
+use crate::session::problem::Problem;
 
 /// List sessions, newest first
 #[derive(Debug, clap::Args)]
@@ -30,16 +31,16 @@ pub(super) struct Ls {
 
 impl Ls {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let mut finds = scan::find(chosen.files, &chosen.located.dirs);
-        let mut unreadable = std::mem::take(&mut finds.unreadable);
-        if finds.files.is_empty() && !unreadable.is_empty() {
+        let mut found = scan::find(chosen.files, &chosen.located.dirs);
+        let mut unreadable = std::mem::take(&mut found.unreadable);
+        if found.files.is_empty() && !unreadable.is_empty() {
             bail!("{}", nothing(&unreadable, &chosen.located.origin));
         }
         if !self.subagents {
-            finds.files.retain(|found| found.owner.is_none());
+            found.files.retain(|file| file.owner.is_none());
         }
         let mut sessions = Vec::new();
-        scan::read(chosen.files, &finds.files, |batch| {
+        scan::read(chosen.files, &found.files, &chosen.home, |batch| {
             sessions.extend(batch.sessions);
             unreadable.extend(batch.unreadable);
             true
@@ -49,7 +50,7 @@ impl Ls {
         let mut out = output::stdout();
         if self.json {
             for session in &sessions {
-                output::json(&mut out, &Line::new(session))?;
+                output::json(&mut out, &SessionLine::new(session))?;
             }
         } else {
             table(&mut out, &sessions, &chosen.home)?;
@@ -72,7 +73,7 @@ fn nothing(unreadable: &[Unreadable], origin: &str) -> String {
 /// A session as a script sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct SessionLine<'a> {
     path: PathBuf,
     id: &'a str,
     cwd: &'a str,
@@ -90,11 +91,11 @@ struct Line<'a> {
     cost: f64,
     tokens: f64,
     bytes: u64,
-    problems: &'a [String],
+    problems: Vec<String>,
 }
 
-impl<'a> Line<'a> {
-    fn new(session: &'a Summary) -> Self {
+impl<'a> SessionLine<'a> {
+    fn new(session: &'a Digest) -> Self {
         let header = &session.header;
         Self {
             path: absolute(&session.path),
@@ -110,11 +111,11 @@ impl<'a> Line<'a> {
             version: output::number(header.version),
             branch_points: session.branch_points,
             leaves: session.leaves,
-            labels: session.labels,
+            labels: session.labels.len(),
             cost: session.cost,
             tokens: session.tokens,
             bytes: session.bytes,
-            problems: &session.problems,
+            problems: session.problems.iter().map(Problem::to_string).collect(),
         }
     }
 }
@@ -124,10 +125,10 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-fn table(out: &mut impl Write, sessions: &[Summary], home: &str) -> Result<()> {
+fn table(out: &mut impl Write, sessions: &[Digest], home: &str) -> Result<()> {
     let now = crate::cli::now();
     let ids = shortest(sessions);
-    let row = |session: &Summary| {
+    let row = |session: &Digest| {
         let age = session.modified.map_or("?".into(), |then| time::age(now, then));
         let cwd = shorten(&session.header.cwd, home).into_owned();
         let id = cut(&session.header.id, ids).to_string();
@@ -138,7 +139,7 @@ fn table(out: &mut impl Write, sessions: &[Summary], home: &str) -> Result<()> {
 }
 
 /// How much of the ids tells all of them apart; at least 8 characters, as in git.
-fn shortest(sessions: &[Summary]) -> usize {
+fn shortest(sessions: &[Digest]) -> usize {
     let mut ids: Vec<&str> = sessions.iter().map(|session| session.header.id.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();

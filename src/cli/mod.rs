@@ -24,17 +24,15 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
-use clap::{Parser, Subcommand};
-pub use reference::reference;
+use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::app;
-use crate::app::picker::Print;
+use crate::app::setting::{Print, Setting};
 use crate::changes::Changes;
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo;
 use crate::disk::files::Files;
 use crate::disk::locate;
-use crate::disk::locate::{Located, Surroundings};
+use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
 use crate::disk::trash::Trash;
 use crate::runtime;
@@ -128,6 +126,11 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
+    /// Where sessions are, in which directories, and what `~` is.
+    fn sessions(&self) -> (Files, &[PathBuf], &str) {
+        (self.files, &self.located.dirs, &self.home)
+    }
+
     /// Refuses what needs files that are there.
     ///
     /// # Errors
@@ -138,6 +141,11 @@ impl Chosen {
         }
         Ok(())
     }
+}
+
+/// The command line as a page of Markdown.
+pub fn reference() -> String {
+    reference::page(Cli::command())
 }
 
 /// Runs the program and returns how it ended: 0 done, 1 failed, 2 wrong usage.
@@ -202,7 +210,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
 }
 
 fn browse(chosen: Chosen, print: Option<Print>, query: &[String]) -> Result<ExitCode> {
-    if let (false, Err(wrong)) = (query.is_empty(), search::read_query(query)) {
+    if !query.is_empty()
+        && let Err(wrong) = search::read_query(query)
+    {
         return Ok(wrong);
     }
     let Chosen { config, files, mut located, home } = chosen;
@@ -210,7 +220,7 @@ fn browse(chosen: Chosen, print: Option<Print>, query: &[String]) -> Result<Exit
     for dir in &mut located.dirs {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone());
     }
-    let mut setting = app::model::Setting::new(&config, located, home, files == Files::Demo);
+    let mut setting = Setting::new(&config, located, home, files == Files::Demo);
     setting.picker = print;
     setting.query = query.join(" ");
     let trash = Trash { command: config.trash.clone() };
@@ -228,9 +238,9 @@ fn context(options: &Options) -> Result<Chosen> {
         let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
         return Ok(Chosen { config, files: Files::Demo, located, home: demo::HOME.into() });
     }
-    let around = Surroundings::current();
-    let located = locate::sessions(&options.dir, &config.dirs, &around);
-    let home = around.home.to_string_lossy().into_owned();
+    let environment = Environment::current();
+    let located = locate::sessions(&options.dir, &config.dirs, &environment);
+    let home = environment.home.to_string_lossy().into_owned();
     Ok(Chosen { config, files: Files::Disk, located, home })
 }
 

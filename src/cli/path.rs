@@ -21,7 +21,7 @@ pub(super) struct PathCommand {
 
 /// A session as a script sees it.
 #[derive(Serialize)]
-struct Line {
+struct PathLine {
     path: PathBuf,
     id: String,
     cwd: String,
@@ -31,10 +31,10 @@ impl PathCommand {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         chosen.refuse_samples()?;
         let path = resolve::file(&self.session, chosen)?;
-        let header = resolve::summary(&path)?.header;
+        let header = resolve::digest(&path)?.header;
         if self.json {
             let mut out = output::stdout();
-            output::json(&mut out, &Line { path, id: header.id, cwd: header.cwd })?;
+            output::json(&mut out, &PathLine { path, id: header.id, cwd: header.cwd })?;
             out.flush()?;
         } else {
             output::product(path.as_os_str())?;

@@ -2,20 +2,18 @@
 
 use std::fmt::Write as _;
 
-use clap::{Command, CommandFactory};
-
-use crate::cli::Cli;
+use clap::Command;
 
 /// The columns that the help is wrapped to.
 const COLUMNS: usize = 100;
 
 /// The commands as a page of Markdown.
-pub fn reference() -> String {
+pub(super) fn page(pitree: Command) -> String {
     let mut page = String::from(
         "<!-- Generated from the definitions in src/cli/. Change those, not this page. -->\n\n# Command line\n\n\
          Exit codes: 0 done, 1 failed, 2 wrong usage. A closed pipe is no error.\n",
     );
-    let mut pitree = Cli::command().term_width(COLUMNS);
+    let mut pitree = pitree.term_width(COLUMNS);
     pitree.build();
     add(&mut page, &mut pitree.clone(), "pitree");
     let is_ours = |command: &&mut Command| !command.is_hide_set() && command.get_name() != "help";

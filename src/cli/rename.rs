@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::changes::{Request, Target};
+use crate::changes::Request;
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::{Chosen, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
+use crate::session::entry::EntryId;
 
 /// Give a session a name
 #[derive(Debug, clap::Args)]
@@ -26,8 +27,7 @@ impl Rename {
         let changer = Changer::new(chosen, &self.switches)?;
         let path = resolve::file(&self.session, chosen)?;
         let done = changer.make(&Request::Rename { path, name: self.name.clone() })?;
-        changer.say(&done, Step::Make)?;
-        Ok(ExitCode::SUCCESS)
+        changer.say(&done, Step::Make)
     }
 }
 
@@ -52,12 +52,11 @@ impl LabelCommand {
         let changer = Changer::new(chosen, &self.switches)?;
         let path = resolve::file(&self.session, chosen)?;
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
-        let target = Target::of(&tree, resolve::entry(&self.entry, &tree)?);
+        let target = EntryId::of(&tree, resolve::entry(&self.entry, &tree)?);
         let label = self.label.clone().unwrap_or_default();
         let request =
             |migrate| Request::Label { path: path.clone(), target: target.clone(), label: label.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;
-        changer.say(&done, Step::Make)?;
-        Ok(ExitCode::SUCCESS)
+        changer.say(&done, Step::Make)
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::cli::Chosen;
 use crate::disk::scan;
 use crate::disk::scan::Unreadable;
-use crate::session::digest::summary::Summary;
+use crate::session::digest::Digest;
 use crate::session::tree::{Index, Tree};
 
 /// The least that a start of an entry's id must have, in characters: pi's ids have 8.
@@ -22,8 +22,8 @@ pub(super) fn session(word: &str, chosen: &Chosen) -> Result<PathBuf> {
     if word.contains(std::path::MAIN_SEPARATOR) || word.ends_with(".jsonl") || path.is_file() {
         return Ok(path.to_path_buf());
     }
-    let finds = scan::find(chosen.files, &chosen.located.dirs);
-    let headers = scan::headers(chosen.files, &finds.files);
+    let found = scan::find(chosen.files, &chosen.located.dirs);
+    let headers = scan::headers(chosen.files, &found.files);
     let exact = headers.iter().filter(|(_, header)| header.id == word);
     let mut matches: Vec<_> = exact.collect();
     if matches.is_empty() && !word.is_empty() {
@@ -63,13 +63,13 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What a list shows of a session file, as it is now.
+/// The digest of a session file, as it is now.
 ///
 /// # Errors
 /// It can't be read, is not there, or is no session.
-pub(super) fn summary(path: &Path) -> Result<Summary> {
-    match scan::again(path, None) {
-        Ok(Some(summary)) => Ok(summary),
+pub(super) fn digest(path: &Path) -> Result<Digest> {
+    match scan::again(path, None, "") {
+        Ok(Some(digest)) => Ok(digest),
         Ok(None) if !path.is_file() => bail!("there is no file {}", path.display()),
         Ok(None) => bail!("{} is not a pi session", path.display()),
         Err(Unreadable { path, reason }) => bail!("can't read {}: {reason}", path.display()),

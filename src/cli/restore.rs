@@ -9,8 +9,9 @@ use anyhow::{Result, bail};
 
 use crate::base::numbers::bytes;
 use crate::base::time;
-use crate::changes::Request;
-use crate::changes::journal::{Change, Record, State};
+use crate::changes::change::Trashed;
+use crate::changes::journal::{Record, State};
+use crate::changes::{Change, Request};
 use crate::cli::change::{Changer, RecordLine, Step, Switches};
 use crate::cli::undo::table;
 use crate::cli::{Chosen, now, output, resolve};
@@ -29,13 +30,12 @@ pub(super) struct Restore {
 impl Restore {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let is_away = |record: &Record| matches!(record.change, Change::Trash { .. }) && record.state == State::Done;
+        let is_away = |record: &Record| matches!(record.change, Change::Trash(_)) && record.state == State::Done;
         let away: Vec<Record> = changer.history()?.into_iter().filter(is_away).collect();
         let Some(what) = &self.what else { return self.list(&away, &changer) };
         let number = find(what, &away)?;
         let done = changer.make(&Request::Undo { number: Some(number) })?;
-        changer.say(&done, Step::Restore)?;
-        Ok(ExitCode::SUCCESS)
+        changer.say(&done, Step::Restore)
     }
 
     fn list(&self, away: &[Record], changer: &Changer<'_>) -> Result<ExitCode> {
@@ -59,7 +59,7 @@ impl Restore {
 
 fn size(change: &Change) -> String {
     match change {
-        Change::Trash { link: false, bytes: size, .. } => bytes(*size),
+        Change::Trash(Trashed { link: false, bytes: size, .. }) => bytes(*size),
         _ => "link".into(),
     }
 }

@@ -8,13 +8,14 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use crate::changes::{Done, Request, Target};
+use crate::changes::{Done, Request};
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::runtime::{clipboard, resume as pi};
+use crate::session::entry::EntryId;
 use crate::session::entry::read;
 use crate::session::tree::resume;
 use crate::session::tree::{Index, Tree};
@@ -57,7 +58,7 @@ impl Resume {
         };
         let goal = entry.map(|entry| resume::at(&tree, entry));
         let text = goal.and_then(|goal| goal.text_of).map(|at| text(&tree, at, &path)).transpose()?;
-        let to = goal.and_then(|goal| goal.at).map(|at| Target::of(&tree, at));
+        let to = goal.and_then(|goal| goal.at).map(|at| EntryId::of(&tree, at));
         let done = if self.fork {
             Some(changer.make(&Request::Fork { path: path.clone(), at: to })?)
         } else if goal.is_some_and(|goal| !goal.is_here) {
@@ -114,7 +115,7 @@ struct Start<'a> {
 
 /// The same as a script sees it.
 #[derive(Serialize)]
-struct Line<'a> {
+struct CommandLine<'a> {
     path: &'a Path,
     cwd: &'a str,
     command: Vec<String>,
@@ -126,9 +127,9 @@ impl Start<'_> {
         pi::command_line(self.pi, &self.session, &self.cwd)
     }
 
-    fn object(&self) -> Line<'_> {
+    fn object(&self) -> CommandLine<'_> {
         let command = pi::arguments(self.pi, &self.session);
-        Line { path: &self.session, cwd: &self.cwd, command, text: self.text.as_deref() }
+        CommandLine { path: &self.session, cwd: &self.cwd, command, text: self.text.as_deref() }
     }
 }
 

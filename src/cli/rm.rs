@@ -1,21 +1,18 @@
 //! `pitree rm`: sessions go to the trash, after a question that says what goes and what that means for others.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
-use crate::app::sessions::Pane;
 use crate::base::numbers::{bytes, count};
 use crate::base::time;
 use crate::changes::{Refusal, Request, Seen};
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::{Chosen, ask, now, output, resolve};
-use crate::disk::{live, scan};
-use crate::session::digest::summary::{Shared, Summary};
-use crate::session::family::Families;
+use crate::library::{Library, SessionKey};
+use crate::session::digest::{Digest, Shared};
 
 /// As many sessions does a question name.
 const NAMED: usize = 20;
@@ -56,10 +53,7 @@ impl Rm {
                 return Ok(ExitCode::FAILURE);
             }
             let error = match changer.make(&Request::Trash { files: removal.seen() }) {
-                Ok(done) => {
-                    changer.say(&done, Step::Make)?;
-                    return Ok(ExitCode::SUCCESS);
-                }
+                Ok(done) => return changer.say(&done, Step::Make),
                 Err(error) => error,
             };
             match error.downcast_ref() {
@@ -77,22 +71,26 @@ impl Rm {
 
     /// The sessions that are to go, among those that are known.
     fn removal(&self, chosen: &Chosen, asks: bool) -> Result<Removal> {
-        let mut all = if asks || self.family { every(chosen)? } else { Vec::new() };
+        let mut library = if asks || self.family { every(chosen) } else { Library::default() };
         let mut goes = Vec::new();
         for word in &self.sessions {
-            let summary = resolve::summary(&resolve::file(word, chosen)?)?;
-            let place = place(&all, &summary).unwrap_or_else(|| {
-                all.push(Arc::new(summary));
-                all.len() - 1
+            let session = resolve::digest(&resolve::file(word, chosen)?)?;
+            let known = library.key_of(&session.path).filter(|&key| library.has(key)).or_else(|| {
+                // The same file by another way to it.
+                let real_path = Some(session.real_path()).filter(|_| !session.is_link)?;
+                library.key_of_file(real_path)
             });
-            goes.push(place);
+            goes.extend(known.or_else(|| library.update(vec![session], &[])));
         }
         if self.family {
-            goes = families(&all, &goes);
+            let families = library.families();
+            let roots: HashSet<SessionKey> = goes.iter().filter_map(|&key| families.line(key).last()).collect();
+            let roots = families.roots().iter().filter(|root| roots.contains(root));
+            goes = roots.flat_map(|&root| families.family(root)).collect();
         }
         let mut seen = HashSet::new();
-        goes.retain(|&at| seen.insert(at));
-        Ok(Removal { all, goes })
+        goes.retain(|&key| seen.insert(key));
+        Ok(Removal { library, goes })
     }
 
     /// Deletes for good what the trash did not take: only if a person says so, in so many letters.
@@ -108,17 +106,16 @@ impl Rm {
             return Ok(ExitCode::FAILURE);
         }
         let done = changer.make(&Request::Delete { files: left.to_vec() })?;
-        changer.say(&done, Step::Make)?;
-        Ok(ExitCode::SUCCESS)
+        changer.say(&done, Step::Make)
     }
 }
 
 /// Sessions that are to go, and the others.
 struct Removal {
     /// The sessions that are known.
-    all: Vec<Shared>,
-    /// The places of those that go.
-    goes: Vec<usize>,
+    library: Library,
+    /// Those that go.
+    goes: Vec<SessionKey>,
 }
 
 impl Removal {
@@ -127,18 +124,18 @@ impl Removal {
     }
 
     fn going(&self) -> impl Iterator<Item = &Shared> {
-        self.goes.iter().map(|&at| &self.all[at])
+        self.goes.iter().map(|&key| &self.library[key])
     }
 
     /// Reads those that go as they are now; what is gone needs not go.
     fn read_again(&mut self) -> Result<()> {
-        for &at in &self.goes {
-            let owner = self.all[at].owner.clone();
-            if self.all[at].path.is_file() {
-                self.all[at] = Arc::new(Summary { owner, ..resolve::summary(&self.all[at].path)? });
-            }
-        }
-        self.goes.retain(|&at| self.all[at].path.is_file());
+        let (there, gone): (Vec<SessionKey>, Vec<SessionKey>) =
+            self.goes.iter().partition(|&&key| self.library[key].path.is_file());
+        let again = |&key: &SessionKey| resolve::digest(&self.library[key].path);
+        let read = there.iter().map(again).collect::<Result<Vec<Digest>>>()?;
+        let gone: Vec<PathBuf> = gone.iter().map(|&key| self.library[key].path.clone()).collect();
+        self.library.update(read, &gone);
+        self.goes = there;
         if self.goes.is_empty() {
             bail!("nothing is left to remove");
         }
@@ -168,7 +165,7 @@ impl Removal {
                 count(orphans.len(), "session that stays loses its parent", "sessions that stay lose their parent");
             output::tell(&format!("{stay}: {}{more}", titles.join(", ")));
         }
-        let live = self.live(now);
+        let live = self.live();
         if live.is_empty() {
             return ask::is_yes("Move to the trash?");
         }
@@ -187,8 +184,8 @@ impl Removal {
         // Of a link only the link goes, and the parent stays.
         let gone: HashSet<&PathBuf> =
             self.going().filter(|session| !session.path.is_symlink()).map(|session| session.real_path()).collect();
-        let goes: HashSet<usize> = self.goes.iter().copied().collect();
-        let stays = self.all.iter().enumerate().filter(|(at, _)| !goes.contains(at)).map(|(_, session)| session);
+        let goes: HashSet<SessionKey> = self.goes.iter().copied().collect();
+        let stays = self.library.keys().filter(|key| !goes.contains(key)).map(|key| &self.library[key]);
         let owner = |session: &Shared| session.owner.as_ref().and_then(|owner| owner.path.clone());
         let loses = |session: &&Shared| {
             session.parent_path.clone().into_iter().chain(owner(session)).any(|parent| gone.contains(&parent))
@@ -197,42 +194,18 @@ impl Removal {
     }
 
     /// Those that go and in which a pi is likely at work, as the browser marks them.
-    fn live(&self, now: i64) -> Vec<&Shared> {
-        let mut pane = Pane::default();
-        (pane.all, pane.live_dirs) = (self.all.clone(), live::working_dirs());
-        pane.note_live(now);
-        self.goes.iter().filter(|&&at| pane.is_live(at)).map(|&at| &self.all[at]).collect()
+    fn live(&self) -> Vec<&Shared> {
+        self.goes.iter().filter(|&&key| self.library.is_live(key)).map(|&key| &self.library[key]).collect()
     }
 }
 
 /// Every session in the directories, by its path from the root.
-fn every(chosen: &Chosen) -> Result<Vec<Shared>> {
-    let finds = scan::find(chosen.files, &chosen.located.dirs);
-    let mut all = Vec::new();
-    scan::read(chosen.files, &finds.files, |batch| {
-        all.extend(batch.sessions);
-        true
-    });
-    let placed = |session: Summary| Ok(Arc::new(Summary { path: resolve::absolute(&session.path)?, ..session }));
-    all.into_iter().map(placed).collect()
+fn every(chosen: &Chosen) -> Library {
+    let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    Library::read(chosen.sessions(), now(), place)
 }
 
-/// Where a session is among all: under its own path, or if it is no link under another way to the same file.
-fn place(all: &[Shared], session: &Summary) -> Option<usize> {
-    let same = all.iter().position(|other| other.path == session.path);
-    let is_it = |other: &Shared| other.real_path() == session.real_path() && !other.path.is_symlink();
-    same.or_else(|| if session.path.is_symlink() { None } else { all.iter().position(is_it) })
-}
-
-/// The families of the sessions at some places: the root of each, and all that descends from it.
-fn families(all: &[Shared], of: &[usize]) -> Vec<usize> {
-    let families = Families::new(all);
-    let root = |at: &usize| std::iter::successors(Some(*at), |&at| families.parents[at]).last();
-    let roots: HashSet<usize> = of.iter().filter_map(root).collect();
-    families.roots.iter().filter(|at| roots.contains(at)).flat_map(|&at| families.family(at)).collect()
-}
-
-fn title(session: &Summary) -> String {
+fn title(session: &Digest) -> String {
     let title = session.title();
     format!("\"{}\"", crate::base::text::UNICODE.cut(&crate::base::text::clean(title), 60))
 }

@@ -3,30 +3,30 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::app::message::{At, Found, Sought};
-use crate::app::sessions::Pane;
 use crate::base::text::{UNICODE, clean, width};
 use crate::cli::{Chosen, output, resolve};
-use crate::disk::live;
 use crate::disk::load;
 use crate::disk::load::Bodies;
-use crate::disk::scan;
 use crate::disk::scan::Unreadable;
 use crate::library::grep;
 use crate::library::grep::Wanted;
-use crate::runtime::finder::Finder;
-use crate::search::find::fuzzy::capped;
-use crate::search::find::matcher::{Around, Field, Matcher, Tier};
+use crate::library::search::{At, Searcher, SessionHit, Sought};
+use crate::library::{Library, SessionKey};
+use crate::search::candidate::MatchField;
+use crate::search::fuzzy::capped;
+use crate::search::here::HereAndNow;
+use crate::search::matching::{Matcher, Tier};
+use crate::search::qualifier;
 use crate::search::query::{Problem, Query};
 use crate::search::raw::Snippet;
-use crate::session::digest::summary::{Shared, Summary};
+use crate::session::digest::Digest;
 use crate::session::entry::Entry;
 use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
@@ -38,10 +38,10 @@ const COLUMN: usize = 40;
 
 /// Search all sessions: what was said, names, labels, summaries; the best hits first
 ///
-/// The language is that of the browser: words, "phrases", -excluded words, re:pattern, and qualifiers such as
-/// in:~/code/app, file:auth.rs, label:works, is:abandoned, after:2w, cost:>1. Put the query in quotes where the shell
-/// would take a part of it, and behind -- if it begins with a dash.
+/// The language is that of the browser: words, "phrases", -excluded words, re:pattern, and the qualifiers below. Put the
+/// query in quotes where the shell would take a part of it, and behind -- if it begins with a dash.
 #[derive(Debug, clap::Args)]
+#[command(after_help = qualifier::help())]
 pub(super) struct SearchCommand {
     /// What to look for; several words must all be there
     #[arg(required = true)]
@@ -63,7 +63,7 @@ pub(super) struct SearchCommand {
 /// A hit as a script sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct HitLine {
     path: PathBuf,
     /// Of the session.
     id: String,
@@ -84,17 +84,17 @@ impl SearchCommand {
         };
         query.everything |= self.all;
         let now_ms = crate::cli::now();
-        let around = Around { now_ms, home: chosen.home.clone(), zone: jiff::tz::TimeZone::system() };
+        let here = HereAndNow { now_ms, home: chosen.home.clone(), zone: jiff::tz::TimeZone::system() };
         let (sessions, mut unreadable) = self.sessions(chosen, now_ms);
-        let finder = Finder::default();
-        finder.read(chosen.files, &sessions, |_, _| true);
-        let search = Search { chosen, query, sessions, around, finder, limit: self.limit.get() };
+        let searcher = Searcher::default();
+        searcher.read(chosen.files, &sessions, |_, _| true);
+        let search = Search { chosen, query, sessions, here, searcher, limit: self.limit.get() };
         let lines = search.lines(&mut unreadable)?;
         let mut out = output::stdout();
         if self.json {
             lines.iter().try_for_each(|line| output::json(&mut out, line))?;
         } else {
-            output::table(&mut out, &lines.iter().map(Line::row).collect::<Vec<_>>(), 0)?;
+            output::table(&mut out, &lines.iter().map(HitLine::row).collect::<Vec<_>>(), 0)?;
         }
         out.flush()?;
         let end = output::end(&unreadable);
@@ -103,19 +103,10 @@ impl SearchCommand {
 
     /// All sessions, the newest first, with what the browser would say of them.
     fn sessions(&self, chosen: &Chosen, now: i64) -> (Arc<[Sought]>, Vec<Unreadable>) {
-        let finds = scan::find(chosen.files, &chosen.located.dirs);
-        let mut unreadable = finds.unreadable;
-        let mut pane = Pane::default();
-        pane.live_dirs = live::working_dirs();
-        scan::read(chosen.files, &finds.files, |batch| {
-            pane.add(batch.sessions.into_iter().map(Shared::new).collect());
-            unreadable.extend(batch.unreadable);
-            true
-        });
-        pane.rebuild(&UNICODE);
-        pane.note_live(now);
-        let is_wanted = |session: &&Sought| self.subagents || session.summary.owner.is_none();
-        (pane.wanted().iter().filter(is_wanted).cloned().collect(), unreadable)
+        let mut library = Library::read(chosen.sessions(), now, Path::to_path_buf);
+        let is_wanted = |session: &&Sought| self.subagents || session.digest.owner.is_none();
+        let sessions = library.sought().iter().filter(is_wanted).cloned().collect();
+        (sessions, std::mem::take(&mut library.unreadable))
     }
 }
 
@@ -140,48 +131,57 @@ struct Search<'a> {
     chosen: &'a Chosen,
     query: Query,
     sessions: Arc<[Sought]>,
-    around: Around,
-    finder: Finder,
+    here: HereAndNow,
+    searcher: Searcher,
     limit: usize,
 }
 
 impl Search<'_> {
-    fn lines(&self, unreadable: &mut Vec<Unreadable>) -> Result<Vec<Line>> {
-        let by_path: HashMap<&PathBuf, &Summary> =
-            self.sessions.iter().map(|session| (&session.summary.path, &*session.summary)).collect();
+    fn lines(&self, unreadable: &mut Vec<Unreadable>) -> Result<Vec<HitLine>> {
+        let by_path: HashMap<&PathBuf, &Digest> =
+            self.sessions.iter().map(|session| (&session.digest.path, &*session.digest)).collect();
+        let by_key: HashMap<SessionKey, &Sought> = self.sessions.iter().map(|session| (session.key, session)).collect();
         if self.query.everything && !self.query.words().is_empty() {
             return self.everything(&by_path, unreadable);
         }
-        let matcher = Matcher::new(&self.query, &self.around);
+        let matcher = Matcher::new(&self.query, &self.here);
         let mut lines = Vec::new();
         for found in self.find(&self.query) {
             let room = self.limit - lines.len();
-            let Some(session) = by_path.get(&found.path).filter(|_| room > 0) else { break };
+            let Some(&sought) = by_key.get(&found.session).filter(|_| room > 0) else { break };
+            let session = &*sought.digest;
             if found.at.is_none() {
                 lines.push(title_line(session, &found, &matcher)?);
                 continue;
             }
-            match self.entries(session, &found, &matcher, room) {
+            match self.entries(sought, &found, &matcher, room) {
                 Ok(entries) => lines.extend(entries),
-                Err(error) => unreadable.push(Unreadable { path: found.path, reason: format!("{error:#}") }),
+                Err(error) => unreadable.push(Unreadable { path: session.path.clone(), reason: format!("{error:#}") }),
             }
         }
         Ok(lines)
     }
 
-    fn find(&self, query: &Query) -> Vec<Found> {
-        self.finder.find(query, &self.sessions, &self.around, || false).unwrap_or_default()
+    fn find(&self, query: &Query) -> Vec<SessionHit> {
+        self.searcher.search(self.chosen.files, &self.sessions, (query, &self.here), || false).unwrap_or_default()
     }
 
     /// The hits in all that the files hold, those of the newest sessions first.
-    fn everything(&self, by_path: &HashMap<&PathBuf, &Summary>, unreadable: &mut Vec<Unreadable>) -> Result<Vec<Line>> {
+    fn everything(
+        &self,
+        by_path: &HashMap<&PathBuf, &Digest>,
+        unreadable: &mut Vec<Unreadable>,
+    ) -> Result<Vec<HitLine>> {
         let mut found = self.find(&self.query.without_words());
         found.sort_by_key(|found| std::cmp::Reverse(found.hit.time));
-        let paths: Vec<PathBuf> = found.into_iter().map(|found| found.path).collect();
+        let by_key: HashMap<SessionKey, &PathBuf> =
+            self.sessions.iter().map(|session| (session.key, &session.digest.path)).collect();
+        let paths: Vec<PathBuf> =
+            found.iter().filter_map(|found| by_key.get(&found.session)).map(|&path| path.clone()).collect();
         let words = self.query.words();
         let wanted = Wanted { words: &words, in_one: self.limit, in_all: usize::MAX };
-        let mut hits: Vec<grep::Hit> = Vec::new();
-        grep::search(
+        let mut hits: Vec<grep::EntryHit> = Vec::new();
+        grep::each(
             self.chosen.files,
             &paths,
             wanted,
@@ -196,20 +196,21 @@ impl Search<'_> {
         let places: HashMap<&PathBuf, usize> = paths.iter().enumerate().map(|(at, path)| (path, at)).collect();
         hits.sort_by_key(|hit| places.get(&hit.path));
         hits.truncate(self.limit);
-        let line = |hit: grep::Hit| {
+        let line = |hit: grep::EntryHit| {
             let session = by_path.get(&hit.path)?;
             let place = (hit.id, Some(hit.field.name()), hit.active);
-            Some(Line::new(session, place, hit.snippet))
+            Some(HitLine::new(session, place, hit.snippet))
         };
         hits.into_iter().filter_map(line).collect()
     }
 
     /// The entries of a session in which something stands that is looked for.
-    fn entries(&self, session: &Summary, found: &Found, matcher: &Matcher, room: usize) -> Result<Vec<Line>> {
-        let Some(text) = self.finder.text_of(&session.path) else { return Ok(Vec::new()) };
+    fn entries(&self, sought: &Sought, found: &SessionHit, matcher: &Matcher, room: usize) -> Result<Vec<HitLine>> {
+        let session = &*sought.digest;
+        let Some(texts) = self.searcher.texts_of(self.chosen.files, sought) else { return Ok(Vec::new()) };
         let tree = load::tree(self.chosen.files, &session.path, &self.chosen.home)?;
         let mut bodies = Bodies::open(self.chosen.files, &session.path)?;
-        let mut places: Vec<(Index, Field)> = matcher.entries(&text);
+        let mut places: Vec<(Index, MatchField)> = matcher.entries(session, &texts);
         if let (true, Some(At::Place(at)), Some(place)) = (places.is_empty(), found.at, &found.hit.place) {
             places.push((at, place.field));
         }
@@ -217,9 +218,9 @@ impl Search<'_> {
         for (at, field) in places.into_iter().take(room) {
             let Some(node) = tree.nodes.get(at as usize) else { continue };
             let (field, said) = match field {
-                Field::Label => ("label", tree.labels.get(&at).map(|label| label.text.to_string())),
-                Field::File => {
-                    let touched = text.files.iter().find(|touched| touched.entry == at);
+                MatchField::Label => ("label", tree.labels.get(&at).map(|label| label.text.to_string())),
+                MatchField::File => {
+                    let touched = session.touches.iter().find(|touched| touched.entry == at);
                     ("file", touched.map(|touched| touched.path.to_string()))
                 }
                 _ => {
@@ -230,7 +231,7 @@ impl Search<'_> {
             let said = said.unwrap_or_default();
             let snippet = Snippet::around(&said, &matcher.marks(&said, found.hit.tier == Tier::Fuzzy));
             let id = node.id.as_deref().map(String::from);
-            lines.push(Line::new(session, (id, Some(field), Some(tree.is_active(at))), snippet)?);
+            lines.push(HitLine::new(session, (id, Some(field), Some(tree.is_active(at))), snippet)?);
         }
         Ok(lines)
     }
@@ -264,23 +265,23 @@ fn said(entry: &Entry<'_>) -> (&'static str, Option<String>) {
 }
 
 /// The hit of a session that was found by what a list shows of it.
-fn title_line(session: &Summary, found: &Found, matcher: &Matcher) -> Result<Line> {
+fn title_line(session: &Digest, found: &SessionHit, matcher: &Matcher) -> Result<HitLine> {
     let (field, text) = match found.hit.place.as_ref().map(|place| place.field) {
-        Some(Field::Name) => (Some("name"), session.name.as_deref().unwrap_or_default()),
-        Some(Field::Id) => (Some("id"), &*session.header.id),
-        Some(Field::Cwd) => (Some("cwd"), &*session.header.cwd),
-        Some(Field::FirstMessage) => {
+        Some(MatchField::Name) => (Some("name"), session.name.as_deref().unwrap_or_default()),
+        Some(MatchField::Id) => (Some("id"), &*session.header.id),
+        Some(MatchField::Cwd) => (Some("cwd"), &*session.header.cwd),
+        Some(MatchField::FirstMessage) => {
             (Some("firstMessage"), capped(session.first_message.as_deref().unwrap_or_default()))
         }
         _ => (None, session.title()),
     };
     let snippet = Snippet::around(text, &matcher.marks(text, found.hit.tier == Tier::Fuzzy));
-    Line::new(session, (None, field, None), snippet)
+    HitLine::new(session, (None, field, None), snippet)
 }
 
-impl Line {
+impl HitLine {
     fn new(
-        session: &Summary,
+        session: &Digest,
         (entry_id, field, active): (Option<String>, Option<&'static str>, Option<bool>),
         snippet: Snippet,
     ) -> Result<Self> {

@@ -9,8 +9,8 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Number;
 
-use crate::app::rows::{Rows, passes};
-use crate::app::tree_text;
+use crate::app::panes::tree::rows::{Item, TreeRows, passes};
+use crate::app::panes::tree::text as row_text;
 use crate::base::text::{ASCII, UNICODE};
 use crate::cli::{Chosen, output, resolve};
 use crate::config::Filter;
@@ -50,18 +50,18 @@ impl TreeCommand {
 
 fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &Chosen) -> Result<()> {
     let glyphs = if chosen.config.ascii { &ASCII } else { &UNICODE };
-    let rows = Rows::new(tree, |at| passes(tree, at, filter), &HashSet::new(), &[]);
+    let rows = TreeRows::new(tree, |at| passes(tree, at, filter), &HashSet::new(), &[]);
     for row in 0..rows.list.len() {
-        let crate::app::rows::Item::Entry(at) = rows.list[row].item else { continue };
+        let Item::Entry(at) = rows.list[row].item else { continue };
         write!(out, "{}", rows.prefix(row, 0..usize::MAX, glyphs))?;
-        for span in tree_text::entry(tree, at, glyphs) {
+        for span in row_text::entry(tree, at, glyphs) {
             write!(out, "{}", span.text)?;
         }
         let mark = if rows.leaf == Some(row) { format!("  {} leaf", glyphs.leaf) } else { String::new() };
         writeln!(out, "{mark}")?;
     }
     for problem in &tree.problems {
-        output::complain(problem);
+        output::complain(&problem.to_string());
     }
     Ok(())
 }
@@ -69,7 +69,7 @@ fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &Chosen) -> R
 /// An entry as a script sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct EntryLine<'a> {
     id: Option<&'a str>,
     parent_id: Option<String>,
     depth: usize,
@@ -100,7 +100,7 @@ fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Resu
         let node = &tree.nodes[at as usize];
         let line = bodies.line(node)?;
         let entry = read::line(&line).ok().flatten().unwrap_or_default();
-        let entry_line = Line {
+        let entry_line = EntryLine {
             id: node.id.as_deref(),
             parent_id: entry.parent_id.filter(|_| has_ids).map(|id| id.text().into_owned()),
             depth: depth[at as usize],

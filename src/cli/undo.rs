@@ -31,8 +31,7 @@ impl Undo {
             return self.list(&changer);
         }
         let done = changer.make(&Request::Undo { number: self.number })?;
-        changer.say(&done, Step::Undo)?;
-        Ok(ExitCode::SUCCESS)
+        changer.say(&done, Step::Undo)
     }
 
     fn list(&self, changer: &Changer<'_>) -> Result<ExitCode> {
@@ -68,6 +67,7 @@ fn state(state: State) -> &'static str {
         State::Begun | State::Undoing | State::Redoing => "cut short",
         State::Dropped => "not made",
         State::Overtaken => "overtaken",
+        State::Unknown => "as a newer pitree left it",
     }
 }
 
@@ -105,7 +105,6 @@ impl Redo {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let done = changer.make(&Request::Redo)?;
-        changer.say(&done, Step::Redo)?;
-        Ok(ExitCode::SUCCESS)
+        changer.say(&done, Step::Redo)
     }
 }

@@ -3,19 +3,21 @@
 //! Pure: text in, settings or errors out. Where the file lies and reading it belong to the caller; what the keys do to
 //! [`keymap`](crate::keymap).
 
+mod keys;
 mod queries;
+mod reader;
 
-use std::collections::HashMap;
 use std::fmt::{self, Write as _};
-use std::ops::Range;
 use std::str::FromStr;
 
+use keys::KEYS;
 use queries::QUERIES;
 pub use queries::SavedQuery;
+use reader::{Reader, wrong_type};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::keymap::{Action, Key, Keymap, KeymapError};
+use crate::keymap::{Action, Keymap};
 
 /// An enum of names from which one is chosen.
 macro_rules! choices {
@@ -182,9 +184,6 @@ const SETTINGS: &[(&str, Read)] = &[
     }),
 ];
 
-/// The table of the file that holds the keys.
-const KEYS: &str = "keys";
-
 /// Everything that is wrong with a configuration file.
 ///
 /// Prints one line a problem: `FILE:LINE: what is wrong and what to do`.
@@ -212,7 +211,7 @@ impl Config {
     /// # Errors
     /// Everything that is wrong with the text, in the order of its lines. While it is not TOML, only why not.
     pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
-        let mut reader = Reader { text, problems: Vec::new() };
+        let mut reader = Reader::new(text);
         let mut config = Self::default();
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in &errors {
@@ -220,7 +219,7 @@ impl Config {
             reader.problem(error.span().unwrap_or_default(), format!("not valid TOML: {what}"));
         }
         if errors.is_empty() {
-            reader.read(table.get_ref(), &mut config);
+            read(&mut reader, table.get_ref(), &mut config);
         }
         let mut problems = reader.problems;
         problems.sort_by_key(|(line, _)| *line);
@@ -232,105 +231,28 @@ impl Config {
     }
 }
 
-/// Reads a parsed file and collects what is wrong with it.
-struct Reader<'a> {
-    text: &'a str,
-    problems: Vec<(usize, String)>,
-}
-
-impl Reader<'_> {
-    fn line(&self, span: &Range<usize>) -> usize {
-        1 + self.text.bytes().take(span.start).filter(|&byte| byte == b'\n').count()
-    }
-
-    fn problem(&mut self, at: Range<usize>, what: String) {
-        self.problems.push((self.line(&at), what));
-    }
-
-    fn read(&mut self, table: &DeTable<'_>, config: &mut Config) {
-        let mut saved = None;
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            if name == KEYS {
-                self.read_keys(value, config);
-            } else if name == QUERIES {
-                saved = Some(value);
-            } else if let Some((_, set)) = SETTINGS.iter().find(|(known, _)| *known == name) {
-                if let Err(what) = set(config, value.get_ref()) {
-                    self.problem(value.span(), format!("{name:?}: {what}"));
-                }
-            } else {
-                let names: Vec<_> = SETTINGS.iter().map(|(known, _)| *known).chain([QUERIES, KEYS]).collect();
-                self.problem(key.span(), format!("unknown setting {name:?}; the settings are {}", names.join(", ")));
+/// Reads a file that is TOML.
+fn read(reader: &mut Reader<'_>, table: &DeTable<'_>, config: &mut Config) {
+    let mut saved = None;
+    for (key, value) in table {
+        let name = key.get_ref().as_ref();
+        if name == KEYS {
+            config.keymap = keys::read(reader, value).unwrap_or_default();
+        } else if name == QUERIES {
+            saved = Some(value);
+        } else if let Some((_, set)) = SETTINGS.iter().find(|(known, _)| *known == name) {
+            if let Err(what) = set(config, value.get_ref()) {
+                reader.problem(value.span(), format!("{name:?}: {what}"));
             }
-        }
-        // Their keys must not be those of actions.
-        if let Some(saved) = saved {
-            queries::read(self, saved, config);
-        }
-    }
-
-    fn read_keys(&mut self, value: &Spanned<DeValue<'_>>, config: &mut Config) {
-        let Some(table) = value.get_ref().as_table() else {
-            let what = wrong_type("a table of actions, such as [keys] and a line quit = [\"q\"]", value.get_ref());
-            return self.problem(value.span(), format!("{KEYS:?}: {what}"));
-        };
-        let mut overrides = Vec::new();
-        let mut lines = HashMap::new();
-        for (key, value) in table {
-            let name = key.get_ref().as_ref();
-            let Some(action) = Action::from_name(name) else {
-                let hint = match Action::nearest(name) {
-                    Some(action) => format!("did you mean {:?}?", action.name()),
-                    None => "pitree config --default lists all".to_owned(),
-                };
-                self.problem(key.span(), format!("unknown action {name:?} in [{KEYS}]; {hint}"));
-                continue;
-            };
-            if let Some(keys) = self.read_key_list(name, value) {
-                lines.insert(action, self.line(&key.span()));
-                overrides.push((action, keys));
-            }
-        }
-        match Keymap::new(&overrides) {
-            Ok(keymap) => config.keymap = keymap,
-            Err(errors) => {
-                for error in errors {
-                    // Of two actions in conflict at least one was overridden, as the defaults have no conflict.
-                    let line = match error {
-                        KeymapError::Conflict { first, second, .. } => lines.get(&first).max(lines.get(&second)),
-                        KeymapError::NoKey(action) => lines.get(&action),
-                    };
-                    self.problems.push((line.copied().unwrap_or(1), error.to_string()));
-                }
-            }
+        } else {
+            let names: Vec<_> = SETTINGS.iter().map(|(known, _)| *known).chain([QUERIES, KEYS]).collect();
+            reader.problem(key.span(), format!("unknown setting {name:?}; the settings are {}", names.join(", ")));
         }
     }
-
-    /// The keys that can be read; `None` when there should be some but all are wrong.
-    fn read_key_list(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<Key>> {
-        let items: Vec<_> = match value.get_ref() {
-            DeValue::Array(items) => items.iter().collect(),
-            _ => vec![value],
-        };
-        let mut keys = Vec::new();
-        for &item in &items {
-            let parsed = match item.get_ref() {
-                DeValue::String(text) => text.parse::<Key>().map_err(|error| error.to_string()),
-                other => Err(wrong_type("a list of keys, such as [\"q\", \"ctrl+c\"]", other)),
-            };
-            match parsed {
-                Ok(key) if keys.contains(&key) => {}
-                Ok(key) => keys.push(key),
-                Err(what) => self.problem(item.span(), format!("{name:?}: {what}")),
-            }
-        }
-        (items.is_empty() || !keys.is_empty()).then_some(keys)
+    // Their keys must not be those of actions.
+    if let Some(saved) = saved {
+        config.queries = queries::read(reader, saved, &config.keymap);
     }
-}
-
-fn wrong_type(wanted: &str, value: &DeValue<'_>) -> String {
-    format!("must be {wanted}, but is of type {}", value.type_str())
 }
 
 fn choice<T: FromStr<Err = String>>(value: &DeValue<'_>) -> Result<T, String> {

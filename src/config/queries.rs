@@ -4,8 +4,8 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::base::text::clean;
-use crate::config::{Config, Reader, wrong_type};
-use crate::keymap::{Key, Place};
+use crate::config::reader::{Reader, wrong_type};
+use crate::keymap::{Key, Keymap, Place};
 use crate::search::query::Query;
 
 /// The table of the file that holds them.
@@ -22,20 +22,29 @@ pub struct SavedQuery {
     pub key: Option<Key>,
 }
 
-/// Reads the table, in the order of its lines; the keys of actions are known.
-pub(super) fn read(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>, config: &mut Config) {
+/// Reads the table, in the order of its lines. Their keys must not be those of actions.
+pub(super) fn read(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>, keymap: &Keymap) -> Vec<SavedQuery> {
     let Some(table) = value.get_ref().as_table() else {
         let what = wrong_type("a table of queries, such as [queries] and a line dear = \"cost:>1\"", value.get_ref());
-        return reader.problem(value.span(), format!("{QUERIES:?}: {what}"));
+        reader.problem(value.span(), format!("{QUERIES:?}: {what}"));
+        return Vec::new();
     };
     let mut rows: Vec<_> = table.iter().collect();
     rows.sort_by_key(|(name, _)| name.span().start);
+    let mut queries = Vec::new();
     for (name, value) in rows {
-        config.queries.extend(one(reader, name.get_ref(), value, config));
+        queries.extend(one(reader, (name.get_ref(), value), keymap, &queries));
     }
+    queries
 }
 
-fn one(reader: &mut Reader<'_>, name: &str, value: &Spanned<DeValue<'_>>, config: &Config) -> Option<SavedQuery> {
+/// Reads one row, in which a key must not be that of an action or of one of the `queries` before.
+fn one(
+    reader: &mut Reader<'_>,
+    (name, value): (&str, &Spanned<DeValue<'_>>),
+    keymap: &Keymap,
+    queries: &[SavedQuery],
+) -> Option<SavedQuery> {
     let (mut query, mut key) = (None, None);
     match value.get_ref() {
         DeValue::String(_) => query = text(reader, name, value, |text| read_query(name, text)),
@@ -43,7 +52,7 @@ fn one(reader: &mut Reader<'_>, name: &str, value: &Spanned<DeValue<'_>>, config
             for (field, value) in fields {
                 match &**field.get_ref() {
                     "query" => query = text(reader, name, value, |text| read_query(name, text)),
-                    "key" => key = text(reader, name, value, |key| read_key(name, key, config)),
+                    "key" => key = text(reader, name, value, |key| read_key(name, key, keymap, queries)),
                     other => {
                         let what = format!("{name:?}: unknown field {other:?}; the fields are query, key");
                         reader.problem(field.span(), what);
@@ -85,10 +94,10 @@ fn read_query(name: &str, text: &str) -> Result<String, String> {
 }
 
 /// A key that does nothing else yet.
-fn read_key(name: &str, text: &str, config: &Config) -> Result<Key, String> {
+fn read_key(name: &str, text: &str, keymap: &Keymap, queries: &[SavedQuery]) -> Result<Key, String> {
     let key: Key = text.parse().map_err(|error| format!("{name:?}: {error}"))?;
-    let action = Place::ALL.iter().find_map(|&place| config.keymap.resolve(place, key));
-    let query = config.queries.iter().find(|other| other.key == Some(key));
+    let action = Place::PANES.iter().find_map(|&place| keymap.resolve(place, key));
+    let query = queries.iter().find(|other| other.key == Some(key));
     let owner = match (action, query) {
         (Some(action), _) => format!("{:?}", action.name()),
         (None, Some(other)) => format!("the query {:?}", other.name),

@@ -224,7 +224,7 @@ mod tests {
         });
         let tree = load::tree(Files::Disk, &path, "").unwrap();
         assert_eq!((tree.nodes.len(), tree.path(tree.leaf.unwrap()).len()), (200, 200));
-        assert_eq!(tree.problems, [""; 0]);
+        assert_eq!(tree.problems, []);
     }
 
     #[test]

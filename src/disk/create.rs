@@ -42,24 +42,36 @@ pub(crate) fn write_draft(path: &Path, bytes: &[u8], like: &Path) -> io::Result<
 /// As for [`write_draft`], or there is such a file already.
 pub(crate) fn file(path: &Path, bytes: &[u8], like: &Path) -> io::Result<()> {
     let draft = write_draft(path, bytes, like)?;
-    let named = name(&draft, path);
-    named.inspect_err(|_| drop(fs::remove_file(&draft)))
+    rename(&draft, path).inspect_err(|_| drop(fs::remove_file(&draft)))?;
+    sync_folder(path);
+    Ok(())
 }
 
-/// Gives a file a name that no file has, taking the one that it had.
+/// Gives a file a name that no file has, taking the one that it had; both in the same file system.
 ///
 /// # Errors
 /// There is such a file already, or the file system refuses.
-pub(crate) fn name(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::hard_link(from, to) {
-        Ok(()) => fs::remove_file(from)?,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-        // Not every file system has hard links.
-        Err(_) if fs::symlink_metadata(to).is_ok() => return Err(io::ErrorKind::AlreadyExists.into()),
-        Err(_) => fs::rename(from, to)?,
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        let renamed = renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from);
+        // Not every file system can do that.
+        let can = |error: &io::Error| !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
+        if renamed.as_ref().err().is_none_or(can) {
+            return renamed;
+        }
     }
-    sync_folder(to);
-    Ok(())
+    match fs::hard_link(from, to) {
+        Ok(()) => {
+            sync_folder(to); // the new name reaches the disk before the old one goes
+            fs::remove_file(from)
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        // Nor has every one hard links.
+        Err(_) if fs::symlink_metadata(to).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(from, to),
+    }
 }
 
 /// Lets the names in a file's folder reach the disk. Where folders can't be synced, they do so in their own time.

@@ -5,6 +5,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::base::guard;
+
 /// How long results are gathered before they are passed on.
 const BATCH: Duration = Duration::from_millis(40);
 
@@ -40,22 +42,24 @@ impl Worker<'_> {
 }
 
 /// Does `work` for each of the items, about in order, and passes what it gives on in batches, the first of them as soon
-/// as there is anything; until all are done or `batch` returns false.
+/// as there is anything; until all are done or `batch` returns false. Where the work panics, `lost` says what comes of
+/// the item, told why.
 pub(crate) fn each<T: Sync, R: Send>(
     items: &[T],
-    work: impl Fn(&T, &mut Worker<'_>) -> Option<R> + Sync,
+    (work, lost): (impl Fn(&T, &mut Worker<'_>) -> Option<R> + Sync, impl Fn(&T, String) -> Option<R> + Sync),
     mut batch: impl FnMut(Batch<R>) -> bool,
 ) {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         let (sender, results) = mpsc::channel();
         for _ in 0..threads() {
-            let (sender, next, stop, work) = (sender.clone(), &next, &stop, &work);
+            let (sender, next, stop, work, lost) = (sender.clone(), &next, &stop, &work, &lost);
             scope.spawn(move || {
                 let mut worker = Worker { buffer: Vec::new(), stop };
                 while !worker.is_stopped() {
                     let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                    if sender.send(work(item, &mut worker)).is_err() {
+                    let result = guard::caught(|| work(item, &mut worker)).unwrap_or_else(|why| lost(item, why));
+                    if sender.send(result).is_err() {
                         break;
                     }
                 }
@@ -88,4 +92,31 @@ pub(crate) fn each<T: Sync, R: Send>(
         }
         batch(Batch { results: gathered, done });
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_panics_costs_its_own_item_alone() {
+        let items: Vec<u32> = (0..100).collect();
+        let work = |item: &u32, _: &mut Worker<'_>| {
+            assert!(*item != 42, "not {item}");
+            Some(Ok(*item))
+        };
+        let lost = |item: &u32, why: String| Some(Err((*item, why)));
+        let (mut done, mut failed) = (Vec::new(), Vec::new());
+        each(&items, (work, lost), |batch| {
+            for result in batch.results {
+                match result {
+                    Ok(item) => done.push(item),
+                    Err(lost) => failed.push(lost),
+                }
+            }
+            true
+        });
+        assert_eq!(done.len(), 99);
+        assert_eq!(failed, [(42, "pitree stumbled over it, which is a defect of pitree: not 42".to_string())]);
+    }
 }

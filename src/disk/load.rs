@@ -75,7 +75,8 @@ pub fn many<R: Send>(
     mut batch: impl FnMut(Vec<R>, bool) -> bool,
 ) {
     let work = |path: &PathBuf, _: &mut crew::Worker<'_>| Some(take(path, tree(files, path, home).ok()));
-    crew::each(paths, work, |crew::Batch { results, done }| batch(results, done == paths.len()));
+    let lost = |path: &PathBuf, _| Some(take(path, None));
+    crew::each(paths, (work, lost), |crew::Batch { results, done }| batch(results, done == paths.len()));
 }
 
 /// The lines that start in a range of the file.

@@ -15,7 +15,7 @@ pub struct Located {
 
 /// The environment variables and files that pi looks at.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct Environment {
     /// `PI_CODING_AGENT_SESSION_DIR`
     pub session_dir: Option<String>,
     /// `PI_CODING_AGENT_DIR`
@@ -24,7 +24,7 @@ pub struct Surroundings {
     pub home: PathBuf,
 }
 
-impl Surroundings {
+impl Environment {
     /// Those of this process.
     pub fn current() -> Self {
         let set = |name| env::var(name).ok().filter(|value| !value.is_empty());
@@ -66,25 +66,25 @@ pub fn expand(path: &str, home: &Path) -> PathBuf {
 }
 
 /// The session directories: those asked for, else those of the configuration, else those that pi would use.
-pub fn sessions(asked: &[PathBuf], configured: &[String], around: &Surroundings) -> Located {
+pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environment) -> Located {
     if !asked.is_empty() {
         return Located { dirs: asked.to_vec(), origin: "--dir".into() };
     }
     if !configured.is_empty() {
-        let dirs = configured.iter().map(|dir| expand(dir, &around.home)).collect();
+        let dirs = configured.iter().map(|dir| expand(dir, &environment.home)).collect();
         return Located { dirs, origin: "dirs in config.toml".into() };
     }
-    if let Some(dir) = &around.session_dir {
-        let dirs = vec![expand(dir, &around.home)];
+    if let Some(dir) = &environment.session_dir {
+        let dirs = vec![expand(dir, &environment.home)];
         return Located { dirs, origin: "$PI_CODING_AGENT_SESSION_DIR".into() };
     }
-    let (agent_dir, origin) = match &around.agent_dir {
-        Some(dir) => (expand(dir, &around.home), "$PI_CODING_AGENT_DIR"),
-        None => (around.home.join(".pi/agent"), "pi's default"),
+    let (agent_dir, origin) = match &environment.agent_dir {
+        Some(dir) => (expand(dir, &environment.home), "$PI_CODING_AGENT_DIR"),
+        None => (environment.home.join(".pi/agent"), "pi's default"),
     };
     let settings = agent_dir.join("settings.json");
     if let Some(dir) = session_dir_setting(&settings) {
-        let dirs = vec![expand(&dir, &around.home)];
+        let dirs = vec![expand(&dir, &environment.home)];
         return Located { dirs, origin: format!("sessionDir in {}", settings.display()) };
     }
     Located { dirs: vec![agent_dir.join("sessions")], origin: origin.into() }
@@ -109,19 +109,19 @@ mod tests {
     #[test]
     fn looks_where_pi_would() {
         let home = tempfile::tempdir().unwrap();
-        let mut around = Surroundings { home: home.path().into(), ..Surroundings::default() };
-        let dirs = |around: &Surroundings| sessions(&[], &[], around).dirs;
-        assert_eq!(dirs(&around), [home.path().join(".pi/agent/sessions")]);
+        let mut environment = Environment { home: home.path().into(), ..Environment::default() };
+        let dirs = |environment: &Environment| sessions(&[], &[], environment).dirs;
+        assert_eq!(dirs(&environment), [home.path().join(".pi/agent/sessions")]);
 
         fs::create_dir_all(home.path().join(".pi/agent")).unwrap();
         fs::write(home.path().join(".pi/agent/settings.json"), r#"{"sessionDir":"~/s","theme":"dark"}"#).unwrap();
-        assert_eq!(dirs(&around), [home.path().join("s")]);
+        assert_eq!(dirs(&environment), [home.path().join("s")]);
 
-        around.agent_dir = Some("~/other".into());
-        assert_eq!(dirs(&around), [home.path().join("other/sessions")]);
-        around.session_dir = Some("/flat".into());
-        assert_eq!(dirs(&around), [PathBuf::from("/flat")]);
-        assert_eq!(sessions(&[], &["~".into()], &around).dirs, [home.path()]);
-        assert_eq!(sessions(&["a".into()], &["b".into()], &around).dirs, [PathBuf::from("a")]);
+        environment.agent_dir = Some("~/other".into());
+        assert_eq!(dirs(&environment), [home.path().join("other/sessions")]);
+        environment.session_dir = Some("/flat".into());
+        assert_eq!(dirs(&environment), [PathBuf::from("/flat")]);
+        assert_eq!(sessions(&[], &["~".into()], &environment).dirs, [home.path()]);
+        assert_eq!(sessions(&["a".into()], &["b".into()], &environment).dirs, [PathBuf::from("a")]);
     }
 }

@@ -6,6 +6,7 @@ pub mod append;
 pub(crate) mod create;
 pub mod crew;
 pub mod demo;
+pub(crate) mod digest;
 pub mod files;
 pub mod lines;
 pub mod live;

@@ -1,4 +1,4 @@
-//! Finds the session files and reads what a list shows of them: newest first, by all processors, in batches.
+//! Finds the session files and reads digests of them: newest first, by all processors, in batches.
 //! Nested and flat directories, as pi lays them out; what lies deeper is a sub-agent's.
 
 use std::collections::HashSet;
@@ -10,16 +10,20 @@ use std::time::SystemTime;
 
 use crate::disk::crew;
 use crate::disk::demo;
+use crate::disk::digest::Reading;
 use crate::disk::files::Files;
 use crate::disk::lines;
-use crate::session::digest::summary::{Builder, Header, Owner, Summary};
+use crate::session::digest::builder::Wants;
+use crate::session::digest::{Digest, Owner};
+use crate::session::entry::read;
+use crate::session::lines::{Header, Lines};
 
 /// Folders below a session's own that are looked into: `<session>/<hash>/run-0` and some more.
 const DEEPEST: usize = 8;
 
 /// A file that may be a session.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct SessionFile {
     /// Where it is.
     pub path: PathBuf,
     /// With symbolic links resolved, if that differs.
@@ -34,7 +38,7 @@ pub struct Found {
     pub owner: Option<Owner>,
 }
 
-impl AsRef<Path> for Found {
+impl AsRef<Path> for SessionFile {
     fn as_ref(&self) -> &Path {
         &self.path
     }
@@ -51,9 +55,9 @@ pub struct Unreadable {
 
 /// All files that may be sessions, newest first.
 #[derive(Clone, Debug, Default)]
-pub struct Finds {
+pub struct FoundFiles {
     /// The files.
-    pub files: Vec<Found>,
+    pub files: Vec<SessionFile>,
     /// Directories that could not be read, missing ones included.
     pub unreadable: Vec<Unreadable>,
 }
@@ -62,7 +66,7 @@ pub struct Finds {
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// Sessions.
-    pub sessions: Vec<Summary>,
+    pub sessions: Vec<Digest>,
     /// Files that could not be read.
     pub unreadable: Vec<Unreadable>,
     /// Files dealt with so far, those that are no sessions included.
@@ -70,30 +74,51 @@ pub struct Batch {
 }
 
 /// Looks for session files in directories.
-pub fn find(files: Files, dirs: &[PathBuf]) -> Finds {
-    let mut finds = Finds::default();
+pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
+    let mut found = FoundFiles::default();
     match files {
-        Files::Demo => finds.files = demo::paths().map(demo_found).collect(),
+        Files::Demo => found.files = demo::paths().map(demo_found).collect(),
         Files::Disk => {
             let mut seen = HashSet::new();
             for dir in dirs {
                 let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
                 if seen.insert(real) {
-                    find_in(dir, &mut finds);
+                    find_in(dir, &mut found);
                 }
             }
         }
     }
     // A directory may be named beside one that holds it.
-    let mut seen = HashSet::new();
-    finds.files.retain(|found| seen.insert(found.path.clone()));
-    finds.files.sort_by(|a, b| b.mtime.cmp(&a.mtime).then_with(|| b.path.file_name().cmp(&a.path.file_name())));
-    finds
+    let mut seen = HashSet::with_capacity(found.files.len());
+    let is_new: Vec<bool> = found.files.iter().map(|file| seen.insert(file.path.as_os_str())).collect();
+    let mut is_new = is_new.into_iter();
+    found.files.retain(|_| is_new.next() == Some(true));
+    found.files.sort_by(|a, b| b.mtime.cmp(&a.mtime).then_with(|| name(&b.path).cmp(name(&a.path))));
+    found
 }
 
-fn demo_found(path: PathBuf) -> Found {
+/// The file at a path, as it is now; `owner` as it is known. `None` if there is none.
+pub fn one(files: Files, path: &Path, owner: Option<Owner>) -> Option<SessionFile> {
+    if files == Files::Demo {
+        return Some(demo_found(path.to_path_buf()));
+    }
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let real_path = fs::canonicalize(path).ok().filter(|real| real != path);
+    let mtime = metadata.modified().map_or(0, milliseconds);
+    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    Some(SessionFile { path: path.to_path_buf(), real_path, is_link, bytes: metadata.len(), mtime, owner })
+}
+
+fn demo_found(path: PathBuf) -> SessionFile {
     let bytes = demo::file(&path).map_or(0, |bytes| bytes.len() as u64);
-    Found { path, real_path: None, is_link: false, bytes, mtime: 0, owner: None }
+    SessionFile { path, real_path: None, is_link: false, bytes, mtime: 0, owner: None }
+}
+
+/// The name of a file, as bytes: to look for the end of a path in its components takes long.
+fn name(path: &Path) -> &[u8] {
+    let path = path.as_os_str().as_encoded_bytes();
+    let start = memchr::memrchr(std::path::MAIN_SEPARATOR as u8, path).map_or(0, |at| at + 1);
+    &path[start..]
 }
 
 /// A directory's session files and folders.
@@ -118,27 +143,27 @@ fn list(dir: &Path) -> io::Result<Listing> {
     Ok(listing)
 }
 
-fn find_in(root: &Path, finds: &mut Finds) {
-    let Some(top) = list_or_note(root, finds) else { return };
-    take_sessions(&top, None, finds);
+fn find_in(root: &Path, found: &mut FoundFiles) {
+    let Some(top) = list_or_note(root, found) else { return };
+    take_sessions(&top, None, found);
     for (folder, _) in &top.folders {
         // A folder beside a session of the same name holds its sub-agents; any other one is a project.
         if let Some(owner) = owner_of(folder, &top) {
-            find_deeper(folder, &Owner { path: Some(owner) }, finds);
+            find_deeper(folder, &Owner { path: Some(owner) }, found);
             continue;
         }
-        let Some(project) = list_or_note(folder, finds) else { continue };
-        take_sessions(&project, None, finds);
+        let Some(project) = list_or_note(folder, found) else { continue };
+        take_sessions(&project, None, found);
         for (below, is_link) in &project.folders {
             if !is_link {
-                find_deeper(below, &Owner { path: owner_of(below, &project) }, finds);
+                find_deeper(below, &Owner { path: owner_of(below, &project) }, found);
             }
         }
     }
 }
 
-fn list_or_note(dir: &Path, finds: &mut Finds) -> Option<Listing> {
-    list(dir).map_err(|error| finds.unreadable.push(Unreadable { path: dir.into(), reason: error.to_string() })).ok()
+fn list_or_note(dir: &Path, found: &mut FoundFiles) -> Option<Listing> {
+    list(dir).map_err(|error| found.unreadable.push(Unreadable { path: dir.into(), reason: error.to_string() })).ok()
 }
 
 /// The session whose folder this is: of the same name, or the one whose id it is named by. Symbolic links in its path
@@ -153,11 +178,11 @@ fn owner_of(folder: &Path, beside: &Listing) -> Option<PathBuf> {
     Some(fs::canonicalize(owner).unwrap_or_else(|_| owner.clone()))
 }
 
-fn find_deeper(folder: &Path, owner: &Owner, finds: &mut Finds) {
+fn find_deeper(folder: &Path, owner: &Owner, found: &mut FoundFiles) {
     let mut folders = vec![(folder.to_path_buf(), 1)];
     while let Some((folder, depth)) = folders.pop() {
-        let Some(listing) = list_or_note(&folder, finds) else { continue };
-        take_sessions(&listing, Some(owner), finds);
+        let Some(listing) = list_or_note(&folder, found) else { continue };
+        take_sessions(&listing, Some(owner), found);
         if depth < DEEPEST {
             // Links are not followed down here: they could lead round in a circle.
             let below = listing.folders.into_iter().filter(|(_, is_link)| !is_link);
@@ -166,7 +191,7 @@ fn find_deeper(folder: &Path, owner: &Owner, finds: &mut Finds) {
     }
 }
 
-fn take_sessions(listing: &Listing, owner: Option<&Owner>, finds: &mut Finds) {
+fn take_sessions(listing: &Listing, owner: Option<&Owner>, found: &mut FoundFiles) {
     for (path, is_link) in &listing.sessions {
         // Not everything of that name is a file: reading a pipe would wait for ever.
         let Ok(metadata) = fs::metadata(path) else { continue };
@@ -178,7 +203,7 @@ fn take_sessions(listing: &Listing, owner: Option<&Owner>, finds: &mut Finds) {
             (false, Some(real)) => path.file_name().map(|name| real.join(name)),
             (false, None) => None,
         };
-        finds.files.push(Found {
+        found.files.push(SessionFile {
             path: path.clone(),
             real_path: real_path.filter(|real| real != path),
             is_link: *is_link,
@@ -197,14 +222,22 @@ pub fn milliseconds(time: SystemTime) -> i64 {
     }
 }
 
-/// Reads what a list shows of the files and passes it on in batches, until all are done or `batch` returns false.
-pub fn read(files: Files, found: &[Found], mut batch: impl FnMut(Batch) -> bool) {
-    let work = |found: &Found, worker: &mut crew::Worker<'_>| summary(files, found, &mut worker.buffer).transpose();
-    crew::each(found, work, |crew::Batch { results, done }| {
+/// Reads digests of the files and passes them on in batches, until all are done or `batch` returns false. In tool calls,
+/// paths below `home` start with `~`.
+pub fn read(files: Files, found: &[SessionFile], home: &str, mut batch: impl FnMut(Batch) -> bool) {
+    let reading = Reading { files, home, wants: Wants::default() };
+    let work = |found: &SessionFile, worker: &mut crew::Worker<'_>| {
+        let mut buffer = std::mem::take(&mut worker.buffer);
+        let read = digest(reading, found, &mut buffer, || worker.is_stopped());
+        worker.buffer = buffer;
+        read.transpose()
+    };
+    let lost = |found: &SessionFile, reason| Some(Err(Unreadable { path: found.path.clone(), reason }));
+    crew::each(found, (work, lost), |crew::Batch { results, done }| {
         let mut read = Batch { done, ..Batch::default() };
         for result in results {
             match result {
-                Ok(summary) => read.sessions.push(summary),
+                Ok(digest) => read.sessions.push(digest),
                 Err(unreadable) => read.unreadable.push(unreadable),
             }
         }
@@ -212,60 +245,51 @@ pub fn read(files: Files, found: &[Found], mut batch: impl FnMut(Batch) -> bool)
     });
 }
 
-/// What a list shows of one file; `None` if it is no session.
-///
-/// # Errors
-/// It can't be read.
-pub fn summary(files: Files, found: &Found, buffer: &mut Vec<u8>) -> Result<Option<Summary>, Unreadable> {
-    let mut builder = Builder::default();
-    let read = files.open(&found.path).and_then(|mut file| {
-        lines::each(&mut file, 0, u64::MAX, buffer, |offset, line, ended| {
-            builder.line(offset, line, ended);
-            !builder.is_refused()
-        })
-    });
-    read.map_err(|error| Unreadable { path: found.path.clone(), reason: error.to_string() })?;
-    let Ok(mut summary) = builder.finish(found.mtime) else { return Ok(None) };
-    summary.path.clone_from(&found.path);
-    summary.real_path.clone_from(&found.real_path);
-    summary.is_link = found.is_link;
-    summary.owner.clone_from(&found.owner);
-    summary.bytes = found.bytes;
-    summary.parent_path = summary.header.parent_session.as_ref().map(|parent| match files {
-        Files::Disk => fs::canonicalize(parent).unwrap_or_else(|_| parent.into()),
-        Files::Demo => parent.into(),
-    });
-    Ok(Some(summary))
+/// The digest of one file; `None` if it is no session, or nobody waits for it any more.
+fn digest(
+    reading: Reading<'_>,
+    found: &SessionFile,
+    buffer: &mut Vec<u8>,
+    is_stopped: impl Fn() -> bool,
+) -> Result<Option<Digest>, Unreadable> {
+    let read = reading.file(&found.path, found.mtime, buffer, is_stopped);
+    let read = read.map_err(|error| Unreadable { path: found.path.clone(), reason: error.to_string() })?;
+    Ok(read.map(|digest| Digest {
+        path: found.path.clone(),
+        real_path: found.real_path.clone(),
+        is_link: found.is_link,
+        owner: found.owner.clone(),
+        bytes: found.bytes,
+        parent_path: digest.header.parent_session.as_ref().map(|parent| match reading.files {
+            Files::Disk => fs::canonicalize(parent).unwrap_or_else(|_| parent.into()),
+            Files::Demo => parent.into(),
+        }),
+        ..digest
+    }))
 }
 
-/// What a list shows of one file, as it is now; `owner` as it is known. `None` if it is no session, or gone.
+/// The digest of one file as it is now; `owner` as it is known. `None` if it is no session, or gone. In tool calls, paths
+/// below `home` start with `~`.
 ///
 /// # Errors
 /// It can't be read.
-pub fn again(path: &Path, owner: Option<Owner>) -> Result<Option<Summary>, Unreadable> {
-    let Ok(metadata) = fs::metadata(path) else { return Ok(None) };
-    if !metadata.is_file() {
-        return Ok(None);
-    }
-    let real_path = fs::canonicalize(path).ok().filter(|real| real != path);
-    let mtime = metadata.modified().map_or(0, milliseconds);
-    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
-    let found = Found { path: path.to_path_buf(), real_path, is_link, bytes: metadata.len(), mtime, owner };
-    summary(Files::Disk, &found, &mut Vec::new())
+pub fn again(path: &Path, owner: Option<Owner>, home: &str) -> Result<Option<Digest>, Unreadable> {
+    let Some(found) = one(Files::Disk, path, owner) else { return Ok(None) };
+    digest(Reading { files: Files::Disk, home, wants: Wants::default() }, &found, &mut Vec::new(), || false)
 }
 
 /// The headers of the files that are sessions.
-pub fn headers(files: Files, found: &[Found]) -> Vec<(&Found, Header)> {
+pub fn headers(files: Files, found: &[SessionFile]) -> Vec<(&SessionFile, Header)> {
     let mut buffer = Vec::new();
-    let mut header = |found: &Found| {
-        let mut builder = Builder::default();
+    let mut header = |found: &SessionFile| {
+        let mut first = Lines::default();
         let mut file = files.open(&found.path).ok()?;
         let read = lines::each(&mut file, 0, u64::MAX, &mut buffer, |offset, line, ended| {
-            builder.line(offset, line, ended);
-            !builder.is_refused() && !builder.has_header()
+            first.note(offset..offset + line.len() as u64, ended, &read::line(line));
+            first.is_blank()
         });
         read.ok()?;
-        builder.finish(found.mtime).ok().map(|summary| summary.header)
+        first.header().cloned()
     };
     found.iter().filter_map(|found| header(found).map(|header| (found, header))).collect()
 }
@@ -328,10 +352,10 @@ mod tests {
         write(&elsewhere.path().join("a.jsonl"));
         symlink(elsewhere.path(), dir.path().join("p")).unwrap();
         symlink(dir.path(), elsewhere.path().join("round")).unwrap();
-        let finds = find(Files::Disk, &[dir.path().into(), dir.path().join(".")]);
-        assert_eq!(finds.files.len(), 1);
+        let found = find(Files::Disk, &[dir.path().into(), dir.path().join(".")]);
+        assert_eq!(found.files.len(), 1);
         assert_eq!(
-            finds.files[0].real_path.as_deref(),
+            found.files[0].real_path.as_deref(),
             Some(&*fs::canonicalize(elsewhere.path()).unwrap().join("a.jsonl"))
         );
     }

@@ -3,7 +3,7 @@
 //! Dispatch, footer, help, the configuration file and `docs/keys.md` all read this table; to add an action, add a row.
 //! What an action does belongs to the state machine, which keys a user gave it to [`Keymap`](crate::keymap::Keymap).
 
-/// A pane that has the keyboard.
+/// Where a key is pressed: the pane that has the keyboard, or what lies over the panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// The list of projects and sessions.
@@ -12,14 +12,62 @@ pub enum Place {
     Tree,
     /// The selected entry in full.
     Preview,
+    /// The line of a search over sessions.
+    Search,
+    /// The line with what is looked for in a session, or in the preview.
+    Find,
+    /// The line for a name, a label, or a word.
+    Prompt,
+    /// A list to choose from.
+    Palette,
+    /// The list of labels.
+    Labels,
+    /// A box that asks.
+    Question,
+    /// A box that tells something.
+    Note,
+    /// The list of keys.
+    Help,
 }
 
-/// Every place: an action that works wherever the keyboard is.
-const EVERYWHERE: &[Place] = &[Place::Sessions, Place::Tree, Place::Preview];
-const SESSIONS: &[Place] = &[Place::Sessions];
-const TREE: &[Place] = &[Place::Tree];
+use Place as P;
+
+/// Every pane.
+const PANES: &[Place] = &[P::Sessions, P::Tree, P::Preview];
+const SESSIONS: &[Place] = &[P::Sessions];
+const TREE: &[Place] = &[P::Tree];
 /// Where an entry is selected or shown.
-const ENTRIES: &[Place] = &[Place::Tree, Place::Preview];
+const ENTRIES: &[Place] = &[P::Tree, P::Preview];
+/// Panes, and what is scrolled or chosen from with the same keys.
+const ROWS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Help];
+const PANES_AND_HELP: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Help];
+/// Panes, and boxes that are closed with the same keys.
+const PANES_AND_BOXES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Question, P::Help];
+/// The list of sessions, also while a search is typed.
+const SEARCHED: &[Place] = &[P::Sessions, P::Search];
+const PANES_AND_SEARCH: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search];
+/// Where leaving pitree is not what a key that leaves means.
+const LEAVING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Help];
+const EVERYWHERE: &[Place] = &[
+    P::Sessions,
+    P::Tree,
+    P::Preview,
+    P::Search,
+    P::Find,
+    P::Prompt,
+    P::Palette,
+    P::Labels,
+    P::Question,
+    P::Note,
+    P::Help,
+];
+/// Lines that end with a key.
+const LINES: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels];
+/// Where text is typed.
+const TYPING: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels, P::Help];
+const PALETTES: &[Place] = &[P::Palette, P::Labels];
+/// Where the key that leaves pitree elsewhere only closes.
+const CLOSED: &[Place] = &[P::Find, P::Prompt, P::Palette, P::Labels];
 
 /// A heading that actions stand under in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,6 +84,10 @@ pub enum Group {
     Sessions,
     /// What the tree shows, and jumps in it.
     Tree,
+    /// Lists to choose from, and lines that are typed.
+    Choosing,
+    /// Changing the text of a line. Where another action has the same key, that one comes first.
+    Typing,
 }
 
 impl Group {
@@ -48,13 +100,15 @@ impl Group {
             Self::Changing => "Changing sessions",
             Self::Sessions => "Session list",
             Self::Tree => "Session tree",
+            Self::Choosing => "Lists and lines",
+            Self::Typing => "Typing a line",
         }
     }
 }
 
 /// A row of the table.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct ActionRow {
     pub(super) name: &'static str,
     pub(super) keys: &'static [&'static str],
     pub(super) places: &'static [Place],
@@ -75,9 +129,9 @@ macro_rules! actions {
             /// Every action, in the order of the help.
             pub const ALL: &'static [Self] = &[$(Self::$action,)*];
 
-            pub(super) fn row(self) -> &'static Row {
+            pub(super) fn row(self) -> &'static ActionRow {
                 match self {
-                    $(Self::$action => &Row {
+                    $(Self::$action => &ActionRow {
                         name: $name,
                         keys: &$keys,
                         places: $places,
@@ -95,51 +149,51 @@ macro_rules! actions {
 // Rows of a group stand together.
 #[rustfmt::skip]
 actions! {
-    Up, "up", ["k", "up"], EVERYWHERE, Moving, "up", "Go one row up.";
-    Down, "down", ["j", "down"], EVERYWHERE, Moving, "down", "Go one row down.";
-    PageUp, "page-up", ["pageup", "ctrl+b"], EVERYWHERE, Moving, "page up", "Go one page up.";
-    PageDown, "page-down", ["pagedown", "ctrl+f"], EVERYWHERE, Moving, "page down", "Go one page down.";
-    First, "first", ["g", "home"], EVERYWHERE, Moving, "first", "Go to the first row.";
-    Last, "last", ["G", "end"], EVERYWHERE, Moving, "last", "Go to the last row.";
-    Fold, "fold", ["h", "left"], EVERYWHERE, Moving, "fold", "Fold the row; when there is nothing to fold, go to its parent, or back a pane.";
-    Unfold, "unfold", ["l", "right"], EVERYWHERE, Moving, "unfold", "Unfold the row; when there is nothing to unfold, go in.";
-    FoldAll, "fold-all", ["-"], EVERYWHERE, Moving, "fold all", "Fold every row.";
-    UnfoldAll, "unfold-all", ["+", "="], EVERYWHERE, Moving, "unfold all", "Unfold every row.";
-    NextPane, "next-pane", ["tab"], EVERYWHERE, Moving, "pane", "Go to the next pane.";
-    PreviousPane, "previous-pane", ["shift+tab"], EVERYWHERE, Moving, "pane", "Go to the previous pane.";
-    PreviewUp, "preview-up", ["K"], EVERYWHERE, Moving, "preview up", "Scroll the preview up, from any pane.";
-    PreviewDown, "preview-down", ["J"], EVERYWHERE, Moving, "preview down", "Scroll the preview down, from any pane.";
+    Up, "up", ["k", "up"], ROWS, Moving, "up", "Go one row up.";
+    Down, "down", ["j", "down"], ROWS, Moving, "down", "Go one row down.";
+    PageUp, "page-up", ["pageup", "ctrl+b"], ROWS, Moving, "page up", "Go one page up.";
+    PageDown, "page-down", ["pagedown", "ctrl+f"], ROWS, Moving, "page down", "Go one page down.";
+    First, "first", ["g", "home"], PANES_AND_HELP, Moving, "first", "Go to the first row.";
+    Last, "last", ["G", "end"], PANES_AND_HELP, Moving, "last", "Go to the last row.";
+    Fold, "fold", ["h", "left"], PANES, Moving, "fold", "Fold the row; when there is nothing to fold, go to its parent, or back a pane.";
+    Unfold, "unfold", ["l", "right"], PANES, Moving, "unfold", "Unfold the row; when there is nothing to unfold, go in.";
+    FoldAll, "fold-all", ["-"], PANES, Moving, "fold all", "Fold every row.";
+    UnfoldAll, "unfold-all", ["+", "="], PANES, Moving, "unfold all", "Unfold every row.";
+    NextPane, "next-pane", ["tab"], PANES, Moving, "pane", "Go to the next pane.";
+    PreviousPane, "previous-pane", ["shift+tab"], PANES, Moving, "pane", "Go to the previous pane.";
+    PreviewUp, "preview-up", ["K"], PANES, Moving, "preview up", "Scroll the preview up, from any pane.";
+    PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll the preview down, from any pane.";
 
     Search, "search", ["/"], SESSIONS, Finding, "search", "Search the sessions; the guide has the language.";
-    SearchEverything, "search-everything", ["ctrl+x"], SESSIONS, Finding, "everything", "While searching: search tool output, thinking and arguments as well, or the conversation only.";
+    SearchEverything, "search-everything", ["ctrl+x"], SEARCHED, Finding, "everything", "While searching: search tool output, thinking and arguments as well, or the conversation only.";
     Find, "find", ["/"], ENTRIES, Finding, "find", "Look for words in the whole session, or in the preview; tab hides the rest of the tree.";
     NextHit, "next-hit", ["n"], ENTRIES, Finding, "next", "Go to the next hit.";
     PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Go to the previous hit.";
-    Labels, "labels", ["'"], EVERYWHERE, Finding, "labels", "List the labels of all sessions: go to one, rename or clear it.";
-    Files, "files", ["F"], EVERYWHERE, Finding, "files", "List the files that the session, or the project, read and changed, and which entries did it.";
-    Palette, "palette", [":"], EVERYWHERE, Finding, "actions", "List all that can be done here, and do it.";
+    Labels, "labels", ["'"], PANES, Finding, "labels", "List the labels of all sessions: go to one, rename or clear it.";
+    Files, "files", ["F"], PANES, Finding, "files", "List the files that the session, or the project, read and changed, and which entries did it.";
+    Palette, "palette", [":"], PANES, Finding, "actions", "List all that can be done here, and do it.";
 
-    Confirm, "confirm", ["enter"], EVERYWHERE, Doing, "resume", "Resume the session, in the tree from any entry on; fold or unfold a project.";
-    Back, "back", ["esc"], EVERYWHERE, Doing, "back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
-    Copy, "copy", ["y"], EVERYWHERE, Doing, "copy", "Copy the text or id of the entry, the path or id of the session, or the command that resumes it.";
-    Reload, "reload", ["f5"], EVERYWHERE, Doing, "reload", "Read the sessions again.";
+    Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume the session, in the tree from any entry on; fold or unfold a project.";
+    Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
+    Copy, "copy", ["y"], PANES, Doing, "copy", "Copy the text or id of the entry, the path or id of the session, or the command that resumes it.";
+    Reload, "reload", ["f5"], PANES, Doing, "reload", "Read the sessions again.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show all keys.";
-    Suspend, "suspend", ["ctrl+z"], EVERYWHERE, Doing, "suspend", "Suspend pitree and go to the shell; fg brings it back.";
-    Quit, "quit", ["q", "ctrl+c"], EVERYWHERE, Doing, "quit", "Leave pitree.";
+    Suspend, "suspend", ["ctrl+z"], LEAVING, Doing, "suspend", "Suspend pitree and go to the shell; fg brings it back.";
+    Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Leave pitree.";
 
-    Rename, "rename", ["ctrl+r", "R"], EVERYWHERE, Changing, "rename", "Give the session a name; an empty one clears it.";
+    Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Give the session a name; an empty one clears it.";
     Label, "label", ["L"], ENTRIES, Changing, "label", "Label the entry; an empty label clears it.";
     Fork, "fork", ["f"], ENTRIES, Changing, "fork", "Make a new session of the path to the entry.";
-    Delete, "delete", ["ctrl+d", "delete"], EVERYWHERE, Changing, "delete", "Move the session to the trash, or all marked ones, or a project's.";
+    Delete, "delete", ["ctrl+d", "delete"], PANES_AND_SEARCH, Changing, "delete", "Move the session to the trash, or all marked ones, or a project's.";
     Mark, "mark", ["space"], SESSIONS, Changing, "mark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions.";
     MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions in the list, or none.";
-    Undo, "undo", ["u"], EVERYWHERE, Changing, "undo", "Take the last change back.";
-    Redo, "redo", ["U"], EVERYWHERE, Changing, "redo", "Make the change again that was taken back.";
+    Undo, "undo", ["u"], PANES, Changing, "undo", "Take the last change back.";
+    Redo, "redo", ["U"], PANES, Changing, "redo", "Make the change again that was taken back.";
 
-    NextSort, "next-sort", ["ctrl+s"], SESSIONS, Sessions, "sort", "Sort the sessions in the next way.";
-    NamedOnly, "named-only", ["ctrl+n"], SESSIONS, Sessions, "named", "Show only sessions that have a name, or all.";
-    ShowPaths, "show-paths", ["ctrl+p"], SESSIONS, Sessions, "paths", "Show or hide the paths of the sessions.";
-    ShowSubagents, "show-subagents", ["ctrl+g"], SESSIONS, Sessions, "subagents", "Show or hide the sessions of subagents.";
+    NextSort, "next-sort", ["ctrl+s"], SEARCHED, Sessions, "sort", "Sort the sessions in the next way.";
+    NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Show only sessions that have a name, or all.";
+    ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Show or hide the paths of the sessions.";
+    ShowSubagents, "show-subagents", ["ctrl+g"], SEARCHED, Sessions, "subagents", "Show or hide the sessions of subagents.";
 
     NextFilter, "next-filter", ["ctrl+o"], TREE, Tree, "filter", "Show the tree through the next filter.";
     PreviousFilter, "previous-filter", ["alt+o", "ctrl+shift+o"], TREE, Tree, "filter", "Show the tree through the previous filter.";
@@ -155,19 +209,61 @@ actions! {
     NextBranchPoint, "next-branch-point", ["}"], TREE, Tree, "branch point", "Go to the next branch point.";
     GoToLeaf, "go-to-leaf", ["."], TREE, Tree, "leaf", "Go to the leaf, the entry where pi goes on.";
     LabelTimes, "label-times", ["T"], TREE, Tree, "label times", "Show or hide when a label was set.";
+
+    Accept, "accept", ["enter"], LINES, Choosing, "accept", "Take what is typed, or what is selected.";
+    Cancel, "cancel", ["esc"], LINES, Choosing, "cancel", "Clear what is typed; when nothing is, close.";
+    Close, "close", ["ctrl+c"], CLOSED, Choosing, "close", "Close the line, or all lists.";
+    ListUp, "list-up", ["up", "ctrl+p"], PALETTES, Choosing, "up", "Go one row up in a list.";
+    ListDown, "list-down", ["down", "ctrl+n"], PALETTES, Choosing, "down", "Go one row down in a list.";
+    ListPageUp, "list-page-up", ["pageup"], PALETTES, Choosing, "page up", "Go one page up in a list.";
+    ListPageDown, "list-page-down", ["pagedown"], PALETTES, Choosing, "page down", "Go one page down in a list.";
+    RenameLabel, "rename-label", ["ctrl+r"], &[P::Labels], Choosing, "rename", "Rename the selected label.";
+    ClearLabel, "clear-label", ["ctrl+d"], &[P::Labels], Choosing, "clear", "Clear the selected label.";
+    OnlyHits, "only-hits", ["tab"], &[P::Find], Choosing, "only hits", "Hide all but the hits, or show all again.";
+    Complete, "complete", ["tab"], &[P::Search], Choosing, "complete", "Complete the qualifier, or its value.";
+
+    CharLeft, "char-left", ["left", "ctrl+b"], TYPING, Typing, "left", "Go one character to the left.";
+    CharRight, "char-right", ["right", "ctrl+f"], TYPING, Typing, "right", "Go one character to the right.";
+    WordLeft, "word-left", ["ctrl+left", "alt+left", "alt+b"], TYPING, Typing, "word left", "Go one word to the left.";
+    WordRight, "word-right", ["ctrl+right", "alt+right", "alt+f"], TYPING, Typing, "word right", "Go one word to the right.";
+    LineStart, "line-start", ["home", "ctrl+a"], TYPING, Typing, "start", "Go to the start of the line.";
+    LineEnd, "line-end", ["end", "ctrl+e"], TYPING, Typing, "end", "Go to the end of the line.";
+    DeleteBack, "delete-back", ["backspace", "ctrl+h"], TYPING, Typing, "delete back", "Delete the character before the cursor.";
+    DeleteForward, "delete-forward", ["delete", "ctrl+d"], TYPING, Typing, "delete", "Delete the character under the cursor.";
+    DeleteWordBack, "delete-word-back", ["ctrl+w", "alt+backspace"], TYPING, Typing, "delete word", "Delete the word before the cursor.";
+    DeleteWordForward, "delete-word-forward", ["alt+d"], TYPING, Typing, "delete word", "Delete the word behind the cursor.";
+    DeleteToStart, "delete-to-start", ["ctrl+u"], TYPING, Typing, "delete to start", "Delete all before the cursor.";
+    DeleteToEnd, "delete-to-end", ["ctrl+k"], TYPING, Typing, "delete to end", "Delete all behind the cursor.";
+    Yank, "yank", ["ctrl+y"], TYPING, Typing, "yank", "Put back what was deleted last.";
 }
 
 impl Place {
     /// Every place.
     pub const ALL: &'static [Self] = EVERYWHERE;
 
-    /// The name of the pane.
+    /// Every pane.
+    pub const PANES: &'static [Self] = PANES;
+
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sessions => "Sessions",
             Self::Tree => "Tree",
             Self::Preview => "Preview",
+            Self::Search => "search line",
+            Self::Find => "find line",
+            Self::Prompt => "name and label lines",
+            Self::Palette => "lists",
+            Self::Labels => "list of labels",
+            Self::Question => "questions",
+            Self::Note => "messages",
+            Self::Help => "help",
         }
+    }
+
+    /// Whether text is typed there: a key that types a character does nothing else then.
+    pub fn takes_text(self) -> bool {
+        TYPING.contains(&self)
     }
 }
 

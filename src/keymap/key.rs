@@ -130,6 +130,18 @@ impl Key {
         self.modifiers
     }
 
+    /// The character that the key types.
+    pub fn typed(self) -> Option<char> {
+        match self.code {
+            KeyCode::Char(c)
+                if !self.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER) =>
+            {
+                Some(c)
+            }
+            _ => None,
+        }
+    }
+
     /// The shortest form, for the footer: `^S`, `↵`, `PgUp`.
     pub fn symbol(self, ascii: bool) -> String {
         let mut text = String::new();

@@ -12,7 +12,7 @@ use std::fmt::{self, Write as _};
 pub use action::{Action, Group, Place};
 pub use key::{Key, KeyError};
 
-/// Which key does what in which pane.
+/// Which key does what where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keymap {
     keys: HashMap<Action, Vec<Key>>,
@@ -85,7 +85,10 @@ impl Keymap {
         let overrides: HashMap<_, _> = overrides.iter().map(|(action, keys)| (*action, keys)).collect();
         let mut keymap = Self { keys: HashMap::new(), bound: HashMap::new() };
         let mut errors = Vec::new();
-        for &action in Action::ALL {
+        // What changes the text of a line gives way to all else.
+        let (editing, others): (Vec<Action>, Vec<Action>) =
+            Action::ALL.iter().partition(|action| action.group() == Group::Typing);
+        for action in others.into_iter().chain(editing) {
             let keys = overrides.get(&action).map_or_else(|| default_keys(action), |keys| (*keys).clone());
             if keys.is_empty() && action == Action::Quit {
                 errors.push(KeymapError::NoKey(action));
@@ -105,16 +108,18 @@ impl Keymap {
         let mut other = None;
         for &place in action.places() {
             let owner = *self.bound.entry((place, key)).or_insert(action);
-            if owner != action {
+            let gives_way = action.group() == Group::Typing && owner.group() != Group::Typing;
+            if owner != action && !gives_way {
                 other = other.or(Some(owner));
             }
         }
         other
     }
 
-    /// The action of a key in a pane.
+    /// The action of a key in a place.
     pub fn resolve(&self, place: Place, key: Key) -> Option<Action> {
-        self.bound.get(&(place, key)).copied()
+        let types = place.takes_text() && key.typed().is_some();
+        self.bound.get(&(place, key)).copied().filter(|_| !types)
     }
 
     /// The keys of an action, the one to show first.
@@ -158,10 +163,16 @@ fn default_keys(action: Action) -> Vec<Key> {
 }
 
 fn places(action: Action) -> String {
-    if action.places() == Place::ALL {
+    let places = action.places();
+    if places == Place::ALL {
         return "everywhere".to_owned();
     }
-    action.places().iter().map(|place| place.name()).collect::<Vec<_>>().join(", ")
+    let (mut names, rest) = match places.strip_prefix(Place::PANES) {
+        Some(rest) => (vec!["all panes"], rest),
+        None => (Vec::new(), places),
+    };
+    names.extend(rest.iter().map(|place| place.name()));
+    names.join(", ")
 }
 
 /// Code in a cell of a Markdown table, where a backtick and a bar need care.
@@ -205,7 +216,7 @@ mod tests {
     #[test]
     fn a_key_acts_where_its_action_works() {
         let keymap = Keymap::default();
-        for &place in Place::ALL {
+        for &place in Place::PANES {
             assert_eq!(keymap.resolve(place, key("q")), Some(Action::Quit));
             assert_eq!(keymap.resolve(place, key("left")), Some(Action::Fold));
         }
@@ -272,7 +283,9 @@ mod tests {
                 "\n## Session tree\n\n| Keys | What it does | Where | Name |\n|---|---|---|---|\n| `ctrl+o` |"
             )
         );
-        assert!(page.contains("\n| `q` `ctrl+c` | Leave pitree. | everywhere | `quit` |\n"));
+        assert!(page.contains(
+            "\n| `q` `ctrl+c` | Leave pitree. | all panes, search line, questions, messages, help | `quit` |\n"
+        ));
         assert!(page.contains("\n| `{` | Go to the previous branch point. | Tree | `previous-branch-point` |\n"));
         assert_eq!(page.lines().filter(|line| line.starts_with("| `")).count(), Action::ALL.len());
     }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::session::digest::searchable::{FileTouch, Searchable};
+use crate::session::digest::Digest;
+use crate::session::digest::touches::Touched;
 use crate::session::tree::FileUse;
 
 /// A file that tools touched.
@@ -18,23 +19,23 @@ pub struct TouchedFile {
     pub latest: Option<i64>,
 }
 
-/// The files of sessions, each with the directory that it worked in; what was touched last comes first. `home` is what
+/// The files of sessions; what was touched last comes first. `home` is what
 /// `~` stands for.
-pub fn outline<'a>(sessions: impl Iterator<Item = (&'a str, &'a Searchable)>, home: &str) -> Vec<TouchedFile> {
+pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Vec<TouchedFile> {
     let mut places: HashMap<String, (usize, usize)> = HashMap::new(); // in `all`, and in the session that came last
     let mut all: Vec<TouchedFile> = Vec::new();
-    for (number, (cwd, session)) in sessions.enumerate() {
-        for FileTouch { path, touch, time, .. } in &session.files {
-            let path = full_path(path, cwd, home);
+    for (number, session) in sessions.enumerate() {
+        for Touched { path, touch, time, .. } in session.touches.iter() {
+            let path = full_path(path, &session.header.cwd, home);
             let (at, last) = places.entry(path).or_insert_with_key(|path| {
                 all.push(TouchedFile { path: path.clone(), uses: FileUse::default(), sessions: 0, latest: None });
                 (all.len() - 1, usize::MAX)
             });
             let file = &mut all[*at];
-            file.uses.add(*touch);
+            file.uses.add(touch);
             file.sessions += usize::from(*last != number);
             *last = number;
-            file.latest = file.latest.max(*time);
+            file.latest = file.latest.max(time);
         }
     }
     all.sort_by(|a, b| b.latest.cmp(&a.latest).then_with(|| a.path.cmp(&b.path)));
@@ -66,6 +67,7 @@ pub fn full_path(path: &str, cwd: &str, home: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::digest::touches::FileTouch;
     use crate::session::entry::call::Touch;
 
     #[test]
@@ -86,20 +88,19 @@ mod tests {
 
     #[test]
     fn files_are_summed_over_sessions() {
-        let session = |touches: &[(&str, Touch, i64)]| {
-            let touch = |&(path, touch, time): &(&str, _, _)| FileTouch {
-                path: path.into(),
-                touch,
-                entry: 0,
-                time: Some(time),
-            };
-            let mut session = Searchable::default();
-            session.files = touches.iter().map(touch).collect();
+        let session = |cwd: &str, touches: &[(&str, Touch, i64)]| {
+            let mut session = Digest::default();
+            session.header.cwd = cwd.into();
+            for (path, (name, touch, time)) in (0..).zip(touches) {
+                session.touches.paths.push((*name).into());
+                let (touch, time) = (*touch, Some(*time));
+                session.touches.all.push(FileTouch { path, said: 0, entry: 0, touch, time });
+            }
             session
         };
-        let one = session(&[("a", Touch::Read, 1), ("./a", Touch::Edit, 3), ("b", Touch::Write, 2)]);
-        let two = session(&[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);
-        let said: Vec<_> = outline([("/one", &one), ("/two", &two)].into_iter(), "")
+        let one = session("/one", &[("a", Touch::Read, 1), ("./a", Touch::Edit, 3), ("b", Touch::Write, 2)]);
+        let two = session("/two", &[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);
+        let said: Vec<_> = outline([&one, &two].into_iter(), "")
             .into_iter()
             .map(|file| (file.path, file.uses.reads, file.uses.changes, file.sessions, file.latest))
             .collect();

@@ -10,12 +10,14 @@ use crate::disk::crew::Worker;
 use crate::disk::files::Files;
 use crate::disk::lines;
 use crate::disk::scan::Unreadable;
-use crate::search::raw::{Needle, Snippet};
+use crate::search::raw::{Probe, Snippet};
 use crate::session::entry::Entry;
 use crate::session::entry::field;
 use crate::session::entry::field::Field;
 use crate::session::entry::read;
-use crate::session::tree::active::Lines;
+use crate::session::lines::Lines;
+use crate::session::shape::Index;
+use crate::session::tree::active::Active;
 
 /// Up to this size, in bytes, a file is read once more for whether hits are on its active path: it costs more than the
 /// search does.
@@ -42,7 +44,7 @@ impl<'a> Wanted<'a> {
 
 /// An entry with one of the words in it. One with words in texts of several kinds is a hit for each kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub struct EntryHit {
     /// The session file.
     pub path: PathBuf,
     /// Where the line of the entry starts in the file, in bytes.
@@ -61,7 +63,7 @@ pub struct Hit {
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// Hits: those of one session together, in file order.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<EntryHit>,
     /// Whether there are more in these sessions, or were to come, than were wanted.
     pub is_cut: bool,
     /// Files that could not be read.
@@ -71,28 +73,29 @@ pub struct Batch {
 }
 
 /// Looks for words in files and passes on in batches what is found, the first of it at once; until all are searched, as
-/// much as is wanted is found, `each` returns false or `is_stale` says that nobody waits for it any more.
-pub fn search<P: AsRef<Path> + Sync>(
+/// much as is wanted is found, `told` returns false or `is_stale` says that nobody waits for it any more.
+pub fn each<P: AsRef<Path> + Sync>(
     files: Files,
     paths: &[P],
     wanted: Wanted<'_>,
     is_stale: impl Fn() -> bool + Sync,
-    mut each: impl FnMut(Batch) -> bool,
+    mut told: impl FnMut(Batch) -> bool,
 ) {
-    let mut needles: Vec<Needle> = wanted.words.iter().filter_map(|word| Needle::new(word)).collect();
-    if needles.is_empty() {
+    let mut probes: Vec<Probe> = wanted.words.iter().filter_map(|word| Probe::new(word)).collect();
+    if probes.is_empty() {
         return;
     }
-    needles.sort_by_key(|needle| std::cmp::Reverse(needle.rarity()));
-    let search = Search { files, needles, most: wanted.in_one, is_stale: &is_stale };
+    probes.sort_by_key(|probe| std::cmp::Reverse(probe.rarity()));
+    let grep = Grep { files, probes, most: wanted.in_one, is_stale: &is_stale };
     let work = |path: &P, worker: &mut Worker<'_>| {
         let path = path.as_ref();
-        let found = search.session(path, worker);
+        let found = grep.session(path, worker);
         let found = found.map_err(|error| Unreadable { path: path.to_path_buf(), reason: error.to_string() });
         Some(found).filter(|found| found.as_ref().map_or(true, |found| !found.hits.is_empty()))
     };
     let mut left = wanted.in_all;
-    crew::each(paths, work, |crew::Batch { results, done }| {
+    let lost = |path: &P, reason| Some(Err(Unreadable { path: path.as_ref().to_path_buf(), reason }));
+    crew::each(paths, (work, lost), |crew::Batch { results, done }| {
         let mut batch = Batch { done, ..Batch::default() };
         for result in results {
             match result {
@@ -106,15 +109,15 @@ pub fn search<P: AsRef<Path> + Sync>(
             }
         }
         batch.is_cut |= left == 0;
-        !is_stale() && each(batch) && left > 0
+        !is_stale() && told(batch) && left > 0
     });
 }
 
 /// What is looked for, and how.
-struct Search<'a> {
+struct Grep<'a> {
     files: Files,
     /// The rarest first.
-    needles: Vec<Needle>,
+    probes: Vec<Probe>,
     most: usize,
     is_stale: &'a (dyn Fn() -> bool + Sync),
 }
@@ -122,27 +125,27 @@ struct Search<'a> {
 /// What is in one session.
 #[derive(Default)]
 struct Session {
-    hits: Vec<Hit>,
+    hits: Vec<EntryHit>,
     is_cut: bool,
 }
 
 /// A line that may have a word in it.
-struct Candidate<'a> {
+struct Suspect<'a> {
     offset: u64,
     line: &'a [u8],
     entry: Entry<'a>,
     has_ids: bool,
 }
 
-impl Search<'_> {
+impl Grep<'_> {
     /// The hits in a session; none if it lacks a word.
     fn session(&self, path: &Path, worker: &mut Worker<'_>) -> io::Result<Session> {
         let mut folded = String::new();
-        if self.needles.len() > 1 {
-            for needle in &self.needles {
+        if self.probes.len() > 1 {
+            for probe in &self.probes {
                 let mut is_there = false;
-                self.candidates(path, &[needle], worker, |candidate| {
-                    candidate.texts(&[needle], &mut folded, |_, _| is_there = true);
+                self.suspects(path, &[probe], worker, |suspect| {
+                    suspect.texts(&[probe], &mut folded, |_, _| is_there = true);
                     !is_there
                 })?;
                 if !is_there {
@@ -150,20 +153,20 @@ impl Search<'_> {
                 }
             }
         }
-        let needles: Vec<&Needle> = self.needles.iter().collect();
+        let probes: Vec<&Probe> = self.probes.iter().collect();
         let mut found = Session::default();
-        self.candidates(path, &needles, worker, |candidate| {
-            candidate.texts(&needles, &mut folded, |field, text| {
+        self.suspects(path, &probes, worker, |suspect| {
+            suspect.texts(&probes, &mut folded, |field, text| {
                 let is_again =
-                    found.hits.last().is_some_and(|last| last.offset == candidate.offset && last.field == field);
+                    found.hits.last().is_some_and(|last| last.offset == suspect.offset && last.field == field);
                 if is_again {
                     return;
                 }
                 found.is_cut = found.hits.len() == self.most;
                 if !found.is_cut
-                    && let Some(snippet) = Snippet::new(text, &needles)
+                    && let Some(snippet) = Snippet::new(text, &probes)
                 {
-                    found.hits.push(candidate.hit(path, field, snippet));
+                    found.hits.push(suspect.hit(path, field, snippet));
                 }
             });
             !found.is_cut
@@ -176,12 +179,12 @@ impl Search<'_> {
 
     /// Calls `each` with the entries that may have one of the words in them, until it returns false. None, if the file
     /// is no session.
-    fn candidates(
+    fn suspects(
         &self,
         path: &Path,
-        needles: &[&Needle],
+        probes: &[&Probe],
         worker: &mut Worker<'_>,
-        mut each: impl FnMut(&Candidate<'_>) -> bool,
+        mut each: impl FnMut(&Suspect<'_>) -> bool,
     ) -> io::Result<()> {
         let mut file = self.files.open(path)?;
         let mut header = Header::Unknown;
@@ -196,9 +199,9 @@ impl Search<'_> {
                 Header::None => return false,
                 Header::Version(version) => version >= 2.0,
             };
-            lines_with(needles, block, from, |at, line| match read::line(line) {
+            lines_with(probes, block, from, |at, line| match read::line(line) {
                 Ok(Some(entry)) if !entry.is_header() => {
-                    each(&Candidate { offset: offset + at as u64, line, entry, has_ids })
+                    each(&Suspect { offset: offset + at as u64, line, entry, has_ids })
                 }
                 _ => true,
             })
@@ -207,16 +210,17 @@ impl Search<'_> {
         read
     }
 
-    fn mark_active(&self, path: &Path, hits: &mut [Hit], worker: &mut Worker<'_>) -> io::Result<()> {
+    fn mark_active(&self, path: &Path, hits: &mut [EntryHit], worker: &mut Worker<'_>) -> io::Result<()> {
         let mut lines = Lines::default();
         let mut file = self.files.open(path)?;
-        lines::each(&mut file, 0, u64::MAX, &mut worker.buffer, |offset, line, _| {
-            lines.line(offset, line);
+        lines::each(&mut file, 0, u64::MAX, &mut worker.buffer, |offset, line, ended| {
+            lines.note(offset..offset + line.len() as u64, ended, &read::line(line));
             true
         })?;
-        let active = lines.active();
+        let active = Active::new(&lines.shape());
         for hit in hits {
-            hit.active = Some(active.binary_search(&hit.offset).is_ok());
+            let entry = lines.offsets().binary_search(&hit.offset);
+            hit.active = Some(entry.is_ok_and(|at| active.has(at as Index)));
         }
         Ok(())
     }
@@ -225,12 +229,12 @@ impl Search<'_> {
 /// Calls `each` with the places in `block` and the bytes of the lines that may have one of the words in them, from the
 /// line at `from` on. Returns whether it never returned false.
 fn lines_with<'a>(
-    needles: &[&Needle],
+    probes: &[&Probe],
     block: &'a [u8],
     mut from: usize,
     mut each: impl FnMut(usize, &'a [u8]) -> bool,
 ) -> bool {
-    let mut next: Vec<Option<usize>> = needles.iter().map(|needle| needle.candidate(block, from)).collect();
+    let mut next: Vec<Option<usize>> = probes.iter().map(|probe| probe.next(block, from)).collect();
     while let Some(at) = next.iter().flatten().min().copied() {
         let start = memchr::memrchr(b'\n', &block[from..at]).map_or(from, |found| from + found + 1);
         let end = memchr::memchr(b'\n', &block[at..]).map_or(block.len(), |found| at + found);
@@ -238,32 +242,32 @@ fn lines_with<'a>(
             return false;
         }
         from = (end + 1).min(block.len());
-        for (needle, next) in needles.iter().zip(&mut next) {
+        for (probe, next) in probes.iter().zip(&mut next) {
             if next.is_some_and(|next| next < from) {
-                *next = needle.candidate(block, from);
+                *next = probe.next(block, from);
             }
         }
     }
     true
 }
 
-impl Candidate<'_> {
+impl Suspect<'_> {
     /// Calls `each` with the texts that have one of the words in them.
-    fn texts(&self, needles: &[&Needle], folded: &mut String, mut each: impl FnMut(Field, &str)) {
+    fn texts(&self, probes: &[&Probe], folded: &mut String, mut each: impl FnMut(Field, &str)) {
         field::texts(&self.entry, self.line, &mut |field, text| {
-            let mut may_be = needles.iter().filter(|needle| needle.candidate(text.raw(), 0).is_some()).peekable();
+            let mut may_be = probes.iter().filter(|probe| probe.next(text.raw(), 0).is_some()).peekable();
             if may_be.peek().is_some() {
                 let text = text.text();
-                if may_be.any(|needle| needle.is_in(&text, folded)) {
+                if may_be.any(|probe| probe.is_in(&text, folded)) {
                     each(field, &text);
                 }
             }
         });
     }
 
-    fn hit(&self, path: &Path, field: Field, snippet: Snippet) -> Hit {
+    fn hit(&self, path: &Path, field: Field, snippet: Snippet) -> EntryHit {
         let id = self.entry.id.filter(|_| self.has_ids).map(|id| id.text().into_owned());
-        Hit { path: path.to_path_buf(), offset: self.offset, id, field, snippet, active: None }
+        EntryHit { path: path.to_path_buf(), offset: self.offset, id, field, snippet, active: None }
     }
 }
 
@@ -306,9 +310,9 @@ mod tests {
 
     const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 
-    fn all(paths: &[PathBuf], wanted: Wanted<'_>) -> (Vec<Hit>, bool) {
+    fn all(paths: &[PathBuf], wanted: Wanted<'_>) -> (Vec<EntryHit>, bool) {
         let (mut hits, mut is_cut) = (Vec::new(), false);
-        search(
+        each(
             Files::Disk,
             paths,
             wanted,
@@ -324,7 +328,7 @@ mod tests {
     }
 
     /// What is found in one session, words apart by `|`.
-    fn find(text: &str, words: &str) -> Vec<Hit> {
+    fn find(text: &str, words: &str) -> Vec<EntryHit> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, text).unwrap();
@@ -414,7 +418,7 @@ mod tests {
         let (paths, words) = (vec![path; 100], ["word".to_string()]);
         let is_stale = AtomicBool::new(false);
         let mut batches = 0;
-        search(
+        each(
             Files::Disk,
             &paths,
             Wanted::new(&words),
@@ -426,7 +430,7 @@ mod tests {
             },
         );
         assert_eq!(batches, 1);
-        search(
+        each(
             Files::Disk,
             &paths,
             Wanted::new(&words),

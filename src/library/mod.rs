@@ -1,7 +1,325 @@
-//! What is known of all sessions together: what is searched of them ([`texts`], [`grep`], [`hits`]), and the files that
-//! their tools touched ([`files`]).
+//! All sessions together, by a key that outlives their paths: what a list shows of each, who was forked from whom, and in
+//! which a pi is likely at work. The data is pure; what reads goes through `disk` and runs on a lane: [`search`] holds
+//! sessions against a query, [`find`] looks through one session, [`grep`] through all bytes, [`texts`] reads what is
+//! searched. [`files`] sums what tools did to files.
 
+pub mod families;
 pub mod files;
+pub mod find;
 pub mod grep;
-pub mod hits;
+pub mod key;
+mod reading;
+pub mod search;
 pub mod texts;
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::disk::scan::Unreadable;
+use crate::session::digest::{Digest, Shared};
+use families::{Families, cut_cycles};
+pub use key::{EntryRef, ProjectKey, SessionKey};
+
+/// How far the reading of all sessions is.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Files read.
+    pub done: usize,
+    /// Files to read; unknown while they are looked for.
+    pub total: Option<usize>,
+    /// Whether all is read.
+    pub finished: bool,
+}
+
+/// A session as it was read last.
+#[derive(Debug)]
+struct Slot {
+    session: Shared,
+    project: ProjectKey,
+    /// Whether its file is there.
+    is_there: bool,
+}
+
+/// What is known of all sessions.
+#[derive(Debug, Default)]
+pub struct Library {
+    slots: Vec<Slot>,
+    by_path: HashMap<PathBuf, SessionKey>,
+    dirs: Vec<Arc<str>>,
+    by_dir: HashMap<Arc<str>, ProjectKey>,
+    families: Families,
+    /// Sessions whose parent is not among all.
+    orphans: HashSet<SessionKey>,
+    /// Paths, symbolic links resolved.
+    real_paths: HashMap<PathBuf, SessionKey>,
+    live_dirs: Option<HashSet<PathBuf>>,
+    live: HashSet<SessionKey>,
+    /// Working directories that are gone.
+    pub gone_dirs: HashSet<String>,
+    /// What could not be read.
+    pub unreadable: Vec<Unreadable>,
+    /// How far reading is.
+    pub progress: Progress,
+    version: u64,
+}
+
+impl Library {
+    /// Counts the changes of what is known of sessions: the same number, the same sessions.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Begins to read all sessions anew; those that are known stay until it is known that they are gone.
+    pub fn begin_reading(&mut self) {
+        self.gone_dirs.clear();
+        self.unreadable.clear();
+        self.progress = Progress::default();
+    }
+
+    /// Takes sessions that were read. A file that is there already is replaced.
+    pub fn add(&mut self, sessions: Vec<Digest>) {
+        for session in sessions {
+            self.put(session);
+        }
+        self.tie();
+    }
+
+    /// Takes sessions that were read again one by one, and forgets those whose files are gone. Whose sub-agent's they
+    /// are is known from before. Gives the first one that was not there.
+    pub fn update(&mut self, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
+        let mut first_new = None;
+        for key in gone.iter().filter_map(|path| self.by_path.get(path)) {
+            self.slots[key.place()].is_there = false;
+        }
+        for mut session in read {
+            let known = self.by_path.get(&session.path).map(|key| &self.slots[key.place()]);
+            session.owner = known.and_then(|known| known.session.owner.clone());
+            let is_new = known.is_none_or(|known| !known.is_there);
+            let key = self.put(session);
+            first_new = first_new.or(is_new.then_some(key));
+        }
+        self.tie();
+        first_new
+    }
+
+    /// Forgets the sessions whose file is not among those read.
+    pub fn keep_only(&mut self, read: &HashSet<PathBuf>) {
+        for slot in &mut self.slots {
+            slot.is_there &= read.contains(&slot.session.path);
+        }
+        self.tie();
+    }
+
+    fn put(&mut self, session: Digest) -> SessionKey {
+        let project = match self.by_dir.get(session.header.cwd.as_str()) {
+            Some(known) => *known,
+            None => {
+                let (key, dir) = (ProjectKey::new(self.dirs.len()), Arc::<str>::from(session.header.cwd.as_str()));
+                self.dirs.push(dir.clone());
+                self.by_dir.insert(dir, key);
+                key
+            }
+        };
+        let slot = Slot { session: Arc::new(session), project, is_there: true };
+        match self.by_path.get(&slot.session.path) {
+            Some(key) => {
+                self.slots[key.place()] = slot;
+                *key
+            }
+            None => {
+                let key = SessionKey::new(self.slots.len());
+                self.by_path.insert(slot.session.path.clone(), key);
+                self.slots.push(slot);
+                key
+            }
+        }
+    }
+
+    /// Finds out anew who was forked from whom.
+    fn tie(&mut self) {
+        self.version += 1;
+        let keys: Vec<SessionKey> = self.keys().collect();
+        self.real_paths = keys.iter().map(|&key| (self[key].real_path().clone(), key)).collect();
+        let mut parents = vec![None; self.slots.len()];
+        self.orphans.clear();
+        for &key in &keys {
+            let session = &self[key];
+            let owner = session.owner.as_ref().and_then(|owner| owner.path.as_deref());
+            let named = session.parent_path.as_deref();
+            let known = |path: Option<&Path>| path.and_then(|path| self.real_paths.get(path)).copied();
+            parents[key.place()] = known(named).or_else(|| known(owner)).filter(|&parent| parent != key);
+            if named.is_some() && known(named).is_none() {
+                self.orphans.insert(key);
+            }
+        }
+        cut_cycles(&mut parents);
+        self.families = Families::new(&keys, |key| parents[key.place()], |key| self[key].order_time());
+    }
+
+    /// The key of a file that is, or was, among the sessions.
+    pub fn key_of(&self, path: &Path) -> Option<SessionKey> {
+        self.by_path.get(path).copied()
+    }
+
+    /// A session whose file is there.
+    pub fn get(&self, key: SessionKey) -> Option<&Shared> {
+        self.slots.get(key.place()).filter(|slot| slot.is_there).map(|slot| &slot.session)
+    }
+
+    /// Whether a session's file is there.
+    pub fn has(&self, key: SessionKey) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// The sessions whose files are there, in the order in which they were read first.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = SessionKey> {
+        (0..self.slots.len()).filter(|&at| self.slots[at].is_there).map(SessionKey::new)
+    }
+
+    /// The sessions whose files are there, the newest first.
+    pub fn newest_first(&self) -> Vec<SessionKey> {
+        let mut keys: Vec<SessionKey> = self.keys().collect();
+        self.sort_newest_first(&mut keys);
+        keys
+    }
+
+    /// Puts the newest sessions first.
+    pub fn sort_newest_first(&self, keys: &mut [SessionKey]) {
+        keys.sort_by_key(|&key| std::cmp::Reverse(self[key].order_time()));
+    }
+
+    /// How many sessions there are.
+    pub fn len(&self) -> usize {
+        self.families.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The project of a session.
+    pub fn project(&self, key: SessionKey) -> ProjectKey {
+        self.slots[key.place()].project
+    }
+
+    /// The working directory of a project.
+    pub fn dir(&self, project: ProjectKey) -> &Arc<str> {
+        &self.dirs[project.place()]
+    }
+
+    /// Who was forked from whom, among all.
+    pub fn families(&self) -> &Families {
+        &self.families
+    }
+
+    /// The forks of a session, without the sessions of its sub-agents.
+    pub fn forks(&self, key: SessionKey) -> impl Iterator<Item = SessionKey> {
+        self.families.forks(key).iter().copied().filter(|&fork| self[fork].owner.is_none())
+    }
+
+    /// Whether the file that a session was forked from is not there, as far as that is known by now.
+    pub fn is_parent_missing(&self, key: SessionKey) -> bool {
+        self.progress.finished && self.orphans.contains(&key)
+    }
+
+    /// Whether a file is among the sessions, by its path with symbolic links resolved.
+    pub fn has_file(&self, real_path: &Path) -> bool {
+        self.real_paths.contains_key(real_path)
+    }
+
+    /// Takes the directories in which a pi runs; `None` if the system does not tell.
+    pub fn set_live_dirs(&mut self, dirs: Option<HashSet<PathBuf>>, now: i64) {
+        self.live_dirs = dirs;
+        self.note_live(now);
+    }
+
+    /// Finds the sessions in which a pi is likely at work: one runs in the directory, and no session there is newer.
+    /// Where the system tells of no processes: the file was written in the last two minutes.
+    pub fn note_live(&mut self, now: i64) {
+        let live = match &self.live_dirs {
+            Some(dirs) => {
+                let mut newest: HashMap<ProjectKey, SessionKey> = HashMap::new();
+                for key in self.keys().filter(|&key| self[key].owner.is_none()) {
+                    let newest = newest.entry(self.project(key)).or_insert(key);
+                    if self[key].mtime > self[*newest].mtime {
+                        *newest = key;
+                    }
+                }
+                let has_pi = |cwd: &str| !cwd.is_empty() && dirs.contains(Path::new(cwd));
+                newest.into_iter().filter(|(project, _)| has_pi(self.dir(*project))).map(|(_, key)| key).collect()
+            }
+            None => self.keys().filter(|&key| (0..120_000).contains(&(now - self[key].mtime))).collect(),
+        };
+        self.live = live;
+    }
+
+    /// Whether a pi is likely at work in a session.
+    pub fn is_live(&self, key: SessionKey) -> bool {
+        self.live.contains(&key)
+    }
+
+    /// In how many sessions a pi is likely at work.
+    pub fn live_count(&self) -> usize {
+        self.live.len()
+    }
+}
+
+/// A session as it was read last, be its file there or not.
+impl std::ops::Index<SessionKey> for Library {
+    type Output = Shared;
+
+    fn index(&self, key: SessionKey) -> &Shared {
+        &self.slots[key.place()].session
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A library of sessions of these names, parents and times.
+    pub(crate) fn library(sessions: &[(&str, Option<&str>, i64)]) -> Library {
+        let session = |&(name, parent, modified): &(&str, Option<&str>, i64)| Digest {
+            path: name.into(),
+            parent_path: parent.map(Into::into),
+            modified: Some(modified),
+            mtime: modified,
+            ..Digest::default()
+        };
+        let mut library = Library::default();
+        library.add(sessions.iter().map(session).collect());
+        library
+    }
+
+    #[test]
+    fn a_session_that_is_gone_and_comes_back_has_the_key_that_it_had() {
+        let mut library = library(&[("a", None, 1), ("b", Some("a"), 2), ("c", None, 3)]);
+        let key = |library: &Library, name: &str| library.key_of(Path::new(name)).unwrap();
+        let b = key(&library, "b");
+        assert_eq!(library.families().parent(b), Some(key(&library, "a")));
+        assert_eq!(library.update(Vec::new(), &["b".into(), "a".into()]), None);
+        assert_eq!((library.len(), library.has(b), library.keys().count()), (1, false, 1));
+        let again = Digest { path: "b".into(), parent_path: Some("a".into()), ..Digest::default() };
+        library.progress.finished = true;
+        assert_eq!(library.update(vec![again], &[]), Some(b));
+        assert!(library.has(b) && library.is_parent_missing(b));
+        assert_eq!(library.keys().collect::<Vec<_>>(), [b, key(&library, "c")]);
+        library.keep_only(&HashSet::from(["c".into()]));
+        assert_eq!(library.newest_first(), [key(&library, "c")]);
+    }
+
+    #[test]
+    fn the_newest_session_of_a_directory_with_a_pi_is_live() {
+        let mut library = library(&[("a", None, 1), ("b", None, 2)]);
+        let mut c = Digest { path: "c".into(), mtime: 5, ..Digest::default() };
+        c.header.cwd = "/work".into();
+        library.update(vec![c], &[]);
+        let is_live = |library: &Library| library.keys().map(|key| library.is_live(key)).collect::<Vec<_>>();
+        library.set_live_dirs(Some(HashSet::from(["/work".into(), "".into()])), 6);
+        assert_eq!(is_live(&library), [false, false, true]);
+        library.set_live_dirs(None, 120_001);
+        assert_eq!(is_live(&library), [false, true, true]);
+    }
+}

@@ -1,36 +1,43 @@
-//! Reads what is searched of many session files: by all processors, in batches, in the order in which they are asked
+//! Reads the texts of many session files: by all processors, in batches, in the order in which they are asked
 //! for. Kept in memory, it is about as large as the conversations are.
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use crate::disk::crew;
 use crate::disk::crew::Worker;
+use crate::disk::digest::Reading;
 use crate::disk::files::Files;
-use crate::disk::lines;
 use crate::disk::scan::Unreadable;
-use crate::session::digest::searchable::{Builder, Searchable};
+use crate::session::digest::builder::Wants;
+use crate::session::digest::texts::Texts;
 
 /// What was read since the last batch.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// What is searched, with the file that it is of. Files that are no sessions are left out.
-    pub texts: Vec<(PathBuf, Searchable)>,
+    /// The texts, with the place of their file among those asked for. Files that are no sessions are left out.
+    pub texts: Vec<(usize, Texts)>,
     /// Files that could not be read.
     pub unreadable: Vec<Unreadable>,
     /// Files dealt with so far, those that are no sessions included.
     pub done: usize,
 }
 
-/// Reads what is searched of the files and passes it on in batches, until all are done or `batch` returns false.
+/// Reads the texts of the files and passes it on in batches, until all are done or `batch` returns false.
 pub fn read<P: AsRef<Path> + Sync>(files: Files, paths: &[P], mut batch: impl FnMut(Batch) -> bool) {
-    let work = |path: &P, worker: &mut Worker<'_>| {
-        let path = path.as_ref();
-        match searchable(files, path, worker) {
-            Ok(found) => found.map(|found| Ok((path.to_path_buf(), found))),
-            Err(error) => Some(Err(Unreadable { path: path.to_path_buf(), reason: error.to_string() })),
+    let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
+    let unreadable = |path: &Path, reason: String| Unreadable { path: path.to_path_buf(), reason };
+    let work = |(at, path): &(usize, &Path), worker: &mut Worker<'_>| {
+        let mut buffer = std::mem::take(&mut worker.buffer);
+        let read = texts(files, path, &mut buffer, || worker.is_stopped());
+        worker.buffer = buffer;
+        match read {
+            Ok(found) => found.map(|found| Ok((*at, found))),
+            Err(error) => Some(Err(unreadable(path, error.to_string()))),
         }
     };
-    crew::each(paths, work, |crew::Batch { results, done }| {
+    let lost = |(_, path): &(usize, &Path), reason| Some(Err(unreadable(path, reason)));
+    crew::each(&items, (work, lost), |crew::Batch { results, done }| {
         let mut read = Batch { done, ..Batch::default() };
         for result in results {
             match result {
@@ -42,22 +49,25 @@ pub fn read<P: AsRef<Path> + Sync>(files: Files, paths: &[P], mut batch: impl Fn
     });
 }
 
-/// What is searched of one file; `None` if it is no session, or nobody waits for it any more.
-fn searchable(files: Files, path: &Path, worker: &mut Worker<'_>) -> std::io::Result<Option<Searchable>> {
-    let mut builder = Builder::default();
-    let mut file = files.open(path)?;
-    let mut buffer = std::mem::take(&mut worker.buffer);
-    let read = lines::each(&mut file, 0, u64::MAX, &mut buffer, |_, line, _| {
-        builder.line(line);
-        !builder.is_refused() && !worker.is_stopped()
-    });
-    worker.buffer = buffer;
-    read?;
-    Ok(builder.finish().ok().filter(|_| !worker.is_stopped()))
+/// The texts of one file, as it is now; `None` if it is no session.
+///
+/// # Errors
+/// It can't be read.
+pub fn of(files: Files, path: &Path) -> io::Result<Option<Texts>> {
+    texts(files, path, &mut Vec::new(), || false)
+}
+
+/// The texts of one file; `None` if it is no session, or nobody waits for it any more.
+fn texts(files: Files, path: &Path, buffer: &mut Vec<u8>, is_stopped: impl Fn() -> bool) -> io::Result<Option<Texts>> {
+    let reading = Reading { files, home: "", wants: Wants { texts: true } };
+    let digest = reading.file(path, 0, buffer, is_stopped)?;
+    Ok(digest.and_then(|digest| digest.texts))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
@@ -74,13 +84,13 @@ mod tests {
             (0..20).map(|at| path(&at.to_string())).chain([path("other"), path("gone")]).collect();
         let (mut said, mut unreadable, mut done) = (Vec::new(), Vec::new(), 0);
         read(Files::Disk, &paths, |batch| {
-            said.extend(batch.texts.into_iter().map(|(path, found)| (path, found.conversation.folded)));
+            said.extend(batch.texts.into_iter().map(|(at, found)| (at, found.conversation.folded)));
             unreadable.extend(batch.unreadable.into_iter().map(|unreadable| unreadable.path));
             done = batch.done;
             true
         });
         said.sort();
-        let mut wanted: Vec<_> = (0..20).map(|at| (path(&at.to_string()), format!("say {at}"))).collect();
+        let mut wanted: Vec<_> = (0..20).map(|at| (at, format!("say {at}"))).collect();
         wanted.sort();
         assert_eq!((said, unreadable, done), (wanted, vec![path("gone")], 22));
     }

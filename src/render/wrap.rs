@@ -13,14 +13,14 @@ use crate::render::markdown::QUOTE_BAR;
 #[derive(Clone, Debug)]
 pub struct Wrapped {
     width: usize,
-    rows: Vec<Row>,
+    rows: Vec<WrappedRow>,
     /// Where the next row starts.
     next: Start,
 }
 
 /// One row: a part of one line.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct WrappedRow {
     start: Start,
     /// Behind the last character of the row.
     end: Spot,
@@ -131,7 +131,7 @@ impl Wrapped {
             _ => (self.width - self.indent(line), 0),
         };
         let cut = cut(line, start.spot, columns, lead);
-        self.rows.push(Row { start, end: cut.end });
+        self.rows.push(WrappedRow { start, end: cut.end });
         self.next = match cut.next {
             Some(spot) => Start { line: start.line, spot, offset: start.offset + cut.bytes },
             None => Start { line: start.line + 1, ..Start::default() },

@@ -17,21 +17,34 @@ const LONGEST: usize = 74_994;
 /// How long a program may take. Those that serve the clipboard go on in the background.
 const PATIENCE: Duration = Duration::from_millis(700);
 
-/// Puts text on the clipboard, without control characters other than line breaks and tabs. Returns whether it can be
-/// there: a terminal does not answer.
+/// Puts text on the clipboard. Returns whether it can be there.
 pub fn copy(text: &str) -> bool {
-    let text: String = text.chars().filter(|&c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
-    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let text = clean(text);
+    let is_sent = give_to_terminal(&text);
+    give_to_programs(&text) || is_sent
+}
+
+/// A text without control characters other than line breaks and tabs.
+pub(super) fn clean(text: &str) -> String {
+    text.chars().filter(|&c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+/// Gives text to the terminal, which may put it on the clipboard: it does not answer. Returns whether it can be there.
+pub(super) fn give_to_terminal(text: &str) -> bool {
     let term = std::env::var("TERM").unwrap_or_default();
-    let to_terminal =
-        || terminal::output().and_then(|mut out| execute!(out, CopyToClipboard::to_clipboard_from(&text)));
-    let by_terminal = terminal_takes(&term, text.len()) && to_terminal().is_ok();
+    let to_terminal = || terminal::output().and_then(|mut out| execute!(out, CopyToClipboard::to_clipboard_from(text)));
+    terminal_takes(&term, text.len()) && to_terminal().is_ok()
+}
+
+/// Gives text to the programs that the desktop has for its clipboard, which may take a while. Returns whether one took it.
+pub(super) fn give_to_programs(text: &str) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     // A loop rather than `any`: each of them has a clipboard of its own.
-    let mut by_program = false;
+    let mut is_taken = false;
     for (_, command) in PROGRAMS.iter().filter(|(condition, _)| condition.is_none_or(set)) {
-        by_program |= feed(command, text.clone());
+        is_taken |= feed(command, text.to_string());
     }
-    by_terminal || by_program
+    is_taken
 }
 
 /// Programs that take the text on their standard input, each with the variable that must be set.

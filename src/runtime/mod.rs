@@ -1,27 +1,25 @@
 //! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
 
 pub mod clipboard;
-pub mod finder;
+mod event;
+mod lanes;
 mod os;
 pub mod resume;
 mod terminal;
 pub mod work;
-mod worker;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use crossterm::event::{Event as Input, MouseButton, MouseEventKind};
 
-use crate::app::copy::Copy;
-use crate::app::message::{Effect, Msg};
-use crate::app::model::{Model, Setting};
-use crate::app::picker::Answer;
-use crate::app::update;
-use crate::app::update::{WHEEL, update};
+use crate::app::message::{Answer, Clip, Effect, Msg, Work};
+use crate::app::model::Model;
+use crate::app::setting::Setting;
+use crate::app::update::{self, WHEEL, update};
 use crate::base::text;
 use crate::changes::Changes;
 use crate::config::Config;
@@ -29,25 +27,17 @@ use crate::disk::files::Files;
 use crate::disk::scan::milliseconds;
 use crate::keymap::Key;
 use crate::ui;
-pub use os::survive_file_size_limit;
+use event::{Event, Signal};
+use lanes::{Job, Lanes};
+pub use os::{Hold, survive_file_size_limit};
 use terminal::Screen;
 use work::Desk;
-use worker::Workers;
+
+/// How long leaving may take before it is said what it waits for.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Two presses of the mouse in the same place within this time are a double click.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
-
-/// What the loop waits for.
-enum Event {
-    /// From the terminal.
-    Input(Input),
-    /// The terminal can't be read any more.
-    InputEnded,
-    /// From a worker.
-    Reply(Msg),
-    /// The system wants the program to stop, for a while or for good.
-    Signal(os::Signal),
-}
 
 /// Why the loop ended.
 enum End {
@@ -82,13 +72,13 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     let mut screen = Screen::open(config.mouse).context("can't draw on this terminal")?;
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
     let model = Model::new(setting.clone(), config, size, now());
-    let workers =
-        Workers::new(Desk { setting: setting.clone(), files, changes, finder: Arc::default() }, sender.clone());
+    let desk = Desk { setting: setting.clone(), files, changes, searcher: Arc::default() };
+    let lanes = Lanes::new(&desk, &sender);
     watch_input(sender);
-    let mut browser = Browser { model, workers, clicked: None };
+    let mut browser = Browser { model, lanes, clicked: None };
     let end = browser.run(&mut screen, &events);
     drop(screen);
-    browser.workers.finish();
+    browser.finish(&events, matches!(end, Ok(End::Killed(_))));
     match end? {
         End::Answer(answer) => print(&setting, &answer).map(|()| 0),
         End::Quit => Ok(u8::from(setting.picker.is_some())),
@@ -130,7 +120,7 @@ fn watch_input(sender: Sender<Event>) {
 
 struct Browser {
     model: Model,
-    workers: Workers,
+    lanes: Lanes,
     clicked: Option<(Instant, u16, u16)>,
 }
 
@@ -157,18 +147,18 @@ impl Browser {
 
     fn take(&mut self, event: Event, screen: &mut Screen) -> Result<Option<End>> {
         let msg = match event {
-            Event::Signal(os::Signal::Stop(signal)) => return Ok(Some(End::Killed(signal))),
-            Event::Signal(os::Signal::Suspend) => {
+            Event::Signal(Signal::Stop(signal)) => return Ok(Some(End::Killed(signal))),
+            Event::Signal(Signal::Suspend) => {
                 let (stopped, (columns, rows)) = screen.pause(os::suspend)?;
                 stopped?;
                 Some(Msg::Resized(columns, rows))
             }
-            Event::Signal(os::Signal::Continued) => {
+            Event::Signal(Signal::Continued) => {
                 let (columns, rows) = screen.take_again()?;
                 Some(Msg::Resized(columns, rows))
             }
             Event::InputEnded => return Ok(Some(End::Killed(1))), // as if the terminal hung up
-            Event::Reply(msg) => Some(msg),
+            Event::Msg(msg) => Some(msg),
             Event::Input(input) => self.translate(&input),
         };
         msg.map_or(Ok(None), |msg| self.send(msg, screen))
@@ -219,25 +209,54 @@ impl Browser {
                     self.send(Msg::Resized(columns, rows), screen)?;
                 }
                 Effect::Answer(answer) => return Ok(Some(End::Answer(answer))),
-                Effect::Copy { what, then } => {
-                    let text = match what {
-                        Copy::Text(text) => text,
-                        Copy::Command { path, cwd } => resume::command_line(&self.model.setting.pi, &path, &cwd),
-                        Copy::Entry { .. } => continue, // its text is asked for first
-                    };
-                    let done = clipboard::copy(&text);
-                    if let Some(end) = self.send(Msg::Copied { text, done, then }, screen)? {
-                        return Ok(Some(end));
-                    }
+                // The terminal is the loop's, so that nothing comes between two halves of a frame.
+                Effect::Ask(ticket, Work::Copy(clip)) => {
+                    let text = clipboard::clean(&match clip {
+                        Clip::Text(text) => text,
+                        Clip::Command { path, cwd } => resume::command_line(&self.model.setting.pi, &path, &cwd),
+                    });
+                    let is_sent = clipboard::give_to_terminal(&text);
+                    self.lanes.start(ticket, Job::Copy(text, is_sent));
                 }
+                Effect::Ask(ticket, work) => self.lanes.start(ticket, Job::Work(work)),
                 Effect::Resume { path, cwd } => {
-                    self.workers.finish();
                     let reason = resume::resume(&self.model.setting.pi, &path, &cwd, screen)?;
                     self.send(Msg::NotResumed(reason), screen)?;
                 }
-                work => self.workers.start(work),
             }
         }
         Ok(None)
     }
+
+    /// Waits until every change is made that was wanted: nothing that was begun is cut off by leaving. Where that takes
+    /// a while it is said, and a signal ends it between two files.
+    fn finish(&mut self, events: &Receiver<Event>, mut is_stopped: bool) {
+        let mut is_told = false;
+        while !self.model.changes.is_empty() {
+            if is_stopped {
+                self.model.changes.iter().for_each(|pending| pending.claim.stop());
+            }
+            match events.recv_timeout(PATIENCE) {
+                Ok(Event::Msg(msg)) => drop(update(&mut self.model, msg)),
+                Ok(Event::Signal(Signal::Stop(_))) => is_stopped = true,
+                Ok(_) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) if is_told => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    is_told = true;
+                    let done = self.model.changes.iter().find_map(|pending| pending.progress);
+                    let done = done.map_or(String::new(), |(done, all)| format!(" ({done} of {all} so far)"));
+                    say(&format!("finishing what was begun{done}; Ctrl+C stops it between two files"));
+                }
+            }
+        }
+        if let Some(notice) = self.model.notice.as_ref().filter(|_| is_told) {
+            say(&notice.text);
+        }
+    }
+}
+
+/// Says something behind the screen that was left.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "pitree: {}", text::clean(text)); // nobody may be there to read it
 }

@@ -2,19 +2,11 @@
 
 use std::io;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 
-use crate::runtime::Event;
-
-/// What the system wants.
-pub(super) enum Signal {
-    /// End; the number of the signal.
-    Stop(i32),
-    /// Stop until continued.
-    Suspend,
-    /// Go on after a stop that was not announced: the terminal may have changed.
-    Continued,
-}
+use crate::runtime::event::{Event, Signal};
 
 /// Sends an event for each signal that would end or stop the program.
 #[cfg(unix)]
@@ -40,6 +32,44 @@ pub(super) fn watch_signals(sender: &Sender<Event>) -> io::Result<()> {
 #[cfg(not(unix))]
 pub(super) fn watch_signals(_sender: &Sender<Event>) -> io::Result<()> {
     Ok(())
+}
+
+/// Signals that ask the program to end, held back while it does what must not be cut off: interrupt and terminate.
+#[derive(Debug)]
+pub struct Hold {
+    /// Whether they end the program.
+    is_free: Arc<AtomicBool>,
+    /// The number of the last one that was held back; 0 if there was none.
+    noted: Arc<AtomicUsize>,
+}
+
+impl Hold {
+    /// One that holds nothing back yet.
+    ///
+    /// # Errors
+    /// The system does not allow it.
+    pub fn new() -> io::Result<Self> {
+        let hold = Self { is_free: Arc::new(AtomicBool::new(true)), noted: Arc::default() };
+        #[cfg(unix)]
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            signal_hook::flag::register_conditional_default(signal, hold.is_free.clone())?;
+            signal_hook::flag::register_usize(signal, hold.noted.clone(), signal.unsigned_abs() as usize)?;
+        }
+        Ok(hold)
+    }
+
+    /// Holds them back during some work.
+    pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.is_free.store(false, Ordering::SeqCst);
+        let done = work();
+        self.is_free.store(true, Ordering::SeqCst);
+        done
+    }
+
+    /// The number of the signal that was held back last.
+    pub fn noted(&self) -> Option<u8> {
+        u8::try_from(self.noted.load(Ordering::SeqCst)).ok().filter(|&signal| signal > 0)
+    }
 }
 
 /// Lets a write beyond the size that files may have fail as any other write, instead of ending the program.

@@ -13,6 +13,8 @@ use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_ra
 use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 
+use crate::base::guard;
+
 /// The terminal, drawn on.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Output>>>,
@@ -103,12 +105,15 @@ pub(super) fn replaced<T>(replace: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A panic in any thread gives the terminal back before it is reported, and ends the program.
+/// A panic that nobody catches gives the terminal back before it is reported, and ends the program.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let report = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
+            if guard::is_guarded() {
+                return;
+            }
             while IS_REPLACED.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -1,30 +1,36 @@
-//! What the effects that read or change files do, whoever runs them: the threads of the browser, or a test without any.
+//! What work does that reads or changes files, whoever runs it: the lanes of the browser, or a test without any.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 
-use crate::app::message::{After, Changed, Effect, Failure, Fork, Msg};
-use crate::app::model::Setting;
-use crate::app::{find, spots};
+use crate::app::message::{Body, Changed, Failure, Reply, Work};
+use crate::app::panes::tree::Fork;
+use crate::app::panes::tree::find::seen;
+use crate::app::setting::Setting;
+use crate::app::ticket::Ticket;
 use crate::base::fold::fold;
-use crate::changes::{Changes, Done, Refusal, Request};
+use crate::changes::{Changes, Progress, Refusal, Request, touched};
 use crate::disk::files::Files;
-use crate::disk::load;
-use crate::disk::load::Bodies;
+use crate::disk::load::{self, Bodies};
 use crate::disk::{live, scan};
-use crate::library::hits;
+use crate::library;
+use crate::library::search::Searcher;
 use crate::render;
 use crate::render::DocLine;
-use crate::runtime::finder::Finder;
+use crate::search::lists::Lists;
 use crate::session::entry::read;
 use crate::session::family;
 use crate::session::tree::node::Node;
-use crate::session::tree::{Index, Tree};
 
-/// Where and for whom effects are carried out.
+/// How often it is said how far a change is.
+const BETWEEN_WORDS: Duration = Duration::from_millis(40);
+
+/// Where and for whom work is done.
 #[derive(Clone, Debug)]
 pub struct Desk {
     /// What does not change.
@@ -33,122 +39,122 @@ pub struct Desk {
     pub files: Files,
     /// Who makes changes; `None` where nothing can be changed.
     pub changes: Option<Changes>,
-    /// Who finds sessions.
-    pub finder: Arc<Finder>,
+    /// Who searches sessions.
+    pub searcher: Arc<Searcher>,
 }
 
 impl Desk {
-    /// Does what `effect` wants and passes on what comes of it, until that is all or `reply` returns false. Gives up
-    /// when `is_stale` says that nobody waits for it any more. Effects that touch no file are the loop's own.
-    pub fn work(&self, effect: Effect, is_stale: impl Fn() -> bool + Sync, mut reply: impl FnMut(Msg) -> bool) {
-        match effect {
-            Effect::Scan { scan } => self.scan(scan, is_stale, reply),
-            Effect::Open { open, path } => {
+    /// Does the work of a ticket and passes on what comes of it, until that is all, nobody wants it any more, or `reply`
+    /// returns false. The clipboard is the loop's own.
+    pub fn work(&self, ticket: &Ticket, work: Work, mut reply: impl FnMut(Reply) -> bool) {
+        let is_wanted = || ticket.is_wanted();
+        match work {
+            Work::Scan => self.scan(is_wanted, reply),
+            Work::Open { path } => {
                 let end = load::end(self.files, &path, &self.setting.home);
-                if end.is_some_and(|end| !reply(Msg::Opened { open, tree: Ok(Arc::new(end)) })) || is_stale() {
+                if end.is_some_and(|end| !reply(Reply::Opened(Ok(Arc::new(end))))) || !is_wanted() {
                     return;
                 }
                 let tree = load::tree(self.files, &path, &self.setting.home).map(Arc::new);
-                reply(Msg::Opened { open, tree: tree.map_err(|error| format!("{error:#}")) });
+                reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
             }
-            Effect::Split { split, tree, forks } => {
+            Work::Split { tree, forks } => {
                 let mut found = Vec::new();
-                for session in forks {
-                    if is_stale() {
+                for (key, session) in forks {
+                    if !is_wanted() {
                         return;
                     }
                     let fork = load::tree(self.files, &session.path, &self.setting.home).ok();
                     let split = fork.and_then(|fork| family::split(&tree, &fork));
-                    found.extend(split.map(|split| Fork { session, split }));
+                    found.extend(split.map(|split| Fork { key, session, split }));
                 }
-                reply(Msg::Split { split, forks: found });
+                reply(Reply::Split(found));
             }
-            Effect::Read { read, path, tree, at } => {
-                let doc = self.document(&path, &tree, at).map_err(|error| format!("{error:#}"));
-                reply(Msg::Read { read, doc });
+            Work::Read(body) => {
+                let doc = self.document(&body).map_err(|error| format!("{error:#}"));
+                reply(Reply::Read(doc));
             }
-            Effect::Find { find, path, tree, words } => {
+            Work::Find { path, tree, words } => {
                 let has = |texts: &str| words.is_in(&fold(texts));
                 let mut is_first = true;
-                hits::each(self.files, &path, &tree, has, |found, is_last| {
+                library::find::each(self.files, &path, &tree, has, |found, is_last| {
                     if found.is_empty() && !is_last {
-                        return !is_stale();
+                        return is_wanted();
                     }
-                    let hits = found.into_iter().map(|at| find::seen(&tree, at)).collect();
+                    let hits = found.into_iter().map(|at| seen(&tree, at)).collect();
                     let first_last = (std::mem::take(&mut is_first), is_last);
-                    reply(Msg::Hits { find, hits, first_last }) && !is_stale()
+                    reply(Reply::EntriesFound { hits, first_last }) && is_wanted()
                 });
             }
-            Effect::List { list, wanted, paths } => {
-                let spots = |path: &PathBuf, tree: Option<Tree>| {
-                    (path.clone(), tree.map_or(Vec::new(), |tree| spots::of(&tree, &wanted, &self.setting.home)))
-                };
-                load::many(self.files, &paths, &self.setting.home, spots, |found, done| {
-                    reply(Msg::Listed { list, found, done }) && !is_stale()
-                });
-            }
-            Effect::Change { request, now, after } => {
-                reply(Msg::Changed(Box::new(self.change(request, now, after))));
-            }
-            Effect::Text { path, tree, at, then } => {
-                let text = self.line(&path, &tree, at).map(|line| {
+            Work::Text(body) => {
+                let text = self.line(&body).map(|line| {
                     let entry = read::line(&line).ok().flatten();
                     entry.map_or(String::new(), |entry| entry.text())
                 });
-                reply(Msg::Text { text: text.map_err(|error| format!("{error:#}")), then });
+                reply(Reply::Text(text.map_err(|error| format!("{error:#}"))));
             }
-            Effect::ReadTexts { sessions } => {
-                self.finder
-                    .read(self.files, &sessions, |done, total| !is_stale() && reply(Msg::TextsRead { done, total }));
-                if !is_stale() {
-                    reply(Msg::Values(Arc::new(self.finder.values(&sessions))));
+            Work::ReadTexts(sessions) => {
+                let values = Lists::new(sessions.iter().map(|session| &*session.digest));
+                if reply(Reply::Values(Arc::new(values))) {
+                    let told = |done, total| is_wanted() && reply(Reply::TextsRead(done, total));
+                    self.searcher.read(self.files, &sessions, told);
                 }
             }
-            Effect::Search { search, query, sessions, around } if query.everything && !query.words().is_empty() => {
+            Work::ForgetTexts => self.searcher.forget(),
+            Work::Search { query, sessions, around } if query.everything && !query.words().is_empty() => {
                 let all = sessions.len();
                 let told = |hits, done| {
                     let progress = (done < all).then_some((done, all));
-                    reply(Msg::SessionsFound { search, hits, more: true, progress })
+                    reply(Reply::SessionsFound { hits, more: true, progress })
                 };
-                self.finder.find_everything((self.files, &sessions), (&query, &around), is_stale, told);
+                let asked = (&*query, &*around);
+                self.searcher.search_everything((self.files, &sessions), asked, || !is_wanted(), told);
             }
-            Effect::Search { search, query, sessions, around } => {
-                let hits = self.finder.find(&query, &sessions, &around, is_stale);
-                hits.map(|hits| reply(Msg::SessionsFound { search, hits, more: false, progress: None }));
+            Work::Search { query, sessions, around } => {
+                let hits = self.searcher.search(self.files, &sessions, (&query, &around), || !is_wanted());
+                hits.map(|hits| reply(Reply::SessionsFound { hits, more: false, progress: None }));
             }
-            Effect::Resume { .. } | Effect::Copy { .. } | Effect::Answer(_) | Effect::Suspend | Effect::Quit => {}
+            Work::Change { request, .. } if ticket.is_stopped() => {
+                let result = Err(Failure::Failed("not begun: it was stopped before".into()));
+                reply(Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() })));
+            }
+            Work::Change { request, now } => {
+                let changed = self.change(ticket, (request, now), &mut reply);
+                reply(Reply::Changed(Box::new(changed)));
+            }
+            Work::Copy(_) => {}
         }
     }
 
-    fn change(&self, request: Request, now: i64, after: After) -> Changed {
+    /// Makes a change, and says now and then how far it is.
+    fn change(&self, ticket: &Ticket, (request, now): (Request, i64), reply: &mut dyn FnMut(Reply) -> bool) -> Changed {
+        let (mut told, mut total) = (Instant::now(), None);
+        let mut watch = |progress: Progress| {
+            total = Some(progress.total);
+            if told.elapsed() >= BETWEEN_WORDS {
+                told = Instant::now();
+                reply(Reply::Changing(progress.done, progress.total));
+            }
+            if ticket.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
         let result = match &self.changes {
-            Some(changes) => changes.make(&request, now),
+            Some(changes) => changes.make(&request, now, &mut watch),
             None => Err(anyhow!("there is no home directory to keep the journal of changes in")),
         };
-        let mut touched: Vec<PathBuf> = match &request {
-            Request::Rename { path, .. }
-            | Request::Label { path, .. }
-            | Request::MoveLeaf { path, .. }
-            | Request::Fork { path, .. } => vec![path.clone()],
-            Request::Trash { files } | Request::Delete { files } => {
-                files.iter().map(|file| file.path.clone()).collect()
-            }
-            Request::Undo { .. } | Request::Redo => Vec::new(),
-        };
-        if let Ok(Done { changes, made, .. }) = &result {
-            let changed = changes.iter().map(|change| change.path()).chain(made.as_deref());
-            // Undo may reach files that are not browsed now.
-            let is_browsed = |path: &&Path| self.setting.located.dirs.iter().any(|dir| path.starts_with(dir));
-            touched.extend(changed.filter(is_browsed).map(Path::to_path_buf));
+        if let (Some(total @ 2..), false) = (total, ticket.is_stopped()) {
+            reply(Reply::Changing(total, total));
         }
-        touched.sort();
-        touched.dedup();
+        let mut touched = touched(&request, &result);
+        // Undo may reach files that are not browsed now.
+        let named: HashSet<&Path> = request.paths().into_iter().collect();
+        let is_browsed = |path: &PathBuf| self.setting.located.dirs.iter().any(|dir| path.starts_with(dir));
+        touched.retain(|path| named.contains(&**path) || is_browsed(path));
         let (mut read, mut gone) = (Vec::new(), Vec::new());
         for path in touched {
-            match scan::again(&path, None) {
-                Ok(Some(mut summary)) => {
-                    summary.first_message.as_mut().map(shorten);
-                    read.push(summary);
+            match scan::again(&path, None, &self.setting.home) {
+                Ok(Some(mut digest)) => {
+                    digest.first_message.as_mut().map(shorten);
+                    read.push(digest);
                 }
                 Ok(None) => gone.push(path),
                 Err(_) => {} // the list keeps what it knows
@@ -158,34 +164,36 @@ impl Desk {
             Some(refusal) => Failure::Refused(refusal.clone()),
             None => Failure::Failed(format!("{error:#}")),
         });
-        Changed { request, result, read, gone, after }
+        Changed { request, result, read, gone }
     }
 
     /// The line of an entry, as long as it is still that.
-    fn line(&self, path: &Path, tree: &Tree, at: Index) -> Result<Vec<u8>> {
-        let line = Bodies::open(self.files, path)?.line(&tree.nodes[at as usize])?;
-        if !is_line_of(&line, &tree.nodes[at as usize]) {
+    fn line(&self, Body { path, tree, at }: &Body) -> Result<Vec<u8>> {
+        let node = &tree.nodes[*at as usize];
+        let line = Bodies::open(self.files, path)?.line(node)?;
+        if !is_line_of(&line, node) {
             bail!("{} changed since it was opened; reload to see it as it is now", path.display());
         }
         Ok(line)
     }
 
-    fn document(&self, path: &Path, tree: &Tree, at: Index) -> Result<Vec<DocLine>> {
-        let line = self.line(path, tree, at)?;
+    fn document(&self, body: &Body) -> Result<Vec<DocLine>> {
+        let Body { path, tree, at } = body;
+        let line = self.line(body)?;
         let mut bodies = Bodies::open(self.files, path)?;
-        let related = render::entry::related(tree, at).into_iter();
+        let related = render::entry::related(tree, *at).into_iter();
         let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
-        Ok(render::entry::document(tree, at, &line, &related?, &self.setting.zone))
+        Ok(render::entry::document(tree, *at, &line, &related?, &self.setting.zone))
     }
 
-    fn scan(&self, scan: u64, is_stale: impl Fn() -> bool, mut reply: impl FnMut(Msg) -> bool) {
-        let finds = scan::find(self.files, &self.setting.located.dirs);
-        let found = Msg::Found { scan, total: finds.files.len(), unreadable: finds.unreadable };
-        if !reply(found) || !reply(Msg::Live(live::working_dirs())) {
+    fn scan(&self, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
+        let found = scan::find(self.files, &self.setting.located.dirs);
+        let total = found.files.len();
+        if !reply(Reply::FilesFound { total, unreadable: found.unreadable, live: live::working_dirs() }) {
             return;
         }
         let mut known = HashSet::new();
-        scan::read(self.files, &finds.files, |mut batch| {
+        scan::read(self.files, &found.files, &self.setting.home, |mut batch| {
             for first in batch.sessions.iter_mut().filter_map(|session| session.first_message.as_mut()) {
                 shorten(first);
             }
@@ -194,9 +202,9 @@ impl Desk {
             let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
             let gone = fresh.iter().filter(is_gone).cloned().collect();
             known.extend(fresh);
-            !is_stale() && reply(Msg::Scanned { scan, batch, gone })
+            is_wanted() && reply(Reply::Scanned { batch, gone })
         });
-        reply(Msg::ScanDone { scan });
+        reply(Reply::ScanDone);
     }
 }
 

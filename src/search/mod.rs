@@ -1,6 +1,15 @@
-//! Finding sessions: pure. [`query`] is the language; [`find`] holds a query against what was read of sessions; [`raw`]
-//! looks for a word in lines as they stand in the file. No files, no threads.
+//! Finding sessions: pure. [`query`] is the language, [`qualifier`] what of it is about sessions; [`matching`] holds a
+//! query against a [`candidate`]; [`words`] looks into one text at a time, and [`fuzzy`] where nothing matches
+//! literally; [`raw`] probes lines as they stand in the file. No files, no threads.
 
-pub mod find;
+pub mod candidate;
+pub mod fuzzy;
+pub mod here;
+pub mod lists;
+pub mod matching;
+mod needle;
+mod pattern;
+pub mod qualifier;
 pub mod query;
 pub mod raw;
+pub mod words;

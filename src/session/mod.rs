@@ -1,10 +1,15 @@
-//! What a session file means: pure, no I/O. A line is read into an [`entry`], on top of [`json`]; a file's lines make a
-//! [`tree`], or a [`digest`] where a list is enough; files make families in [`family`]. What is to be written is built in
+//! What a session file means: pure, no I/O. A line is read into an [`entry`], on top of [`json`]; a file's [`lines`] make
+//! a [`tree`], or a [`digest`] where no tree is needed; both say which [`models`] answered and what is a [`problem`].
+//! The [`shape`] is how entries hang together. Files make families in [`family`]. What is to be written is built in
 //! [`write`](mod@write).
 
 pub mod digest;
 pub mod entry;
 pub mod family;
 pub mod json;
+pub mod lines;
+pub mod models;
+pub mod problem;
+pub mod shape;
 pub mod tree;
 pub mod write;

@@ -3,12 +3,14 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use crate::app::edit::{Edit, Purpose, Seeing};
-use crate::app::model::{Asking, Model};
-use crate::app::search::Search;
+use crate::app::flows::search::Search;
+use crate::app::layers::Layer;
+use crate::app::model::Model;
+use crate::app::widgets::line::LineEdit;
 use crate::base::text::{Span, Tone, spans_width, width};
-use crate::keymap::{Action, Place};
-use crate::ui::line::{Pen, cut};
+use crate::keymap::{Action, Key, Place};
+use crate::ui::pen::{Pen, cut};
+use crate::ui::widgets::typed;
 
 /// The keys worth a place in the footer, the most wanted first.
 fn wanted(place: Place) -> &'static [Action] {
@@ -72,6 +74,13 @@ fn wanted(place: Place) -> &'static [Action] {
             A::Copy,
             A::Quit,
         ],
+        // Lines have words of their own.
+        Place::Search | Place::Find | Place::Prompt => &[],
+        Place::Palette => &[A::Accept, A::ListDown, A::ListUp, A::ListPageDown, A::Cancel, A::Help],
+        Place::Labels => &[A::Accept, A::RenameLabel, A::ClearLabel, A::ListDown, A::ListUp, A::Cancel, A::Help],
+        Place::Question => &[A::Confirm, A::Down, A::Up, A::Back, A::Help],
+        Place::Note => &[A::Down, A::Up, A::Quit],
+        Place::Help => &[A::Back, A::Down, A::Up, A::PageDown, A::Quit],
     }
 }
 
@@ -87,15 +96,10 @@ const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action:
 /// The columns that a line has at least: in front of it, and to have room for other things behind it.
 const LEAST: (usize, usize) = (12, 30);
 
-/// A line that is being typed.
-fn line(frame: &mut Frame<'_>, area: Rect, (edit, model): (&Edit, &Model), pen: &Pen<'_>) {
-    with_aside(frame, area, edit, aside(edit, model), pen);
-}
-
 /// A line that is being typed: its end with the cursor is what must be seen, what stands aside if there is room.
-fn with_aside(frame: &mut Frame<'_>, area: Rect, edit: &Edit, aside: Span, pen: &Pen<'_>) {
+fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), aside: Span, pen: &Pen<'_>) {
     let columns = usize::from(area.width);
-    let prompt = format!(" {}", edit.prompt);
+    let prompt = format!(" {prompt}");
     let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST.0));
     let room = columns - width(&prompt);
     let aside = if aside.tone == Tone::Error || room >= LEAST.1 + width(&aside.text) { aside } else { Span::default() };
@@ -105,81 +109,96 @@ fn with_aside(frame: &mut Frame<'_>, area: Rect, edit: &Edit, aside: Span, pen: 
     pen.put_both(frame, area, &left, &cut(&[aside], right, pen.glyphs()));
 }
 
-/// The words for the keys that end a line, or what is wrong with it.
-fn aside(edit: &Edit, model: &Model) -> Span {
-    let problem = match (&edit.purpose, model.focus) {
-        (Purpose::Query, Place::Preview) => model.preview.problem(),
-        (Purpose::Query, _) => model.tree.find.as_ref().and_then(|find| find.problem.as_deref()),
-        _ => None,
-    };
-    if let Some(problem) = problem {
-        return Span::clean(Tone::Error, &format!("  {problem} "));
-    }
-    let keys = match (&edit.purpose, model.focus) {
-        (Purpose::Query, Place::Tree) => "  enter keeps, tab hides the rest, esc goes back ",
-        (Purpose::Query, _) => "  enter keeps, esc goes back ",
-        _ => "  enter accepts, esc cancels ",
-    };
-    Span::new(Tone::Dim, keys)
+/// The keys that end a line, in words.
+fn ends(model: &Model, accepts: &str, cancels: &str) -> Span {
+    let (accept, cancel) = (key(model, Action::Accept), key(model, Action::Cancel));
+    Span::new(Tone::Dim, format!("  {accept} {accepts}, {cancel} {cancels} "))
 }
 
-/// What is typed, as far as it is seen in `columns`.
-pub(super) fn typed(edit: &Edit, columns: usize) -> [Span; 3] {
-    let Seeing { before, under, after } = edit.seeing(columns);
-    [Span::new(Tone::Text, before), Span::new(Tone::Cursor, under), Span::new(Tone::Text, after)]
+fn key(model: &Model, action: Action) -> String {
+    model.setting.keymap.keys(action).first().map_or_else(|| action.name().into(), |key| key.to_string())
+}
+
+/// How what is looked for may go on, or what is wrong with it.
+fn find_aside(model: &Model) -> Span {
+    let problem = match model.focus {
+        Place::Preview => model.preview.problem(),
+        _ => model.tree.find.as_ref().and_then(|find| find.problem.as_deref()),
+    };
+    match (problem, model.focus) {
+        (Some(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
+        (None, Place::Tree) => {
+            let keeps = format!("keeps, {} hides the rest", key(model, Action::OnlyHits));
+            ends(model, &keeps, "goes back")
+        }
+        (None, _) => ends(model, "keeps", "goes back"),
+    }
+}
+
+/// How a search may go on, or what is wrong with it.
+fn search_aside(model: &Model, search: &Search) -> Span {
+    match (&search.query, &search.completion) {
+        (Err(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
+        (_, Some(completion)) => {
+            let options = completion.options.iter().take(5).cloned().collect::<Vec<_>>();
+            Span::clean(Tone::Dim, &format!("  {}: {} ", key(model, Action::Complete), options.join("  ")))
+        }
+        _ => ends(model, "goes there", "clears"),
+    }
 }
 
 /// The word for an action here and now.
 fn word(model: &Model, action: Action) -> &'static str {
-    match action {
-        Action::Confirm if model.setting.picker.is_some() => "choose",
-        Action::Back if is_searched(model) => "end search",
-        Action::Back if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "no marks",
-        action => action.word(),
+    match (model.layers.top(), action) {
+        (Some(Layer::Question(question)), Action::Confirm) => question.word(),
+        (Some(Layer::Question(_)), Action::Back) => "cancel",
+        (Some(_), Action::Back) => "close",
+        (Some(_), action) => action.word(),
+        (None, Action::Confirm) if model.setting.picker.is_some() => "choose",
+        (None, Action::Back) if is_searched(model) => "end search",
+        (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "no marks",
+        (None, action) => action.word(),
     }
-}
-
-/// The line of a search: how it may go on, or what is wrong with it, stands behind it.
-fn search(frame: &mut Frame<'_>, area: Rect, search: &Search, pen: &Pen<'_>) {
-    let hint = match (&search.query, &search.completion) {
-        (Err(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
-        (_, Some(completion)) => {
-            let options = completion.options.iter().take(5).cloned().collect::<Vec<_>>();
-            Span::clean(Tone::Dim, &format!("  tab: {} ", options.join("  ")))
-        }
-        _ => Span::new(Tone::Dim, "  enter goes there, esc clears "),
-    };
-    with_aside(frame, area, &search.line, hint, pen);
 }
 
 /// Whether something is looked for in the pane.
 fn is_searched(model: &Model) -> bool {
     match model.focus {
-        Place::Sessions => false,
         Place::Tree => model.tree.find.is_some(),
         Place::Preview => model.preview.is_searched(),
+        _ => false,
     }
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
-    if let Some(Asking::Line(edit)) = &model.asking {
-        return line(frame, area, (edit, model), pen);
+    match model.layers.top() {
+        Some(Layer::Prompt(prompt)) => {
+            let aside = ends(model, "accepts", "cancels");
+            return line(frame, area, (&prompt.question, &prompt.line), aside, pen);
+        }
+        Some(Layer::Find(find)) => return line(frame, area, ("/", find), find_aside(model), pen),
+        _ => {}
     }
     if let Some(notice) = &model.notice {
         return pen.put(frame, area, &[Span::clean(notice.tone, &format!(" {}", notice.text))]);
     }
-    if let (Some(typing), None) = (model.search.as_ref().filter(|search| search.typing), &model.asking) {
-        return search(frame, area, typing, pen);
+    if let (Some(Layer::Search), Some(search)) = (model.layers.top(), &model.search) {
+        return line(frame, area, ("/", &search.line), search_aside(model, search), pen);
+    }
+    if let (Some(pending), true) = (model.changes.front(), model.layers.is_empty()) {
+        return pen.put(frame, area, &[Span::new(Tone::Dim, format!(" {}", pending.words()))]);
     }
     let mut spans = vec![Span::new(Tone::Text, " ")];
-    let actions = match model.focus {
-        _ if crate::ui::overlay::nothing_to_show(model) => NOTHING,
+    let actions = match model.place() {
+        _ if model.layers.is_empty() && super::empty::is_nothing_to_show(model) => NOTHING,
         Place::Sessions if !model.sessions.marks.is_empty() => MARKED,
-        _ if is_searched(model) => HITS,
+        Place::Tree | Place::Preview if is_searched(model) => HITS,
         place => wanted(place),
     };
     for &action in actions {
-        let Some(key) = model.setting.keymap.keys(action).first() else { continue };
+        // Where text is typed, a key that types means nothing else.
+        let works = |key: &&Key| !(model.place().takes_text() && key.typed().is_some());
+        let Some(key) = model.setting.keymap.keys(action).iter().find(works) else { continue };
         let hint = [
             Span::new(Tone::Accent, key.symbol(pen.is_ascii())),
             Span::new(Tone::Dim, format!(" {}  ", word(model, action))),

@@ -7,10 +7,9 @@ use crate::app::model::Model;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone};
-use crate::ui::line::Pen;
+use crate::ui::pen::Pen;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
-    let sessions = &model.sessions;
     let dirs: Vec<String> = model
         .setting
         .located
@@ -18,7 +17,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
         .iter()
         .map(|dir| shorten(&dir.to_string_lossy(), &model.setting.home).into_owned())
         .collect();
-    let totals = sessions.totals;
+    let totals = model.sessions.totals;
     let dot = format!(" {} ", pen.glyphs().dot);
     let facts = [
         count(totals.sessions, "session", "sessions"),
@@ -36,9 +35,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
 }
 
 fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {
-    let sessions = &model.sessions;
+    let library = &model.library;
     let mut spans = Vec::new();
-    let progress = &sessions.progress;
+    let progress = &library.progress;
     match progress.total {
         _ if progress.finished => {}
         Some(total) => {
@@ -47,11 +46,11 @@ fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {
         }
         None => spans.push(Span::new(Tone::Active, "looking for sessions ")),
     }
-    if progress.finished && !sessions.unreadable.is_empty() {
-        let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(sessions.unreadable.len()));
+    if progress.finished && !library.unreadable.is_empty() {
+        let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(library.unreadable.len()));
         spans.push(Span::new(Tone::Warning, text));
     }
-    let live = sessions.totals.live;
+    let live = library.live_count();
     if live > 0 {
         spans.push(Span::new(Tone::Warning, format!("{} {live} live ", pen.glyphs().live)));
     }

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
+use pitree::session::shape::Index;
 use pitree::session::tree::context::context;
-use pitree::session::tree::shape::Index;
 use pitree::session::tree::{Part, Tree};
 use pitree::session::write::fork;
 use pitree::session::write::fork::NewSession;
@@ -14,7 +14,8 @@ use pitree::session::write::line::NewEntry;
 use pitree::session::write::migrate::{Migrated, NotOld, migrate};
 use serde_json::{Value, json};
 
-use crate::world::{files_below, golden, repository, short};
+use crate::common::home::{files_below, repository};
+use crate::world::{golden, short};
 
 /// 2030-03-04T05:06:07.089Z.
 const NOW: i64 = 1_898_831_167_089;
@@ -153,7 +154,9 @@ fn writes_what_pi_writes() {
 #[test]
 fn the_model_sees_what_pi_says() {
     let golden: Value = serde_json::from_str(&golden("changes/contexts.json")).unwrap();
-    for (file, pi) in golden.as_object().unwrap() {
+    let golden = golden.as_object().unwrap();
+    assert!(golden.len() > 50, "{}", golden.len());
+    for (file, pi) in golden {
         let source = Source::open(&repository("fixtures").join(file)).unwrap();
         // An old file gives the same as its new form.
         let new = migrate(&source.bytes, &mut counted()).ok().map(|new| tree(&new.bytes).unwrap());
@@ -191,6 +194,7 @@ fn an_old_file_says_what_it_loses() {
 
 #[test]
 fn a_fork_of_any_entry_is_its_path() {
+    let mut forks = 0;
     for path in files_below(&repository("fixtures/sessions")) {
         let Some(source) = Source::open(&path) else { continue };
         if source.tree.nodes.len() > 100 || source.name.contains("id-missing") || source.name.contains("non-objects") {
@@ -212,8 +216,10 @@ fn a_fork_of_any_entry_is_its_path() {
                 (texts, context.messages, context.model, context.thinking_level)
             };
             assert_eq!(seen(&fork, fork.leaf), seen(&source.tree, Some(at)), "{} {at}", source.name);
+            forks += 1;
         }
     }
+    assert!(forks > 200, "{forks}");
 }
 
 /// Files at which pi hangs, throws or loses entries.

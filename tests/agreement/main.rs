@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
 
 mod changes;
+#[path = "../common/mod.rs"]
+mod common;
 mod list;
 mod odd;
 mod output;

@@ -2,7 +2,8 @@
 
 use pitree::base::text::clean;
 
-use crate::world::{World, assert_same, files_below, golden, repository};
+use crate::common::home::{files_below, repository};
+use crate::world::{World, assert_same, golden};
 
 const MODES: [&str; 5] = ["default", "no-tools", "user-only", "labeled-only", "all"];
 
@@ -65,7 +66,7 @@ fn draws_what_pi_draws() {
         assert!(sections.iter().map(|(mode, _)| *mode).eq(MODES), "{file}");
         for (mode, pi) in &sections {
             let run = world.run(&["tree", &place, "--filter", mode]);
-            assert_eq!(run.code, Some(0), "{file} {mode}: {}", run.err);
+            assert_eq!(run.code, 0, "{file} {mode}: {}", run.err);
             let pitree = run.out.lines().map(|row| row.strip_suffix(LEAF).unwrap_or(row).trim_end());
             let (extra, pitree): (Vec<&str>, Vec<&str>) = pitree.partition(|row| is_extra(row));
             found.extend(extra.iter().map(|row| format!("{file}: only pitree draws '{row}'")));

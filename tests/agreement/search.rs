@@ -8,58 +8,61 @@ use jiff::tz::TimeZone;
 use pitree::disk::files::Files;
 use pitree::disk::scan;
 use pitree::library::texts;
-use pitree::search::find::matcher::{Around, Candidate, Field, Matcher, Tier, Titles};
+use pitree::search::candidate::{Candidate, MatchField, Titles};
+use pitree::search::here::HereAndNow;
+use pitree::search::matching::{Matcher, Tier};
 use pitree::search::query::Query;
-use pitree::session::digest::searchable::{Passages, Searchable};
-use pitree::session::digest::summary::Summary;
+use pitree::session::digest::Digest;
+use pitree::session::digest::texts::{Passages, Texts};
 use serde_json::Value;
 
 use crate::world::{DIRS, World, assert_same, golden, short};
 
 /// The sessions of the fixtures with their texts.
-struct Sessions(BTreeMap<String, (Summary, Searchable)>);
+struct Sessions(BTreeMap<String, (Digest, Texts)>);
 
 impl Sessions {
     fn read(world: &World) -> Self {
         let dirs: Vec<PathBuf> = DIRS.iter().map(|dir| world.root().join(dir)).collect();
-        let finds = scan::find(Files::Disk, &dirs);
-        let mut summaries = BTreeMap::new();
-        scan::read(Files::Disk, &finds.files, |batch| {
-            summaries.extend(batch.sessions.into_iter().map(|session| (session.path.clone(), session)));
+        let found = scan::find(Files::Disk, &dirs);
+        let mut digests = BTreeMap::new();
+        scan::read(Files::Disk, &found.files, "/home/dev", |batch| {
+            digests.extend(batch.sessions.into_iter().map(|session| (session.path.clone(), session)));
             true
         });
-        let paths: Vec<PathBuf> = summaries.keys().cloned().collect();
+        let paths: Vec<PathBuf> = digests.keys().cloned().collect();
         let mut sessions = BTreeMap::new();
         texts::read(Files::Disk, &paths, |batch| {
-            for (path, text) in batch.texts {
-                sessions.insert(short(&path, world.root()), (summaries.remove(&path).unwrap(), text));
+            for (at, texts) in batch.texts {
+                let path = &paths[at];
+                sessions.insert(short(path, world.root()), (digests.remove(path).unwrap(), texts));
             }
             true
         });
-        assert!(summaries.is_empty());
+        assert!(digests.is_empty());
         Self(sessions)
     }
 
     /// Leaves what pi searches, too.
     fn limited_to_pi(mut self) -> Self {
-        for (_, text) in self.0.values_mut() {
-            text.labels.clear();
-            text.summaries = Passages::default();
+        for (digest, texts) in self.0.values_mut() {
+            digest.labels.clear();
+            texts.summaries = Passages::default();
         }
         self
     }
 
     /// What a query finds, with the tier and the field of each.
-    fn find(&self, query: &str) -> BTreeMap<&str, (Tier, Option<Field>)> {
+    fn find(&self, query: &str) -> BTreeMap<&str, (Tier, Option<MatchField>)> {
         let query = Query::parse(query).unwrap();
-        let around = Around { now_ms: 0, home: "/home/dev".into(), zone: TimeZone::UTC };
-        let matcher = Matcher::new(&query, &around);
-        let found = self.0.iter().filter_map(|(path, (summary, text))| {
-            let titles = Titles::new(summary);
+        let here = HereAndNow { now_ms: 0, home: "/home/dev".into(), zone: TimeZone::UTC };
+        let matcher = Matcher::new(&query, &here);
+        let found = self.0.iter().filter_map(|(path, (digest, texts))| {
+            let titles = Titles::new(digest);
             let session = Candidate {
-                summary,
+                digest,
                 titles: &titles,
-                text: Some(text),
+                texts: Some(texts),
                 is_live: false,
                 has_forks: false,
                 is_fork: false,
@@ -134,6 +137,6 @@ fn labels_and_summaries_add_to_that() {
         found.map(|(path, (_, field))| (path.to_string(), field)).collect::<Vec<_>>()
     };
     let app = |name: &str| format!("sessions/--home-dev-app--/{name}.jsonl");
-    assert_eq!(added("標籤"), [(app("wide-text"), Some(Field::Label))]);
-    assert_eq!(added("\"## goal second\""), [(app("compaction"), Some(Field::Summary))]);
+    assert_eq!(added("標籤"), [(app("wide-text"), Some(MatchField::Label))]);
+    assert_eq!(added("\"## goal second\""), [(app("compaction"), Some(MatchField::Summary))]);
 }

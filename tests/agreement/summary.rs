@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::common::home::{files_below, json_lines, repository};
 use crate::slow::{self, Reading, Session};
-use crate::world::{World, assert_same, files_below, json_lines, repository, short};
+use crate::world::{World, assert_same, short};
 
 /// Files with lines that serde_json can't read.
 const UNREADABLE: &[&str] = &[
@@ -77,7 +78,7 @@ fn fixtures_have_the_facts_that_a_slow_reader_finds() {
 #[test]
 fn samples_have_the_facts_that_a_slow_reader_finds() {
     let run = World::new().run(&["ls", "--demo", "--json"]);
-    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_eq!(run.code, 0, "{}", run.err);
     let root = Path::new(pitree::disk::demo::ROOT);
     let listed = json_lines(&run.out);
     let samples = repository("assets/demo");

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+pub(crate) use crate::common::home::Outcome;
+use crate::common::home::{Home, files_below, json_lines, repository, set_modified, write};
 
 /// 2026-01-02T03:04:05Z, in seconds since 1970.
 const MTIME: u64 = 1_767_323_045;
@@ -18,19 +19,7 @@ pub(crate) const DIRS: [&str; 3] = ["sessions", "flat", "subagents"];
 
 /// A copy of the fixtures.
 pub(crate) struct World {
-    folder: TempDir,
-}
-
-/// What the program did.
-pub(crate) struct Run {
-    pub(crate) code: Option<i32>,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
-
-/// A path in the repository.
-pub(crate) fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+    home: Home,
 }
 
 /// What the real pi said.
@@ -38,27 +27,9 @@ pub(crate) fn golden(path: &str) -> String {
     fs::read_to_string(repository("fixtures/golden").join(path)).unwrap()
 }
 
-/// The files below a folder, and below its folders.
-pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let (mut folders, mut files) = (vec![folder.to_path_buf()], Vec::new());
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
-        }
-    }
-    files.sort();
-    files
-}
-
 /// `path` below `root`, as the golden files name it.
 pub(crate) fn short(path: &Path, root: &Path) -> String {
     path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/")
-}
-
-/// One JSON value a line.
-pub(crate) fn json_lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Fails unless what was found is what is meant, whatever the order.
@@ -74,21 +45,19 @@ pub(crate) fn assert_same(mut found: Vec<String>, meant: &[&str]) {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let home = Home::new();
         let fixtures = repository("fixtures");
         let mtime = SystemTime::UNIX_EPOCH + Duration::from_secs(MTIME);
         for from in DIRS.iter().flat_map(|dir| files_below(&fixtures.join(dir))) {
-            let to = folder.path().join(from.strip_prefix(&fixtures).unwrap());
-            fs::create_dir_all(to.parent().unwrap()).unwrap();
-            fs::copy(from, &to).unwrap();
-            fs::File::options().append(true).open(to).unwrap().set_modified(mtime).unwrap();
+            let to = home.path().join(from.strip_prefix(&fixtures).unwrap());
+            set_modified(&write(&to, fs::read(from).unwrap()), mtime);
         }
-        fs::write(folder.path().join("config.toml"), "").unwrap();
-        Self { folder }
+        home.write("config.toml", "");
+        Self { home }
     }
 
     pub(crate) fn root(&self) -> &Path {
-        self.folder.path()
+        self.home.path()
     }
 
     /// The files that have the name of a session, by their paths in the fixtures.
@@ -97,22 +66,14 @@ impl World {
         files.filter(|path| path.ends_with(".jsonl")).collect()
     }
 
-    pub(crate) fn run(&self, args: &[&str]) -> Run {
-        let output = Command::new(env!("CARGO_BIN_EXE_pitree"))
-            .args(args)
-            .arg("--config")
-            .arg(self.root().join("config.toml"))
-            .current_dir(self.root())
-            .env_clear()
-            .envs([("HOME", "/home/dev"), ("TZ", "UTC")])
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Run { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    pub(crate) fn run(&self, args: &[&str]) -> Outcome {
+        let mut command = self.home.command(args);
+        command.args(["--config", "config.toml"]).env("HOME", "/home/dev");
+        Outcome::of(&mut command)
     }
 
     /// `ls` on all directories of the fixtures.
-    pub(crate) fn ls(&self, args: &[&str]) -> Run {
+    pub(crate) fn ls(&self, args: &[&str]) -> Outcome {
         let dirs = DIRS.iter().flat_map(|dir| ["--dir", dir]);
         self.run(&["ls"].into_iter().chain(dirs).chain(args.iter().copied()).collect::<Vec<_>>())
     }
@@ -120,7 +81,7 @@ impl World {
     /// The lines of `ls --json`, by the paths in the fixtures.
     pub(crate) fn list(&self) -> BTreeMap<String, Value> {
         let run = self.ls(&["--json"]);
-        assert_eq!((run.code, &*run.err), (Some(0), ""));
+        assert_eq!((run.code, &*run.err), (0, ""));
         let lines = json_lines(&run.out).into_iter();
         lines.map(|line| (short(Path::new(line["path"].as_str().unwrap()), self.root()), line)).collect()
     }
@@ -128,7 +89,7 @@ impl World {
     /// The lines of `tree --json`.
     pub(crate) fn tree(&self, file: &str) -> Vec<Value> {
         let run = self.run(&["tree", file, "--json"]);
-        assert_eq!((run.code, &*run.err), (Some(0), ""), "{file}");
+        assert_eq!((run.code, &*run.err), (0, ""), "{file}");
         json_lines(&run.out)
     }
 }

@@ -1,9 +1,9 @@
 //! Names, labels, marks, the trash, undo, forks, copying: keys in, files and screens out.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use pitree::app::message::{After, Changed, Effect, Failure, Msg};
+use pitree::app::message::{Effect, Failure, Msg, Work};
 use pitree::changes::{Done, Refusal, Request, Seen};
 use pitree::config::Config;
 use pitree::disk::files::Files;
@@ -11,25 +11,8 @@ use pitree::disk::locate::Located;
 use pitree::keymap::Place;
 use tempfile::TempDir;
 
+use super::common::session::Session;
 use super::harness::{Browser, shows};
-
-/// Copies of files, to do anything to.
-pub(crate) fn copies(of: &str) -> TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    let mut folders = vec![(Path::new(env!("CARGO_MANIFEST_DIR")).join(of), dir.path().to_path_buf())];
-    while let Some((from, to)) = folders.pop() {
-        fs::create_dir_all(&to).unwrap();
-        for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-            let to = to.join(entry.file_name());
-            if entry.path().is_dir() {
-                folders.push((entry.path(), to));
-            } else {
-                fs::copy(entry.path(), to).unwrap();
-            }
-        }
-    }
-    dir
-}
 
 /// Sessions of one project: `main` has two branches and two forks, one of which has a fork; `other` stands alone.
 pub(crate) struct World {
@@ -58,23 +41,11 @@ impl World {
 
     /// Writes a session; the higher its `time`, the newer it is.
     fn session(&self, name: &str, time: i64, parent: Option<&str>) {
-        let parent = parent.map_or(String::new(), |parent| format!(",\"parentSession\":{:?}", self.path(parent)));
-        let mut text =
-            format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{name}\",\"cwd\":\"/nowhere\"{parent}}}\n");
-        for (id, above, role, said) in [
-            ("u1", None, "user", format!("the {name} session")),
-            ("a1", Some("u1"), "assistant", "first answer".into()),
-            ("u2", Some("a1"), "user", "go left".into()),
-            ("a2", Some("u2"), "assistant", "left it is".into()),
-            ("u3", Some("a1"), "user", "go right".into()),
-            ("a3", Some("u3"), "assistant", "right it is".into()),
-        ] {
-            let above = above.map_or("null".into(), |above| format!("{above:?}"));
-            text += &format!(
-                "{{\"type\":\"message\",\"id\":{id:?},\"parentId\":{above},\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"message\":{{\"role\":{role:?},\"content\":{said:?},\"timestamp\":{time}}}}}\n"
-            );
-        }
-        fs::write(self.path(name), text).unwrap();
+        let session = parent.iter().fold(Session::new(name), |session, parent| session.parent(&self.path(parent)));
+        let session = session.at(time).user("u1", &format!("the {name} session")).assistant("a1", "first answer");
+        let session = session.user("u2", "go left").assistant("a2", "left it is");
+        let session = session.under("a1").user("u3", "go right").assistant("a3", "right it is");
+        fs::write(self.path(name), session.text()).unwrap();
     }
 
     pub(crate) fn open(&self, columns: u16, rows: u16) -> Browser {
@@ -85,7 +56,7 @@ impl World {
 
     pub(crate) fn select(&self, browser: &mut Browser, name: &str) {
         browser.press("g");
-        while browser.model.sessions.selected_session().is_none_or(|session| session.path != self.path(name)) {
+        while browser.session().is_none_or(|session| session.path != self.path(name)) {
             let before = browser.selected();
             browser.press("j");
             assert_ne!(browser.selected(), before, "no session {name}");
@@ -125,7 +96,7 @@ fn a_name_is_typed_and_cleared_and_undone() {
     browser.press("u").press("U");
     assert_eq!(browser.selected(), "Quick j ?");
     browser.press("tab tab R").type_text("!").press("enter");
-    assert!(browser.model.sessions.selected_session().unwrap().title() == "Quick j ?!", "from any pane");
+    assert!(browser.session().unwrap().title() == "Quick j ?!", "from any pane");
     assert_eq!(browser.model.focus, Place::Preview);
 }
 
@@ -136,7 +107,7 @@ fn an_open_line_takes_every_key_and_can_be_left() {
     let before = world.text("main");
     for leave in ["esc", "ctrl+c"] {
         browser.press("R").type_text("xyz").press("ctrl+d f5 ctrl+z tab ctrl+s").press(leave);
-        assert!(browser.model.asking.is_none() && browser.wants.is_empty());
+        assert!(!browser.asks() && browser.wants.is_empty());
         assert_eq!(browser.model.focus, Place::Sessions);
     }
     assert_eq!(world.text("main"), before);
@@ -183,16 +154,14 @@ fn a_fork_row_is_not_labelled() {
     shows(&browser, "this row is another session: Enter goes there");
     browser.press("f");
     shows(&browser, "this row is another session: Enter goes there");
-    assert!(browser.model.asking.is_none());
+    assert!(!browser.asks());
 }
 
 #[test]
 fn an_old_session_is_brought_up_to_date_only_if_wanted() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("old.jsonl");
-    let line =
-        |text: &str| format!("{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n");
-    let old = format!("{{\"type\":\"session\",\"id\":\"old\",\"cwd\":\"/x\"}}\n{}{}", line("one"), line("two"));
+    let old = Session::new("old").version(1).user("", "one").user("", "two").text();
     fs::write(&path, &old).unwrap();
     let mut browser = Browser::on(&[dir.path()], 160, 40);
     browser.press("l g L").type_text("mark").press("enter");
@@ -204,7 +173,7 @@ fn an_old_session_is_brought_up_to_date_only_if_wanted() {
     assert!(fs::read_to_string(&path).unwrap().contains("\"version\":3"));
     assert_eq!(browser.trashed().len(), 1, "the original");
     browser.press("L ctrl+u").type_text("again").press("enter");
-    assert!(browser.model.asking.is_none(), "it is not asked twice");
+    assert!(!browser.asks(), "it is not asked twice");
     shows(&browser, "[again] user: one");
 }
 
@@ -245,7 +214,7 @@ fn a_parent_goes_alone_or_with_its_family() {
     browser.press("g ctrl+d");
     shows(&browser, "2 files, ");
     browser.press("enter");
-    assert!(browser.model.sessions.all.is_empty());
+    assert!(browser.model.library.is_empty());
     shows(&browser, "No sessions here.");
 }
 
@@ -290,10 +259,10 @@ fn marks_are_seen_counted_and_deleted_together() {
 fn where_pi_seems_to_be_at_work_it_is_asked_twice() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.take(Msg::Live(Some([PathBuf::from("/nowhere")].into())));
-    let is_live = |at: &usize| browser.model.sessions.is_live(*at);
-    let live = (0..5).find(is_live).unwrap();
-    let path = browser.model.sessions.all[live].path.clone();
+    let library = &mut browser.model.library;
+    library.set_live_dirs(Some([PathBuf::from("/nowhere")].into()), crate::harness::NOW);
+    let live = library.keys().find(|&key| library.is_live(key)).unwrap();
+    let path = library[live].path.clone();
     world.select(&mut browser, path.file_stem().unwrap().to_str().unwrap());
     browser.press("ctrl+d");
     shows(&browser, "A pi seems to be at work here.");
@@ -316,7 +285,7 @@ fn a_session_that_changed_is_asked_about_again() {
     browser.press("enter");
     shows(&browser, "1 session changed since this was asked");
     assert!(world.path("other").exists());
-    assert_eq!(browser.model.sessions.selected_session().unwrap().entry_count, 7, "the list knows");
+    assert_eq!(browser.session().unwrap().entry_count, 7, "the list knows");
     browser.press("enter");
     assert!(!world.path("other").exists());
 }
@@ -327,27 +296,21 @@ fn what_the_trash_cannot_take_is_deleted_only_by_a_word() {
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "other");
     let path = world.path("other");
-    let seen = browser.model.sessions.selected_session().unwrap();
+    let seen = browser.session().unwrap();
     let files = vec![Seen { path: path.clone(), bytes: seen.bytes, mtime: seen.mtime }];
-    let refused = || {
+    let refuse = |browser: &mut Browser| {
         let refusal = Refusal::NoTrash { reason: "it is full".into(), left: files.clone() };
-        Msg::Changed(Box::new(Changed {
-            request: Request::Trash { files: files.clone() },
-            result: Err(Failure::Refused(refusal)),
-            read: Vec::new(),
-            gone: Vec::new(),
-            after: After::Rest,
-        }))
+        browser.change_goes(Request::Trash { files: files.clone() }, Err(Failure::Refused(refusal)));
     };
-    browser.send(refused());
+    refuse(&mut browser);
     shows(&browser, "The trash can't take it: it is full");
     browser.press("enter");
-    assert!(browser.model.asking.is_none());
-    browser.send(refused());
+    assert!(!browser.asks());
+    refuse(&mut browser);
     browser.press("d").type_text("yes").press("enter");
     shows(&browser, "nothing was deleted");
     assert!(path.exists());
-    browser.send(refused());
+    refuse(&mut browser);
     browser.press("d");
     shows(&browser, "type delete (1 file): ");
     browser.type_text("delete").press("enter");
@@ -369,28 +332,21 @@ fn a_link_goes_and_what_it_points_at_stays() {
     shows(&browser, "1 symbolic link goes: what it points at stays.");
     browser.press("enter");
     assert!(real.exists() && world.path("other").symlink_metadata().is_err());
-    assert!(browser.model.sessions.all.iter().all(|session| session.path != world.path("other")));
+    assert!(browser.all().all(|session| session.path != world.path("other")));
 }
 
 #[test]
 fn what_goes_wrong_is_said() {
     let world = World::new();
     let mut browser = world.open(60, 20);
-    let failed = |error: &str| {
-        Msg::Changed(Box::new(Changed {
-            request: Request::Redo,
-            result: Err(Failure::Failed(error.into())),
-            read: Vec::new(),
-            gone: Vec::new(),
-            after: After::Rest,
-        }))
-    };
-    browser.send(failed("the disk is full"));
+    let fail =
+        |browser: &mut Browser, error: &str| browser.change_goes(Request::Redo, Err(Failure::Failed(error.into())));
+    fail(&mut browser, "the disk is full");
     assert_eq!(browser.footer(), "the disk is full");
-    browser.send(failed(&"the disk is full, ".repeat(9)));
+    fail(&mut browser, &"the disk is full, ".repeat(9));
     shows(&browser, "Not done");
     browser.press("x");
-    assert!(browser.model.message.is_none());
+    assert!(!browser.has_note());
 }
 
 #[test]
@@ -400,13 +356,13 @@ fn a_fork_is_made_listed_and_shown() {
     browser.press("l");
     to_entry(&mut browser, "left it is");
     browser.press("f");
-    let made = browser.model.sessions.selected_session().unwrap().clone();
+    let made = browser.session().unwrap().clone();
     assert_eq!(made.parent_path.as_ref(), Some(&world.path("main").canonicalize().unwrap()));
     assert_eq!((browser.model.focus, browser.selected().as_str()), (Place::Tree, "left it is"));
     assert_eq!(browser.model.tree.tree.as_ref().unwrap().nodes.len(), 4, "the path alone");
     browser.press("u");
     assert!(!made.path.exists());
-    assert!(browser.model.sessions.all.iter().all(|session| session.path != made.path));
+    assert!(browser.all().all(|session| session.path != made.path));
 }
 
 #[test]
@@ -421,7 +377,7 @@ fn what_a_scan_read_before_a_change_does_not_count() {
     world.select(&mut browser, "twin");
     browser.press("ctrl+d enter");
     late.drain(..).for_each(|msg| browser.send(msg));
-    assert!(browser.model.sessions.all.iter().all(|session| session.path != world.path("twin")), "it is gone");
+    assert!(browser.all().all(|session| session.path != world.path("twin")), "it is gone");
     world.select(&mut browser, "other");
     assert_eq!(browser.selected(), "new");
 }
@@ -456,7 +412,7 @@ fn samples_cannot_be_changed_but_copied() {
     for keys in ["R", "ctrl+d", "u", "U", "l L", "f"] {
         browser.press(keys);
         assert_eq!(browser.footer(), "these are sample sessions: nothing can be changed", "{keys}");
-        assert!(browser.model.asking.is_none());
+        assert!(!browser.asks());
     }
     browser.press("y t");
     assert_eq!(browser.copied.len(), 1);
@@ -471,8 +427,7 @@ fn a_change_that_is_done_already_says_so() {
     browser.press("u");
     assert_eq!(browser.footer(), "nothing to be undone");
     let done = Done { said: "done\u{1b}[31m".into(), ..Done::default() };
-    let reply = Changed { request: Request::Redo, result: Ok(done), read: vec![], gone: vec![], after: After::Rest };
-    browser.send(Msg::Changed(Box::new(reply)));
+    browser.change_goes(Request::Redo, Ok(done));
     assert_eq!(browser.footer(), "done␛[31m");
 }
 
@@ -536,7 +491,7 @@ fn effects_of_changes_come_in_order_and_late_ones_are_not_dropped() {
         {
             let effects = browser.take(Msg::Key(key.parse().unwrap()));
             let changes: Vec<Effect> =
-                effects.into_iter().filter(|effect| matches!(effect, Effect::Change { .. })).collect();
+                effects.into_iter().filter(|effect| matches!(effect, Effect::Ask(_, Work::Change { .. }))).collect();
             replies.extend(changes.into_iter().flat_map(|effect| browser.replies(effect)));
         }
     }

@@ -1,10 +1,11 @@
 //! Looking for words in the tree and in the preview: keys in, screens out.
 
-use pitree::app::message::{Effect, Msg};
+use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::keymap::Place;
 use ratatui::style::Modifier;
 
 use super::changes::{World, to_entry};
+use super::common::session::Session;
 use super::harness::{Browser, shows};
 
 snapshot!(typing, (120, 30), "j l / j w t");
@@ -27,13 +28,13 @@ fn typing_goes_to_the_nearest_hit_and_esc_back() {
     browser.press("l g");
     let start = browser.selected();
     browser.press("/").type_text("is");
-    assert!(["left it is", "right it is"].contains(&browser.selected().as_str()));
+    assert_eq!(browser.selected(), "right it is");
     shows(&browser, "/2 ");
     browser.press("backspace").type_text("t is");
-    assert!(["left it is", "right it is"].contains(&browser.selected().as_str()));
+    assert_eq!(browser.selected(), "right it is");
     browser.press("esc");
     assert_eq!(browser.selected(), start, "back where it began");
-    assert!(browser.model.tree.find.is_none() && browser.model.asking.is_none());
+    assert!(browser.model.tree.find.is_none() && !browser.asks());
     assert_eq!(browser.model.focus, Place::Tree);
 }
 
@@ -139,7 +140,7 @@ fn late_hits_are_dropped() {
     browser.press("l g /").type_text("lef");
     let effects = browser.take(Msg::Key("t".parse().unwrap()));
     let late: Vec<Msg> = effects.into_iter().flat_map(|effect| browser.replies(effect)).collect();
-    assert!(matches!(&late[..], [Msg::Hits { hits, .. }] if !hits.is_empty()));
+    assert!(matches!(&late[..], [Msg::Reply(_, Reply::EntriesFound { hits, .. })] if !hits.is_empty()));
     browser.press("x");
     late.into_iter().for_each(|msg| browser.send(msg));
     assert!(browser.model.tree.find.as_ref().unwrap().is_empty());
@@ -153,7 +154,7 @@ fn enter_before_the_hits_came_still_goes_there() {
     let effects = browser.take(Msg::Key("s".parse().unwrap()));
     let late: Vec<Msg> = effects
         .into_iter()
-        .filter(|effect| matches!(effect, Effect::Find { .. }))
+        .filter(|effect| matches!(effect, Effect::Ask(_, Work::Find { .. })))
         .flat_map(|effect| browser.replies(effect))
         .collect();
     browser.press("enter");
@@ -179,11 +180,8 @@ fn a_tree_that_is_read_again_is_searched_again() {
 fn the_preview_is_searched_on_its_own() {
     let dir = tempfile::tempdir().unwrap();
     let said: String =
-        (0..200).map(|at| format!("line {at} {}\\n\\n", if at % 50 == 7 { "Needle" } else { "hay" })).collect();
-    let text = format!(
-        "{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{{\"role\":\"user\",\"content\":\"{said}\"}}}}\n"
-    );
-    std::fs::write(dir.path().join("s.jsonl"), text).unwrap();
+        (0..200).map(|at| format!("line {at} {}\n\n", if at % 50 == 7 { "Needle" } else { "hay" })).collect();
+    std::fs::write(dir.path().join("s.jsonl"), Session::new("s").user("a", &said).text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 160, 20);
     browser.press("l tab /").type_text("needle");
     shows(&browser, "1/4");

@@ -2,18 +2,22 @@
 
 use std::sync::Arc;
 
-use pitree::app::copy::Copy;
-use pitree::app::message::{Effect, Msg};
-use pitree::app::model::{Model, Setting};
-use pitree::app::picker::Print;
+use pitree::app::layers::Layer;
+use pitree::app::layers::palette::Palette;
+use pitree::app::message::{Changed, Clip, Effect, Failure, Msg, Reply, Work};
+use pitree::app::model::Model;
+use pitree::app::panes::sessions::SessionRow;
+use pitree::app::setting::{Print, Setting};
 use pitree::app::update::{start, update};
-use pitree::changes::Changes;
+use pitree::changes::{Changes, Done, Request};
 use pitree::config::Config;
 use pitree::disk::demo;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::disk::trash::Trash;
+use pitree::library::SessionKey;
 use pitree::runtime::work::Desk;
+use pitree::session::digest::Shared;
 use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -76,7 +80,7 @@ impl Browser {
         std::fs::create_dir(&bin).unwrap();
         let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()] };
         let changes = (files == Files::Disk).then(|| Changes::new(state.path().join("journal"), trash));
-        let desk = Desk { setting, files, changes, finder: Arc::default() };
+        let desk = Desk { setting, files, changes, searcher: Arc::default() };
         let mut browser = Self { model, wants: Vec::new(), copied: Vec::new(), has_clipboard: true, desk, state };
         let effects = start(&mut browser.model);
         browser.perform(effects);
@@ -85,7 +89,12 @@ impl Browser {
 
     pub(crate) fn send(&mut self, msg: Msg) {
         // A pi that runs on the machine of the test is none of the test's business.
-        let msg = if matches!(msg, Msg::Live(_)) { Msg::Live(Some(Default::default())) } else { msg };
+        let msg = match msg {
+            Msg::Reply(ticket, Reply::FilesFound { total, unreadable, .. }) => {
+                Msg::Reply(ticket, Reply::FilesFound { total, unreadable, live: Some(Default::default()) })
+            }
+            msg => msg,
+        };
         let effects = update(&mut self.model, msg);
         self.perform(effects);
     }
@@ -96,14 +105,13 @@ impl Browser {
                 self.wants.push(effect);
                 continue;
             }
-            if let Effect::Copy { what, then } = effect {
-                let text = match what {
-                    Copy::Text(text) => text,
-                    Copy::Command { path, cwd } => format!("command {cwd} {}", path.display()),
-                    Copy::Entry { .. } => panic!("the text is read first"),
+            if let Effect::Ask(ticket, Work::Copy(clip)) = effect {
+                let text = match clip {
+                    Clip::Text(text) => text,
+                    Clip::Command { path, cwd } => format!("command {cwd} {}", path.display()),
                 };
                 self.copied.extend(self.has_clipboard.then(|| text.clone()));
-                self.send(Msg::Copied { text, done: self.has_clipboard, then });
+                self.send(Msg::Reply(ticket, Reply::Copied(text, self.has_clipboard)));
                 continue;
             }
             for reply in self.replies(effect) {
@@ -114,16 +122,24 @@ impl Browser {
 
     /// What an effect leads to.
     pub(crate) fn replies(&self, effect: Effect) -> Vec<Msg> {
+        let Effect::Ask(ticket, work) = effect else { return Vec::new() };
         let mut replies = Vec::new();
-        self.desk.work(
-            effect,
-            || false,
-            |msg| {
-                replies.push(msg);
-                true
-            },
-        );
+        self.desk.work(&ticket, work, |reply| {
+            replies.push(Msg::Reply(ticket.clone(), reply));
+            true
+        });
         replies
+    }
+
+    /// Wants a change, and lets it go as is said.
+    pub(crate) fn change_goes(&mut self, request: Request, result: Result<Done, Failure>) {
+        let wanted = self.take(Msg::Key("U".parse().unwrap()));
+        let ticket = wanted.into_iter().find_map(|effect| match effect {
+            Effect::Ask(ticket, Work::Change { .. }) => Some(ticket),
+            _ => None,
+        });
+        let changed = Changed { request, result, read: Vec::new(), gone: Vec::new() };
+        self.send(Msg::Reply(ticket.unwrap(), Reply::Changed(Box::new(changed))));
     }
 
     /// Changes a setting.
@@ -202,17 +218,49 @@ impl Browser {
         screen
     }
 
+    /// The selected session.
+    pub(crate) fn session(&self) -> Option<&Shared> {
+        self.model.sessions.selected_session().map(|key| &self.model.library[key])
+    }
+
+    /// All sessions.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Shared> {
+        self.model.library.keys().map(|key| &self.model.library[key])
+    }
+
+    /// The session of a row.
+    pub(crate) fn session_in(&self, row: usize) -> Option<SessionKey> {
+        match self.model.sessions.rows.get(row)? {
+            SessionRow::Session { key, .. } => Some(*key),
+            SessionRow::Project(_) => None,
+        }
+    }
+
+    /// Whether something is asked, in a line or in a box.
+    pub(crate) fn asks(&self) -> bool {
+        matches!(self.model.layers.top(), Some(Layer::Prompt(_) | Layer::Find(_) | Layer::Question(_)))
+    }
+
+    /// Whether a note lies over all else.
+    pub(crate) fn has_note(&self) -> bool {
+        matches!(self.model.layers.top(), Some(Layer::Note(_)))
+    }
+
+    /// The palettes, the one on top last.
+    pub(crate) fn palettes(&self) -> Vec<&Palette> {
+        self.model.layers.palettes().collect()
+    }
+
     /// The text of the selected row of the focused list.
     pub(crate) fn selected(&self) -> String {
-        use pitree::app::sessions::Row;
         use pitree::keymap::Place;
         match self.model.focus {
             Place::Sessions => match self.model.sessions.selected_row() {
-                Some(Row::Project(at)) => self.model.sessions.projects[*at].cwd.clone(),
-                Some(Row::Session { at, .. }) => self.model.sessions.all[*at].title().into(),
+                Some(SessionRow::Project(at)) => self.model.sessions.projects[*at].cwd.to_string(),
+                Some(SessionRow::Session { key, .. }) => self.model.library[*key].title().into(),
                 None => String::new(),
             },
-            Place::Tree | Place::Preview => match (self.model.tree.selected_entry(), &self.model.tree.tree) {
+            _ => match (self.model.tree.selected_entry(), &self.model.tree.tree) {
                 (Some(at), Some(tree)) => tree.nodes[at as usize].text.to_string(),
                 _ => self.model.tree.selected_fork().map_or(String::new(), |fork| fork.session.title().into()),
             },

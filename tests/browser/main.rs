@@ -10,17 +10,23 @@
 mod harness;
 
 mod changes;
+#[path = "../common/mod.rs"]
+mod common;
 mod finding;
+mod layers;
 mod palettes;
 mod picker;
 mod resume;
 mod scale;
 mod screens;
 mod search;
+mod tickets;
 
+use common::session::Session;
 use harness::Browser;
-use pitree::app::message::{Effect, Msg};
-use pitree::app::preview::Subject;
+use pitree::app::message::{Effect, Msg, Reply};
+use pitree::app::panes::preview::Subject;
+use pitree::app::ticket::Ticket;
 use pitree::config::{Filter, Sort};
 use pitree::keymap::Place;
 
@@ -85,9 +91,11 @@ fn filters_change_the_rows_and_keep_the_place() {
     assert_eq!(browser.model.tree.filter, Filter::Default, "the same key goes back");
     browser.press("3");
     let tree = browser.model.tree.tree.clone().unwrap();
+    assert!(rows(&browser) > 1);
     assert!(browser.model.tree.rows.list.iter().all(|row| match row.item {
-        pitree::app::rows::Item::Entry(at) => tree.nodes[at as usize].kind == pitree::session::entry::kind::Kind::User,
-        pitree::app::rows::Item::Fork(_) => true,
+        pitree::app::panes::tree::rows::Item::Entry(at) =>
+            tree.nodes[at as usize].kind == pitree::session::entry::kind::Kind::User,
+        pitree::app::panes::tree::rows::Item::Fork(_) => true,
     }));
     for expected in ["labeled-only", "all", "outline", "default", "no-tools", "user-only"] {
         browser.press("ctrl+o");
@@ -122,10 +130,12 @@ fn a_fork_hangs_at_the_entry_where_it_left_and_leads_to_its_session() {
     let forks = browser.model.tree.forks.clone();
     assert_eq!(forks.len(), 2);
     let row = (0..browser.model.tree.rows.list.len())
-        .find(|&row| matches!(browser.model.tree.rows.list[row].item, pitree::app::rows::Item::Fork(_)))
+        .find(|&row| matches!(browser.model.tree.rows.list[row].item, pitree::app::panes::tree::rows::Item::Fork(_)))
         .unwrap();
     let parent = browser.model.tree.rows.list[row].parent.unwrap();
-    let pitree::app::rows::Item::Entry(split) = browser.model.tree.rows.list[parent].item else { panic!() };
+    let pitree::app::panes::tree::rows::Item::Entry(split) = browser.model.tree.rows.list[parent].item else {
+        panic!()
+    };
     assert!(forks.iter().any(|fork| fork.split.at == split));
     while browser.model.tree.cursor.at != row {
         browser.press(if browser.model.tree.cursor.at < row { "j" } else { "k" });
@@ -133,9 +143,8 @@ fn a_fork_hangs_at_the_entry_where_it_left_and_leads_to_its_session() {
     let title = browser.selected();
     browser.press("l");
     assert_eq!(browser.model.focus, Place::Tree);
-    let path = browser.model.tree.path.clone().unwrap();
-    let session = browser.model.sessions.all.iter().find(|session| session.path == path).unwrap();
-    assert_eq!(session.title(), title);
+    let session = browser.model.tree.session.unwrap();
+    assert_eq!(browser.model.library[session].title(), title);
 }
 
 #[test]
@@ -157,7 +166,7 @@ fn enter_resumes_a_session_or_its_leaf_and_folds_a_project() {
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/flat");
     let mut browser = Browser::on(&[&fixtures], 160, 40);
     browser.press("enter");
-    let path = browser.model.sessions.selected_session().unwrap().path.clone();
+    let path = browser.session().unwrap().path.clone();
     assert!(matches!(&browser.wants[..], [Effect::Resume { path: wanted, .. }] if *wanted == path));
     browser.press("l enter");
     assert_eq!(browser.wants.len(), 2, "the leaf");
@@ -176,7 +185,7 @@ fn the_demo_says_that_there_is_nothing_to_resume() {
     assert!(browser.wants.is_empty());
     assert!(browser.screen().contains("sample sessions"));
     browser.press("j");
-    assert!(browser.model.message.is_none(), "a key closes the box");
+    assert!(!browser.has_note(), "a key closes the box");
     assert!(browser.selected().starts_with("Flaky"), "and does nothing else");
 }
 
@@ -191,18 +200,18 @@ fn sorting_names_and_paths() {
             .rows
             .iter()
             .map(|row| match row {
-                pitree::app::sessions::Row::Session { at, .. } => browser.model.sessions.all[*at].cost,
-                pitree::app::sessions::Row::Project(_) => panic!("flat orders have no projects"),
+                pitree::app::panes::sessions::SessionRow::Session { key, .. } => browser.model.library[*key].cost,
+                pitree::app::panes::sessions::SessionRow::Project(_) => panic!("flat orders have no projects"),
             })
             .collect()
     };
-    while browser.model.sessions.sort != Sort::Cost {
+    while browser.model.sessions.shows.sort != Sort::Cost {
         browser.press("ctrl+s");
         assert_eq!(browser.selected(), selected, "the selection stays");
     }
     assert!(costs(&browser).is_sorted_by(|a, b| a >= b));
     browser.press("ctrl+s");
-    assert_eq!(browser.model.sessions.sort, Sort::Threaded);
+    assert_eq!(browser.model.sessions.shows.sort, Sort::Threaded);
     let all = browser.model.sessions.rows.len();
     browser.press("ctrl+n");
     assert!(browser.model.sessions.rows.len() < all);
@@ -219,7 +228,7 @@ fn the_help_filters_as_one_types() {
     browser.press("esc");
     assert!(browser.screen().contains("next-pane"), "the query is cleared first");
     browser.press("esc");
-    assert!(browser.model.help.is_none());
+    assert!(browser.model.layers.is_empty());
     assert!(browser.wants.is_empty(), "typing q in the help does not quit");
 }
 
@@ -242,11 +251,16 @@ fn the_mouse_selects_folds_and_scrolls() {
 #[test]
 fn late_replies_are_dropped() {
     let mut browser = Browser::demo(160, 40);
-    let open = browser.model.tree.path.clone();
-    browser.send(Msg::Opened { open: 0, tree: Err("a late reply".into()) });
-    browser.send(Msg::Read { read: 999, doc: Err("a late reply".into()) });
-    browser.send(Msg::Scanned { scan: 0, batch: Default::default(), gone: vec!["/home/demo/code/webshop".into()] });
-    assert_eq!(browser.model.tree.path, open);
+    let open = browser.model.tree.session;
+    for reply in [
+        Reply::Opened(Err("a late reply".into())),
+        Reply::Read(Err("a late reply".into())),
+        Reply::Scanned { batch: Default::default(), gone: vec!["/home/demo/code/webshop".into()] },
+    ] {
+        let (_, ticket) = Ticket::new(1);
+        browser.send(Msg::Reply(ticket, reply));
+    }
+    assert_eq!(browser.model.tree.session, open);
     assert!(browser.model.tree.error.is_none());
     assert!(!browser.screen().contains("a late reply") && !browser.screen().contains("(gone)"));
 }
@@ -255,9 +269,9 @@ fn late_replies_are_dropped() {
 fn reading_again_keeps_the_place() {
     let mut browser = Browser::demo(160, 40);
     browser.press("j j l g j j");
-    let (selected, path) = (browser.selected(), browser.model.tree.path.clone());
+    let (selected, path) = (browser.selected(), browser.model.tree.session);
     browser.press("f5");
-    assert_eq!((browser.selected(), browser.model.tree.path.clone()), (selected, path));
+    assert_eq!((browser.selected(), browser.model.tree.session), (selected, path));
 }
 
 #[test]
@@ -269,11 +283,13 @@ fn the_preview_shows_a_call_with_its_result_and_scrolls_on_its_own() {
     }
     let screen = browser.screen();
     assert!(screen.contains("[edit: src/"), "{screen}");
-    assert!(screen.contains("Successfully replaced") || browser.model.preview.wrapped.len() > 20, "{screen}");
-    let top = browser.model.preview.top;
+    assert!(screen.contains("Successfully replaced"), "{screen}");
     browser.press("J");
-    let scrolled = browser.model.preview.wrapped.len() > 21;
-    assert_eq!(browser.model.preview.top > top, scrolled);
+    assert_eq!(browser.model.preview.top, 0, "all of it is in sight");
+    browser.send(Msg::Resized(160, 12));
+    let selected = browser.selected();
+    browser.press("J");
+    assert_eq!((browser.model.preview.top > 0, browser.selected()), (true, selected));
 }
 
 fn key(name: &str) -> Msg {
@@ -288,10 +304,10 @@ fn late_replies_about_another_session_are_dropped() {
     };
     let effects = browser.take(key("j"));
     let mut late = replies(&browser, effects);
-    assert!(matches!(&late[..], [Msg::Opened { .. }]));
+    assert!(matches!(&late[..], [Msg::Reply(_, Reply::Opened(_))]));
     let effects = browser.take(late.remove(0));
     let late = replies(&browser, effects);
-    assert!(late.iter().any(|msg| matches!(msg, Msg::Split { forks, .. } if !forks.is_empty())));
+    assert!(late.iter().any(|msg| matches!(msg, Msg::Reply(_, Reply::Split(forks)) if !forks.is_empty())));
     browser.press("end");
     assert_eq!(browser.selected(), "Docs: string syntax");
     late.into_iter().for_each(|msg| browser.send(msg));
@@ -307,15 +323,9 @@ fn late_replies_about_another_session_are_dropped() {
 
 /// A session of a chain of user messages, `0` to `count - 1`, in its own file.
 fn chain(path: &std::path::Path, id: &str, count: usize, parent: Option<&std::path::Path>) {
-    let parent = parent.map_or(String::new(), |parent| format!(",\"parentSession\":{parent:?}"));
-    let mut text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"cwd\":\"/nowhere\"{parent}}}\n");
-    for at in 0..count {
-        let parent = at.checked_sub(1).map_or("null".into(), |parent| format!("\"{parent}\""));
-        text += &format!(
-            "{{\"type\":\"message\",\"id\":\"{at}\",\"parentId\":{parent},\"message\":{{\"role\":\"user\",\"content\":\"entry {at} of {id}\",\"timestamp\":{at}}}}}\n"
-        );
-    }
-    std::fs::write(path, text).unwrap();
+    let session = parent.iter().fold(Session::new(id), |session, parent| session.parent(parent));
+    let say = |session: Session, at: usize| session.user(&at.to_string(), &format!("entry {at} of {id}"));
+    std::fs::write(path, (0..count).fold(session, say).text()).unwrap();
 }
 
 #[test]
@@ -325,7 +335,7 @@ fn a_session_that_got_shorter_is_read_again_with_its_forks() {
     chain(&parent, "parent", 50, None);
     chain(&fork, "fork", 50, Some(&parent));
     let mut browser = Browser::on(&[dir.path()], 160, 40);
-    while browser.model.sessions.selected_session().is_none_or(|session| session.path != parent) {
+    while browser.session().is_none_or(|session| session.path != parent) {
         browser.press("j");
     }
     assert_eq!(browser.model.tree.forks.len(), 1);
@@ -386,7 +396,7 @@ fn a_selected_fork_is_found_again() {
     browser.press("f5");
     assert_eq!(browser.selected(), title);
     browser.press("l").press("esc k");
-    while browser.model.sessions.selected_session().is_none_or(|session| session.title() != "Refactor auth module") {
+    while browser.session().is_none_or(|session| session.title() != "Refactor auth module") {
         browser.press("k");
     }
     browser.press("l");
@@ -397,7 +407,7 @@ fn a_selected_fork_is_found_again() {
 fn a_small_terminal_scrolls_the_help_and_a_message() {
     let mut browser = Browser::demo(40, 10);
     browser.press("? end");
-    assert!(browser.screen().contains("label-times"), "{}", browser.screen());
+    assert!(browser.screen().contains("yank"), "{}", browser.screen());
     browser.press("esc");
     browser
         .send(Msg::NotResumed(format!("To resume by hand:\ncd /{0} && pi --session /{0}\n\nthe end", "x".repeat(200))));
@@ -405,11 +415,11 @@ fn a_small_terminal_scrolls_the_help_and_a_message() {
     browser.press("down down down down down down down down down down down down down");
     assert!(browser.screen().contains("the end"), "{}", browser.screen());
     browser.press("j").press("x");
-    assert!(browser.model.message.is_none());
+    assert!(!browser.has_note());
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(common::effort::rounds(8, 24)))]
 
     /// Whatever is pressed, at whatever size: nothing panics, a row is selected, and it is in sight.
     #[test]
@@ -421,7 +431,8 @@ proptest::proptest! {
             "ctrl+r", "R", "L", "f", "ctrl+d", "delete", "space", "*", "u", "U", "y", "t", "c", "ctrl+w", "/", "n", "N", "'", ":", "F",
         ];
         // On copies: keys may do anything to them.
-        let copies = changes::copies("fixtures/sessions");
+        let copies = tempfile::tempdir().unwrap();
+        common::home::copy(&common::home::repository("fixtures/sessions"), copies.path());
         let mut browser = Browser::on(&[copies.path()], 100, 30);
         for (what, column, row) in steps {
             match what {

@@ -1,7 +1,8 @@
 //! pitree as a picker: Enter answers.
 
+use pitree::app::message::Answer;
 use pitree::app::message::Effect;
-use pitree::app::picker::{Answer, Print};
+use pitree::app::setting::Print;
 
 use super::changes::{World, to_entry};
 use super::harness::Browser;

@@ -93,7 +93,7 @@ fn where_the_change_fails_pi_does_not_start() {
     std::fs::remove_file(world.path("main")).unwrap();
     browser.press("h");
     assert!(browser.wants.is_empty());
-    assert!(browser.model.sessions.all.iter().all(|session| session.path != world.path("main")), "the list knows");
+    assert!(browser.all().all(|session| session.path != world.path("main")), "the list knows");
 }
 
 #[test]

@@ -1,66 +1,76 @@
 //! Sizes at which recursion or quadratic work would show: nothing is timed, it just has to get there.
 
-use super::harness::Browser;
+use std::fs;
+use std::sync::{Arc, LazyLock};
+
 use pitree::app::message::Msg;
-use std::fmt::Write as _;
+use pitree::app::panes::tree::Pane;
+use pitree::disk::files::Files;
+use pitree::disk::load;
+use tempfile::TempDir;
 
-const HEADER: &str =
-    "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/x\"}\n";
+use super::common::effort::rounds;
+use super::common::session::Session;
+use super::harness::Browser;
 
-fn line(out: &mut String, id: usize, parent: Option<usize>) {
-    let parent = parent.map_or("null".into(), |parent| format!("\"{parent}\""));
+fn entry(session: Session, id: usize) -> Session {
     let role = if id.is_multiple_of(2) { "user" } else { "assistant" };
-    writeln!(out, "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"message\":{{\"role\":\"{role}\",\"content\":\"entry {id}\",\"timestamp\":{id}}}}}").unwrap();
+    session.said(&id.to_string(), role, &format!("entry {id}"))
 }
 
-fn browser(text: &str) -> (tempfile::TempDir, Browser) {
+/// How many entries a long session has: enough that a recursion would end the test.
+fn many() -> usize {
+    rounds(20_000, 100_000)
+}
+
+/// A chain of [`many`] entries, for all tests that want one.
+static CHAIN: LazyLock<String> = LazyLock::new(|| (0..many()).fold(Session::new("s"), entry).text());
+
+/// A number of thousands, as the browser writes it.
+fn grouped(number: usize) -> String {
+    format!("{},{:03}", number / 1000, number % 1000)
+}
+
+fn browser(text: &str) -> (TempDir, Browser) {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("s.jsonl"), text).unwrap();
+    fs::write(dir.path().join("s.jsonl"), text).unwrap();
     let browser = Browser::on(&[dir.path()], 160, 40);
     (dir, browser)
 }
 
 #[test]
-fn a_chain_of_a_hundred_thousand_entries() {
-    let mut text = HEADER.to_string();
-    for id in 0..100_000usize {
-        line(&mut text, id, id.checked_sub(1));
-    }
-    let (_dir, mut browser) = browser(&text);
+fn a_long_chain() {
+    let (_dir, mut browser) = browser(&CHAIN);
     browser.press("l G g - + 6 5 3 1 } { ctrl+left ctrl+right .");
-    assert_eq!(browser.selected(), "entry 99999");
-    assert_eq!(browser.model.tree.rows.list.len(), 100_000);
-    assert!(browser.screen().contains("entry 99999"));
+    assert_eq!(browser.selected(), format!("entry {}", many() - 1));
+    assert_eq!(browser.model.tree.rows.list.len(), many());
+    assert!(browser.screen().contains(&browser.selected()));
 }
 
 #[test]
-fn words_are_found_in_a_hundred_thousand_entries() {
-    let mut text = HEADER.to_string();
-    for id in 0..100_000usize {
-        line(&mut text, id, id.checked_sub(1));
-    }
-    let (_dir, mut browser) = browser(&text);
+fn words_are_found_in_a_long_chain() {
+    let (_dir, mut browser) = browser(&CHAIN);
     browser.press("l /");
     browser.send(Msg::Paste("entry 777".into())); // at once: each letter would be a search
     browser.press("enter");
-    assert_eq!(browser.selected(), "entry 99777", "the nearest to the leaf");
+    assert_eq!(browser.selected(), format!("entry {}", many() - 223), "the nearest to the leaf");
     browser.press("n N esc / tab");
     browser.send(Msg::Paste("777".into()));
-    assert_eq!(browser.model.tree.rows.entries, (0..100_000).filter(|id| id.to_string().contains("777")).count());
+    assert_eq!(browser.model.tree.rows.entries, (0..many()).filter(|id| id.to_string().contains("777")).count());
 }
 
 #[test]
-fn ten_thousand_labels_in_a_palette() {
-    let mut text = HEADER.to_string();
-    for id in 0..10_000usize {
-        line(&mut text, id, id.checked_sub(1));
-        writeln!(text, "{{\"type\":\"label\",\"id\":\"l{id}\",\"parentId\":\"{id}\",\"targetId\":\"{id}\",\"label\":\"mark {id}\"}}").unwrap();
-    }
-    let (_dir, mut browser) = browser(&text);
+fn thousands_of_labels_in_a_palette() {
+    let labelled = |session: Session, id: usize| {
+        let name = id.to_string();
+        entry(session, id).label(&format!("l{id}"), &name, &format!("mark {id}")).under(&name)
+    };
+    let labels = rounds(2000, 10_000);
+    let (_dir, mut browser) = browser(&(0..labels).fold(Session::new("s"), labelled).text());
     browser.press("'");
-    assert!(browser.screen().contains("10,000"), "{}", browser.screen());
-    browser.type_text("mrk 9999");
-    assert!(browser.screen().contains("[mark 9999]"), "{}", browser.screen());
+    assert!(browser.screen().contains(&grouped(labels)), "{}", browser.screen());
+    browser.type_text(&format!("mrk {}", labels - 1));
+    assert!(browser.screen().contains(&format!("[mark {}]", labels - 1)), "{}", browser.screen());
     browser.press("esc").type_text("mark 77").press("enter");
     assert!(browser.selected().contains("77"));
 }
@@ -68,16 +78,11 @@ fn ten_thousand_labels_in_a_palette() {
 #[test]
 fn two_thousand_branch_points_one_in_the_other() {
     // Each user message branches: the first child goes on, the second is a dead end.
-    let mut text = HEADER.to_string();
-    line(&mut text, 0, None);
-    let mut last = 0;
-    for point in 0..2000 {
-        line(&mut text, 3 * point + 1, Some(last));
-        line(&mut text, 3 * point + 2, Some(last));
-        line(&mut text, 3 * point + 3, Some(3 * point + 2));
-        last = 3 * point + 3;
-    }
-    let (_dir, mut browser) = browser(&text);
+    let branched = |session: Session, point: usize| {
+        let session = entry(session, 3 * point + 1).under(&(3 * point).to_string());
+        entry(entry(session, 3 * point + 2), 3 * point + 3)
+    };
+    let (_dir, mut browser) = browser(&(0..2000).fold(entry(Session::new("s"), 0), branched).text());
     browser.press("l");
     assert_eq!(browser.selected(), "entry 6000");
     assert!(browser.screen().contains("entry 6000"), "the selected row is panned into sight\n{}", browser.screen());
@@ -86,39 +91,40 @@ fn two_thousand_branch_points_one_in_the_other() {
 }
 
 #[test]
-fn ten_thousand_sessions() {
+fn thousands_of_sessions() {
     let dir = tempfile::tempdir().unwrap();
+    let of_each = rounds(100, 500);
     for project in 0..20 {
         let folder = dir.path().join(format!("--p{project}--"));
-        std::fs::create_dir(&folder).unwrap();
-        for at in 0..500 {
-            let mut text =
-                HEADER.replace("\"s\"", &format!("\"{project}-{at}\"")).replace("/x", &format!("/p{project}"));
-            line(&mut text, 0, None);
-            std::fs::write(folder.join(format!("{at}.jsonl")), text).unwrap();
+        fs::create_dir(&folder).unwrap();
+        for at in 0..of_each {
+            let session = entry(Session::new(&format!("{project}-{at}")).cwd(format!("/p{project}")), 0);
+            fs::write(folder.join(format!("{at}.jsonl")), session.text()).unwrap();
         }
     }
     let mut browser = Browser::on(&[dir.path()], 160, 40);
-    assert_eq!(browser.model.sessions.rows.len(), 10_020);
-    assert!(browser.screen().contains("10,000 sessions · 20 projects"), "{}", browser.screen());
+    assert_eq!(browser.model.sessions.rows.len(), 20 * of_each + 20);
+    assert!(
+        browser.screen().contains(&format!("{} sessions · 20 projects", grouped(20 * of_each))),
+        "{}",
+        browser.screen()
+    );
     browser.press("G ctrl+s ctrl+s ctrl+n ctrl+n - + g");
 }
 
 #[test]
 fn a_large_session_shows_its_end_first_and_keeps_the_place() {
-    use pitree::app::tree::Pane;
-    use pitree::disk::files::Files;
-    use pitree::disk::load;
-    use std::sync::Arc;
-    let mut text = HEADER.to_string();
-    for id in 0..100_000usize {
-        line(&mut text, id, id.checked_sub(1));
-    }
-    let (dir, browser) = browser(&text);
-    assert!(browser.screen().contains("100,000 entries"), "both came, the whole last\n{}", browser.screen());
+    let long =
+        |session: Session, id: usize| session.user(&id.to_string(), &format!("entry {id} {}", "more ".repeat(80)));
+    let (dir, browser) = browser(&(0..many()).fold(Session::new("s"), long).text());
+    assert!(
+        browser.screen().contains(&format!("{} entries", grouped(many()))),
+        "both came, the whole last\n{}",
+        browser.screen()
+    );
     let path = dir.path().join("s.jsonl");
     let mut pane = Pane::default();
-    pane.turn_to(Some(path.clone()));
+    pane.turn_to(browser.model.library.key_of(&path));
     pane.show(Arc::new(load::end(Files::Disk, &path, "").unwrap()));
     assert!(pane.fresh && pane.rows.list.len() < 10_000);
     pane.cursor.go(-3, pane.rows.list.len());
@@ -129,5 +135,5 @@ fn a_large_session_shows_its_end_first_and_keeps_the_place() {
     let (before, row) = (selected(&pane), pane.cursor.at - pane.cursor.top);
     pane.show(Arc::new(load::tree(Files::Disk, &path, "").unwrap()));
     assert_eq!((selected(&pane), pane.cursor.at - pane.cursor.top), (before, row), "the same row of the screen");
-    assert!(!pane.fresh && pane.rows.list.len() == 100_000);
+    assert!(!pane.fresh && pane.rows.list.len() == many());
 }

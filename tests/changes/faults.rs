@@ -7,34 +7,35 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use pitree::changes::journal::{Change, Record, State};
-use pitree::changes::{Request, Target};
+use pitree::changes::change::{Forked, Labelled, Moved, Named};
+use pitree::changes::journal::{Record, State};
+use pitree::changes::{Change, Request};
 use pitree::disk::append;
 use pitree::disk::append::Draft;
+use pitree::session::entry::EntryId;
 
-use crate::world::{View, World, home, id, in_own_home, myself, rename, session, tree};
+use crate::common::effort::{rounds, skipped};
+use crate::common::session::Session;
+use crate::world::{View, World, home, id, in_own_home, myself, rename, session, theirs, tree};
 
 const SHAPE: &[(usize, u8)] = &[(0, 4), (0, 3), (0, 4), (0, 3), (2, 4), (0, 3)];
 
 /// A session of version 1.
 fn old_session() -> String {
-    let mut text = String::from("{\"type\":\"session\",\"id\":\"old\",\"cwd\":\"/w\"}\n");
-    for at in 0..4 {
-        text += &format!("{{\"type\":\"message\",\"message\":{{\"role\":\"user\",\"content\":\"question {at}\"}}}}\n");
-    }
-    text
+    let old = Session::new("old").cwd("/w").version(1);
+    (0..4).fold(old, |old, at| old.user("", &format!("question {at}"))).text()
 }
 
 /// One change of every kind that writes a file.
 fn requests(path: &Path, old: &Path) -> Vec<Request> {
-    let target = || Target::Id("e1".into());
+    let target = || EntryId::Id("e1".into());
     let path = path.to_path_buf();
     vec![
         rename(&path, "a name"),
         Request::Label { path: path.clone(), target: target(), label: "a label".into(), migrate: false },
         Request::MoveLeaf { path: path.clone(), to: Some(target()), migrate: false },
         Request::Fork { path, at: Some(target()) },
-        Request::Label { path: old.into(), target: Target::Place(1), label: "old".into(), migrate: true },
+        Request::Label { path: old.into(), target: EntryId::Place(1), label: "old".into(), migrate: true },
     ]
 }
 
@@ -57,7 +58,10 @@ fn all_limits() {
     let (mut failed, mut made) = (0, 0);
     // With a journal that is longer than the sessions its own writes meet the limit first.
     for past in [0, 12] {
-        for limit in (0..1500).step_by(60).chain((1360..1480).step_by(6)) {
+        // From just the size of a file on to where there is room for all that is added to it.
+        let past_size = (0..480).step_by(rounds(120, 24));
+        let files = ["s.jsonl", "old.jsonl", "state/journal.jsonl"];
+        for (file, more) in past_size.flat_map(|more| files.map(|file| (file, more))) {
             for which in 0..5 {
                 let world = World::at_home();
                 let old = world.write("old.jsonl", old_session());
@@ -65,6 +69,7 @@ fn all_limits() {
                 for at in 0..past {
                     world.make(&rename(&old, &format!("name {at}"))).unwrap();
                 }
+                let limit = more + fs::metadata(world.dir.join(file)).map_or(0, |file| file.len());
                 let before = [fs::read(&path).unwrap(), fs::read(&old).unwrap()];
                 let sessions = world.sessions();
                 let mut inner = myself("faults::one_change", &home());
@@ -72,24 +77,28 @@ fn all_limits() {
                 let limit = format!("--fsize={limit}");
                 let limited = around("env", &["--ignore-signal=XFSZ", "prlimit", &limit], &inner).output().unwrap();
                 let now = [fs::read(&path).unwrap(), fs::read(&old).unwrap()];
-                if limited.status.success() {
+                let said = String::from_utf8_lossy(&limited.stderr);
+                // What was made before the journal met its limit is said to be made, and is there.
+                if limited.status.success() || said.contains("the change is made, but: can't write to the journal") {
                     made += 1;
                     assert!(now != before || world.sessions().len() > sessions.len());
                 } else {
                     failed += 1;
-                    let said = String::from_utf8_lossy(&limited.stderr);
                     assert!(said.contains("can't"), "{said}");
                     // A new form may be there when only its label did not fit.
                     if which < 4 || tree(&old).nodes[0].id.is_none() {
                         assert_eq!(now, before, "{limit} {which}");
                     }
-                    assert_eq!(world.sessions(), sessions);
+                    assert_eq!(world.sessions(), sessions, "{limit} {which}: {said}");
                 }
                 check(&world);
             }
         }
     }
-    assert!(failed > 50 && made > 50, "{failed} failed, {made} made: the limits are not where the writes are");
+    assert!(
+        failed > rounds(10, 50) && made > rounds(10, 50),
+        "{failed} failed, {made} made: the limits are not where the writes are"
+    );
 }
 
 #[test]
@@ -108,7 +117,7 @@ fn one_change() {
 fn a_full_disk_leaves_every_byte_as_it_was() {
     let may = Command::new("unshare").args(["-rm", "true"]).status();
     if !may.is_ok_and(|status| status.success()) {
-        return eprintln!("not tested: this system lets nobody mount a small file system");
+        return skipped("this system lets nobody mount a small file system");
     }
     let home = tempfile::tempdir().unwrap();
     let inner = myself("faults::full_disk", home.path());
@@ -166,14 +175,14 @@ fn full_disk() {
 
 #[test]
 fn writers_beside_each_other_lose_no_line() {
-    const LINES: usize = 1000;
+    let lines: usize = rounds(100, 1000);
     let world = World::new();
     let path = world.write("s.jsonl", session(&SHAPE[..2]));
     let path = &path;
     std::thread::scope(|scope| {
         for writer in ["a", "b"] {
             scope.spawn(move || {
-                for at in 0..LINES {
+                for at in 0..lines {
                     let appended = append::line(path, true, |tree| {
                         let parent = id(tree, tree.leaf.unwrap());
                         let line = format!("{{\"type\":\"custom\",\"id\":\"{writer}{at}\",\"parentId\":\"{parent}\"}}");
@@ -185,32 +194,34 @@ fn writers_beside_each_other_lose_no_line() {
         }
         // pi knows nothing of locks, and follows nobody but itself.
         scope.spawn(move || {
-            for at in 0..LINES / 10 {
+            for at in 0..lines / 10 {
                 let mut file = OpenOptions::new().append(true).open(path).unwrap();
                 let parent = at.checked_sub(1).map_or("e1".into(), |before| format!("pi{before}"));
-                let line = format!("{{\"type\":\"custom\",\"id\":\"pi{at}\",\"parentId\":\"{parent}\"}}\n");
-                file.write_all(line.as_bytes()).unwrap();
+                file.write_all(theirs(&format!("pi{at}"), &parent).as_bytes()).unwrap();
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
     });
     let tree = tree(path);
-    assert_eq!((tree.nodes.len(), &tree.problems[..]), (2 + 2 * LINES + LINES / 10, &[][..]));
-    for (writer, lines) in [("a", LINES), ("b", LINES), ("pi", LINES / 10)] {
+    assert_eq!((tree.nodes.len(), &tree.problems[..]), (2 + 2 * lines + lines / 10, &[][..]));
+    for (writer, lines) in [("a", lines), ("b", lines), ("pi", lines / 10)] {
         assert!((0..lines).all(|at| tree.find(&format!("{writer}{at}")).is_some()), "{writer}");
     }
 }
 
 #[test]
 fn death_at_any_moment_leaves_whole_files_and_a_true_journal() {
-    in_own_home("faults::killed_200_times");
+    in_own_home("faults::killed_many_times");
 }
 
 #[test]
 #[ignore = "run by death_at_any_moment_leaves_whole_files_and_a_true_journal, in a home of its own"]
-fn killed_200_times() {
-    let mut cut_short = 0;
-    for _ in 0..20 {
+fn killed_many_times() {
+    let worlds = rounds(2, 20);
+    let (mut cut_short, mut gone_through) = (0, 0);
+    // Where the machine is busy, more of the kills come between two changes.
+    while gone_through < worlds || (cut_short <= worlds && gone_through < 4 * worlds) {
+        gone_through += 1;
         let world = World::at_home();
         let old = world.write("old.jsonl", old_session());
         let path = world.write("s.jsonl", session(SHAPE));
@@ -241,7 +252,7 @@ fn killed_200_times() {
             assert_eq!(tree(&old).nodes.iter().filter(|node| node.text.starts_with("question")).count(), 4);
         }
     }
-    assert!(cut_short > 20, "only {cut_short} changes were cut short: the kills come at the wrong time");
+    assert!(cut_short > worlds, "only {cut_short} changes were cut short: the kills come at the wrong time");
 }
 
 #[test]
@@ -272,14 +283,14 @@ fn is_open(record: &Record) -> bool {
 
 /// Changes everything over and over until it is killed.
 #[test]
-#[ignore = "run by killed_200_times, until it is killed"]
+#[ignore = "run by killed_many_times, until it is killed"]
 fn never_rests() {
     let world = World::of(&PathBuf::from(std::env::var_os("DIR").unwrap()));
     let (path, old) = (world.dir.join("s.jsonl"), world.dir.join("old.jsonl"));
     println!("begin");
     for at in 0.. {
         if path.exists() {
-            let target = Target::Id(format!("e{}", at % 6));
+            let target = EntryId::Id(format!("e{}", at % 6));
             let requests = [
                 rename(&path, &format!("name {at}")),
                 Request::Label { path: path.clone(), target: target.clone(), label: at.to_string(), migrate: false },
@@ -287,7 +298,7 @@ fn never_rests() {
                 Request::Fork { path: path.clone(), at: Some(target) },
                 Request::Label {
                     path: old.clone(),
-                    target: Target::Place(at % 4),
+                    target: EntryId::Place(at % 4),
                     label: at.to_string(),
                     migrate: true,
                 },
@@ -327,18 +338,20 @@ fn check(world: &World) {
     for record in &history {
         let (path, state) = (record.change.path(), record.state);
         match &record.change {
-            Change::Name { entry, .. } | Change::Label { entry, .. } | Change::Leaf { entry, .. } => {
+            Change::Name(Named { entry, .. })
+            | Change::Label(Labelled { entry, .. })
+            | Change::Leaf(Moved { entry, .. }) => {
                 let Some(ids) = there.get(path) else { continue };
                 let is_of_today = path.ends_with("s.jsonl");
                 if is_of_today {
                     assert_eq!(ids.contains(entry), state != State::Dropped, "{record:?}");
                 }
             }
-            Change::Fork { bytes, .. } => {
+            Change::Fork(Forked { bytes, .. }) => {
                 assert_eq!(there.contains_key(path), state == State::Done, "{record:?}");
                 assert!(state != State::Done || fs::metadata(path).unwrap().len() >= *bytes);
             }
-            Change::Trash { .. } | Change::Migrate { .. } => {}
+            Change::Trash(_) | Change::Migrate(_) | Change::Unknown(_) => {}
         }
     }
     let last_trashed = history.iter().rev().find(|record| matches!(record.change, Change::Trash { .. }));

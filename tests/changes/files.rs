@@ -6,23 +6,22 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use pitree::changes::journal::State;
-use pitree::changes::{Changes, Refusal, Request, Seen, Target};
+use pitree::changes::{Changes, Refusal, Request, Seen, to_the_end};
 use pitree::disk::trash::Trash;
+use pitree::session::entry::EntryId;
 use pitree::session::write::migrate::migrate;
 
-use crate::world::{NOW, View, World, in_own_home, rename, seen, session, tree};
+use crate::common::session::Session;
+use crate::world::{NOW, View, World, in_own_home, rename, seen, session, theirs, tree};
 
 const SHAPE: &[(usize, u8)] = &[(0, 4), (0, 3), (0, 4), (1, 3)];
-const V1: &str = r#"{"type":"session","id":"old","cwd":"/w"}
-{"type":"message","timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user","content":"first"}}
-{"type":"message","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"hookMessage","content":"hook"}}
-"#;
-const V2: &str = r#"{"type":"session","version":2,"id":"old","cwd":"/w"}
-{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"first"}}
-{"type":"message","id":"b","parentId":"a","message":{"role":"hookMessage","content":"hook"}}
-"#;
 
-fn label(path: &Path, target: Target, migrate: bool) -> Request {
+/// A session of an older version.
+fn old(version: u8) -> String {
+    Session::new("old").cwd("/w").version(version).user("a", "first").said("b", "hookMessage", "hook").text()
+}
+
+fn label(path: &Path, target: EntryId, migrate: bool) -> Request {
     Request::Label { path: path.into(), target, label: "x".into(), migrate }
 }
 
@@ -52,12 +51,12 @@ fn modes_stay_and_so_do_times_where_pi_would_be_led_astray() {
         fs::set_permissions(&path, fs::Permissions::from_mode(bits)).unwrap();
         let then = age(&path);
         world.make(&rename(&path, &format!("{bits:o}"))).unwrap();
-        world.make(&label(&path, Target::Id(format!("e{}", bits % 3)), false)).unwrap();
+        world.make(&label(&path, EntryId::Id(format!("e{}", bits % 3)), false)).unwrap();
         world.undo().unwrap();
         assert_eq!((modified(&path), mode(&path)), (then, bits), "pi -c takes the file that was written last");
-        let fork = world.make(&Request::Fork { path: path.clone(), at: Some(Target::Id("e2".into())) }).unwrap();
+        let fork = world.make(&Request::Fork { path: path.clone(), at: Some(EntryId::Id("e2".into())) }).unwrap();
         assert_eq!((mode(&fork.made.unwrap()), modified(&path)), (bits, then));
-        let to = Some(Target::Id(format!("e{}", bits % 3)));
+        let to = Some(EntryId::Id(format!("e{}", bits % 3)));
         world.make(&Request::MoveLeaf { path: path.clone(), to, migrate: false }).unwrap();
         assert!(modified(&path) > then && mode(&path) == bits);
     }
@@ -83,7 +82,7 @@ fn a_fork_is_named_as_pi_names_it_and_goes_when_it_was_not_used() {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
     let made =
-        world.make(&Request::Fork { path: path.clone(), at: Some(Target::Id("e3".into())) }).unwrap().made.unwrap();
+        world.make(&Request::Fork { path: path.clone(), at: Some(EntryId::Id("e3".into())) }).unwrap().made.unwrap();
     let fork = tree(&made);
     let name = made.file_stem().unwrap().to_str().unwrap();
     assert_eq!(name, format!("2026-11-21T08-00-00-000Z_{}", fork.header.id));
@@ -91,10 +90,7 @@ fn a_fork_is_named_as_pi_names_it_and_goes_when_it_was_not_used() {
     assert_eq!(fork.nodes.len(), 3);
     world.make(&rename(&made, "ours, and undone with it")).unwrap();
     world.undo().unwrap();
-    let mut text = fs::read_to_string(&made).unwrap();
-    text +=
-        "{\"type\":\"message\",\"id\":\"pi\",\"parentId\":\"e3\",\"message\":{\"role\":\"user\",\"content\":\"on\"}}\n";
-    fs::write(&made, text).unwrap();
+    fs::write(&made, fs::read_to_string(&made).unwrap() + &theirs("pi", "e3")).unwrap();
     let error = world.undo().unwrap_err();
     assert!(matches!(refusal(&error), Refusal::Overtaken { reason } if reason.contains("was used since")), "{error:#}");
     assert!(made.exists());
@@ -119,7 +115,7 @@ fn entries_that_nothing_can_follow_are_refused() {
     let path = world.write("s.jsonl", text);
     let error = world.make(&rename(&path, "x")).unwrap_err();
     assert!(format!("{error:#}").contains("no id that another one could name (seven)"), "{error:#}");
-    assert!(world.make(&label(&path, Target::Id("gone".into()), false)).is_err());
+    assert!(world.make(&label(&path, EntryId::Id("gone".into()), false)).is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
 }
 
@@ -127,28 +123,28 @@ fn entries_that_nothing_can_follow_are_refused() {
 fn a_dry_run_writes_nothing_anywhere() {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
-    let old = world.write("old.jsonl", V1);
+    let old = world.write("old.jsonl", old(1));
     let dry = world.changes.clone().dry_run();
     let before = (fs::read(&path).unwrap(), modified(&path));
-    let target = || Target::Id("e1".into());
+    let target = || EntryId::Id("e1".into());
     let requests = [
         rename(&path, "x"),
         label(&path, target(), false),
-        label(&old, Target::Place(0), true),
+        label(&old, EntryId::Place(0), true),
         Request::MoveLeaf { path: path.clone(), to: Some(target()), migrate: false },
         Request::Fork { path: path.clone(), at: Some(target()) },
         Request::Trash { files: vec![seen(&path)] },
         Request::Undo { number: None },
     ];
     for request in &requests {
-        let done = dry.make(request, NOW).unwrap();
+        let done = dry.make(request, NOW, &mut to_the_end).unwrap();
         assert_eq!(done.changes.len(), usize::from(!matches!(request, Request::Undo { .. })), "{request:?}");
     }
     assert_eq!((fs::read(&path).unwrap(), modified(&path)), before);
     assert_eq!(fs::read_dir(&world.dir).unwrap().count(), 2, "not even a journal");
     world.make(&requests[0]).unwrap();
     let named = fs::read(&path).unwrap();
-    assert_eq!(dry.make(&requests[6], NOW).unwrap().changes.len(), 1);
+    assert_eq!(dry.make(&requests[6], NOW, &mut to_the_end).unwrap().changes.len(), 1);
     assert_eq!(fs::read(&path).unwrap(), named);
 }
 
@@ -212,13 +208,17 @@ fn of_a_link_only_the_link_goes() {
 #[test]
 #[ignore = "run by trash_and_old_versions, in a home of its own"]
 fn old_versions_are_brought_forward_and_back() {
-    for (version, text) in [(1, V1), (2, V2)] {
+    for version in [1, 2] {
+        let text = old(version as u8);
         let world = World::at_home();
-        let path = world.write("s.jsonl", text);
-        let target = || Target::of(&tree(&path), 1);
+        let path = world.write("s.jsonl", &text);
+        let target = || EntryId::of(&tree(&path), 1);
         world.make(&rename(&path, "named")).unwrap();
         let named = fs::read_to_string(&path).unwrap();
-        assert!(named.starts_with(text) && View::of(&path).name.as_deref() == Some("named"), "a name is only appended");
+        assert!(
+            named.starts_with(&text) && View::of(&path).name.as_deref() == Some("named"),
+            "a name is only appended"
+        );
         let error = world.make(&label(&path, target(), false)).unwrap_err();
         assert_eq!(refusal(&error), &Refusal::Old { path: path.clone(), version });
         assert_eq!(fs::read_to_string(&path).unwrap(), named);
@@ -253,8 +253,7 @@ fn old_versions_are_brought_forward_and_back() {
         assert!(fs::read(&path).unwrap().starts_with(&bytes));
         assert_eq!(fs::read_dir(&world.dir).unwrap().count(), 2, "nothing is left beside the file and the journal");
 
-        let mut used = fs::read_to_string(&path).unwrap();
-        used += "{\"type\":\"message\",\"id\":\"pi\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"on\"}}\n";
+        let used = fs::read_to_string(&path).unwrap() + &theirs("pi", "e1");
         fs::write(&path, &used).unwrap();
         let error = world.undo().unwrap_err();
         assert!(error.to_string().contains("1 of 2 undone; then: not undone: the session was used since"), "{error:#}");
@@ -275,7 +274,7 @@ fn what_the_trash_can_not_take() {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let command = vec![script.to_str().unwrap().to_string(), "--".into()];
     let changes = Changes::new(world.dir.join("state"), Trash { command });
-    let error = changes.make(&Request::Trash { files: files() }, NOW).unwrap_err();
+    let error = changes.make(&Request::Trash { files: files() }, NOW, &mut to_the_end).unwrap_err();
     match refusal(&error) {
         Refusal::NoTrash { reason, left } => {
             assert!(reason.ends_with("trash-one says: no room"), "{reason}");
@@ -285,16 +284,16 @@ fn what_the_trash_can_not_take() {
     }
     let states: Vec<State> = changes.history().unwrap().iter().map(|record| record.state).collect();
     assert_eq!(states, [State::Done, State::Dropped]);
-    let error = changes.make(&Request::Undo { number: None }, NOW).unwrap_err();
+    let error = changes.make(&Request::Undo { number: None }, NOW, &mut to_the_end).unwrap_err();
     assert!(format!("{error:#}").contains("is not in the trash"), "{error:#}");
     let mut stale = seen(&paths[1]);
     stale.bytes += 1;
-    assert!(changes.make(&Request::Delete { files: vec![stale] }, NOW).is_err());
+    assert!(changes.make(&Request::Delete { files: vec![stale] }, NOW, &mut to_the_end).is_err());
     assert!(paths[1].exists());
-    changes.make(&Request::Delete { files: vec![seen(&paths[1])] }, NOW).unwrap();
+    changes.make(&Request::Delete { files: vec![seen(&paths[1])] }, NOW, &mut to_the_end).unwrap();
     assert!(!paths[1].exists());
     let gone = Changes::new(world.dir.join("state"), Trash { command: vec!["/no/such/program".into()] });
     let path = world.write("3.jsonl", session(SHAPE));
-    let error = gone.make(&Request::Trash { files: vec![seen(&path)] }, NOW).unwrap_err();
+    let error = gone.make(&Request::Trash { files: vec![seen(&path)] }, NOW, &mut to_the_end).unwrap_err();
     assert!(error.to_string().contains("can't run /no/such/program"), "{error:#}");
 }

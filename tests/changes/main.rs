@@ -11,7 +11,11 @@
 )]
 #![cfg(unix)]
 
+mod bulk;
+#[path = "../common/mod.rs"]
+mod common;
 mod faults;
 mod files;
+mod newer;
 mod sequences;
 mod world;

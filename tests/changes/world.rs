@@ -6,13 +6,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pitree::changes::{Changes, Done, Request, Seen};
+use pitree::changes::{Changes, Done, Request, Seen, to_the_end};
 use pitree::disk::files::Files;
 use pitree::disk::trash::Trash;
 use pitree::disk::{load, scan};
 use pitree::session::entry::kind::Kind;
 use pitree::session::tree::{Index, Tree};
 use tempfile::TempDir;
+
+use crate::common::session::Session;
 
 const HOME: &str = "PITREE_TEST_HOME";
 
@@ -72,7 +74,7 @@ impl World {
     }
 
     pub(crate) fn make(&self, request: &Request) -> anyhow::Result<Done> {
-        self.changes.make(request, NOW)
+        self.changes.make(request, NOW, &mut to_the_end)
     }
 
     pub(crate) fn undo(&self) -> anyhow::Result<Done> {
@@ -132,34 +134,33 @@ impl View {
         };
         let active = tree.leaf.map(|leaf| tree.path(leaf)).unwrap_or_default();
         Self {
-            name: scan::again(path, None).unwrap().unwrap().name,
+            name: scan::again(path, None, "").unwrap().unwrap().name,
             labels: tree.labels.iter().map(|(at, label)| (id(&tree, *at), label.text.to_string())).collect(),
             conversation: active.into_iter().filter(said).map(|at| id(&tree, at)).collect(),
         }
     }
 }
 
-/// A session of version 3: for each entry its parent, counted back, and what it is.
+/// A session: for each entry its parent, counted back, and what it is.
 pub(crate) fn session(shape: &[(usize, u8)]) -> String {
-    let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n");
-    for (at, (back, kind)) in shape.iter().enumerate() {
-        let parent = at.checked_sub(back + 1).map_or("null".into(), |parent| format!("\"e{parent}\""));
-        let time = format!("2026-01-05T09:{:02}:{:02}.000Z", at / 60, at % 60);
-        let head = format!("\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"{time}\"");
-        text += &match kind % 6 {
-            0 => format!("{{\"type\":\"label\",{head},\"targetId\":\"e{}\",\"label\":\"at {at}\"}}\n", at / 2),
-            1 => format!("{{\"type\":\"session_info\",{head},\"name\":\"name {at}\"}}\n"),
-            2 => format!(
-                "{{\"type\":\"compaction\",{head},\"summary\":\"so far\",\"firstKeptEntryId\":\"e{}\",\"tokensBefore\":7}}\n",
-                at / 2
-            ),
-            3 => format!(
-                "{{\"type\":\"message\",{head},\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"answer {at}\"}}]}}}}\n"
-            ),
-            _ => format!(
-                "{{\"type\":\"message\",{head},\"message\":{{\"role\":\"user\",\"content\":\"question {at}\"}}}}\n"
-            ),
+    let entry = |session: Session, (at, (back, kind)): (usize, &(usize, u8))| {
+        let (id, other) = (format!("e{at}"), format!("e{}", at / 2));
+        let session = match at.checked_sub(back + 1) {
+            Some(parent) => session.under(&format!("e{parent}")),
+            None => session.at_root(),
         };
-    }
-    text
+        match kind % 6 {
+            0 => session.label(&id, &other, &format!("at {at}")),
+            1 => session.name(&id, &format!("name {at}")),
+            2 => session.compaction(&id, "so far", &other),
+            3 => session.assistant(&id, &format!("answer {at}")),
+            _ => session.user(&id, &format!("question {at}")),
+        }
+    };
+    shape.iter().enumerate().fold(Session::new("s").cwd("/w"), entry).text()
+}
+
+/// A message that somebody else appends.
+pub(crate) fn theirs(id: &str, parent: &str) -> String {
+    Session::new("s").under(parent).user(id, "on").lines().into()
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::common::session::Session;
 use crate::pitree::{Pitree, long_ago};
 
 /// The lines that a file has behind what it was. What it was is untouched, and its time.
@@ -85,16 +86,15 @@ fn labels_an_entry_by_id_or_label_or_start_of_an_id() {
 #[test]
 fn a_start_of_several_ids_is_refused() {
     let pitree = Pitree::new();
-    let entry = |id: &str| format!(r#"{{"type":"custom","id":"{id}","parentId":null,"customType":"{id}"}}"#) + "\n";
-    let header = r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#.to_string() + "\n";
-    pitree.write("s.jsonl", &(header + &entry("abcd1") + &entry("abcd2") + &entry("abcd2") + &entry("abcd")));
+    let several = ["abcd1", "abcd2", "abcd2"];
+    let session = several.iter().fold(Session::new("s"), |session, id| session.at_root().custom(id, id));
+    pitree.write_session(&session.clone().at_root().custom("abcd", "abcd"));
     let several = pitree.refuse(&["label", "s", "abc", "x"]);
     assert!(several.contains("no entry"), "three characters are too few: {several}");
     assert!(pitree.print(&["label", "s", "abcd", "x"]).contains(" on abcd "), "the whole id wins");
     assert!(pitree.print(&["label", "s", "abcd2", "x"]).contains(" on abcd2 "));
     let pitree = Pitree::new();
-    let header = r#"{"type":"session","version":3,"id":"s","cwd":"/"}"#.to_string() + "\n";
-    pitree.write("s.jsonl", &(header + &entry("abcd1") + &entry("abcd2") + &entry("abcd2")));
+    pitree.write_session(&session);
     let several = pitree.refuse(&["label", "s", "abcd", "x"]);
     assert!(several.contains("2 entries") && several.contains("abcd1  ") && several.contains("abcd2  "), "{several}");
 }
@@ -219,10 +219,8 @@ fn undo_leaves_what_somebody_else_changed_since() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");
     pitree.print(&["rename", "branches", "Ours"]);
-    let theirs =
-        r#"{"type":"session_info","id":"theirs","parentId":"a8","timestamp":"2026-01-06T00:00:00Z","name":"Theirs"}"#;
-    let text = fs::read_to_string(&path).unwrap() + theirs + "\n";
-    fs::write(&path, &text).unwrap();
+    let theirs = Session::new("branches").under("a8").name("theirs", "Theirs");
+    fs::write(&path, fs::read_to_string(&path).unwrap() + theirs.lines()).unwrap();
     let refused = pitree.refuse(&["undo"]);
     assert!(refused.contains("not undone") && refused.contains("Theirs"), "{refused}");
     assert_eq!(pitree.print(&["undo"]), "nothing to be undone\n", "it is passed over");
@@ -247,4 +245,37 @@ fn samples_are_not_changed() {
         let said = pitree.refuse(&[args, &["--demo"]].concat());
         assert!(said.contains("sample sessions"), "{args:?}: {said}");
     }
+}
+
+#[test]
+fn a_change_of_a_newer_pitree_is_shown_and_left_alone() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    pitree.print(&["rename", "branches", "One"]);
+    let journal = pitree.home().join(".local/state/pitree/journal.jsonl");
+    let newer = [
+        r#"{"number":2,"time":7,"state":"done","change":{"kind":"merge","path":"/m.jsonl","of":["/a"]}}"#,
+        r#"{"number":1,"time":8,"state":"archived"}"#,
+    ];
+    fs::write(&journal, fs::read_to_string(&journal).unwrap() + &newer.join("\n") + "\n").unwrap();
+    let list = pitree.print(&["undo", "--list"]);
+    let lines: Vec<&str> = list.lines().collect();
+    assert!(lines[0].contains("  as a newer pitree left it  name \"One\"  "), "{list}");
+    assert!(lines[1].contains("  made by a newer pitree (\"merge\")  ") && lines[1].ends_with("  /m.jsonl"), "{list}");
+    let listed = pitree.objects(&["undo", "--list", "--json"]);
+    assert_eq!(
+        (&listed[0]["kind"], &listed[0]["state"], &listed[1]["kind"], &listed[1]["state"], &listed[1]["of"][0]),
+        (&"name".into(), &"unknown".into(), &"merge".into(), &"done".into(), &"/a".into())
+    );
+    for args in [&["undo"][..], &["undo", "2"], &["undo", "--dry-run"]] {
+        let refused = pitree.refuse(args);
+        assert!(refused.contains("change 2") && refused.contains("newer pitree (\"merge\")"), "{refused}");
+    }
+    assert!(pitree.refuse(&["undo", "1"]).contains("change 1"));
+    assert_eq!(pitree.listed(&path)["name"], "One");
+    fs::write(&journal, "{\"journal\":\"pitree\",\"version\":2}\n").unwrap();
+    for args in [&["rename", "branches", "Two"][..], &["undo"], &["rename", "branches", "Two", "--dry-run"]] {
+        assert!(pitree.refuse(args).contains("version 2"));
+    }
+    assert_eq!(pitree.print(&["undo", "--list"]), "");
 }

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on has failed")]
 
 mod changing;
+#[path = "../common/mod.rs"]
+mod common;
 mod outlines;
 mod pitree;
 mod reading;

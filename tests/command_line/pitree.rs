@@ -3,30 +3,26 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, SystemTime};
+use std::process::Command;
+use std::time::SystemTime;
 
 use serde_json::Value;
-use tempfile::TempDir;
+
+use crate::common::home::{Home, json_lines, set_modified};
+pub(crate) use crate::common::home::{Outcome, long_ago};
+use crate::common::session::Session;
 
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
 
 /// pitree in an empty home directory, knowing nothing of whoever runs the tests.
 pub(crate) struct Pitree {
-    home: TempDir,
+    home: Home,
     variables: Vec<(&'static str, String)>,
-}
-
-/// How a run ended, and what it said.
-pub(crate) struct Outcome {
-    pub(crate) code: i32,
-    pub(crate) out: String,
-    pub(crate) err: String,
 }
 
 impl Pitree {
     pub(crate) fn new() -> Self {
-        Self { home: tempfile::tempdir().unwrap(), variables: Vec::new() }
+        Self { home: Home::new(), variables: Vec::new() }
     }
 
     pub(crate) fn home(&self) -> &Path {
@@ -45,12 +41,8 @@ impl Pitree {
 
     /// Puts a session in a directory of the home.
     pub(crate) fn session(&self, dir: &str, id: &str) -> PathBuf {
-        let dir = self.home().join(dir);
-        fs::create_dir_all(&dir).unwrap();
-        let path = dir.join(format!("{id}.jsonl"));
         let text = fs::read_to_string(format!("{FIXTURES}/flat/2026-01-05T09-00-00-000Z_flat-one.jsonl")).unwrap();
-        fs::write(&path, text.replace("flat-one", id)).unwrap();
-        path
+        self.home.write(format!("{dir}/{id}.jsonl"), text.replace("flat-one", id))
     }
 
     /// Puts a session from the fixtures where pi would look for it, as if it was written long ago. The directory that
@@ -66,29 +58,25 @@ impl Pitree {
 
     /// Writes a file where pi would look for sessions, as if long ago.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.home().join(SESSIONS).join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        fs::File::options().write(true).open(&path).unwrap().set_modified(long_ago()).unwrap();
+        let path = self.home.write(format!("{SESSIONS}/{name}"), text);
+        set_modified(&path, long_ago());
         path
+    }
+
+    /// Writes a session there.
+    pub(crate) fn write_session(&self, session: &Session) -> PathBuf {
+        self.write(&format!("{}.jsonl", session.id), &session.text())
+    }
+
+    /// Puts a program that is a shell script in the home.
+    #[cfg(unix)]
+    pub(crate) fn script(&self, path: &str, script: &str) -> PathBuf {
+        self.home.script(path, script)
     }
 
     /// Every file of the home: its contents and its time.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
-        let mut files = BTreeMap::new();
-        let mut folders = vec![self.home().to_path_buf()];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else {
-                    let contents = fs::read(&path).unwrap_or_default();
-                    files.insert(path.clone(), (contents, path.symlink_metadata().unwrap().modified().unwrap()));
-                }
-            }
-        }
-        files
+        self.home.files()
     }
 
     /// Runs something that has to fail and to change nothing: what it complains about.
@@ -123,16 +111,13 @@ impl Pitree {
     }
 
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pitree"));
-        command.args(args).env_clear().env("HOME", self.home()).env("TZ", "UTC").current_dir(self.home());
-        command.envs(self.variables.iter().map(|(name, value)| (name, value))).stdin(Stdio::null());
+        let mut command = self.home.command(args);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Outcome {
-        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
-        let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
-        Outcome { code: status.code().unwrap(), out, err }
+        Outcome::of(&mut self.command(args))
     }
 
     /// What a run prints that has nothing to complain about.
@@ -143,7 +128,7 @@ impl Pitree {
     }
 
     pub(crate) fn objects(&self, args: &[&str]) -> Vec<Value> {
-        self.print(args).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        json_lines(&self.print(args))
     }
 
     /// The ids of the sessions that are found without being told where.
@@ -154,10 +139,6 @@ impl Pitree {
 
 /// Where pi keeps the sessions of one project.
 pub(crate) const SESSIONS: &str = ".pi/agent/sessions/--p--";
-
-pub(crate) fn long_ago() -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_603_600)
-}
 
 /// The files without what pitree keeps for itself: a refusal may find that out only with the journal open.
 fn sessions(files: &BTreeMap<PathBuf, (Vec<u8>, SystemTime)>) -> Vec<(&PathBuf, &(Vec<u8>, SystemTime))> {

@@ -2,7 +2,6 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,8 +10,7 @@ use serde_json::{Value, json};
 use crate::pitree::{Outcome, Pitree};
 
 /// Notes where it was started, with what, and what the session was then.
-const PI: &str = r#"#!/bin/sh
-{ pwd -P; for word; do echo "$word"; done; } > "$HOME/started"
+const PI: &str = r#"{ pwd -P; for word; do echo "$word"; done; } > "$HOME/started"
 cp "$2" "$HOME/session-then"
 exit 7
 "#;
@@ -20,11 +18,8 @@ exit 7
 /// pitree with a pi on the PATH.
 fn with_pi() -> Pitree {
     let pitree = Pitree::new();
-    let bin = pitree.home().join("bin");
-    fs::create_dir(&bin).unwrap();
-    fs::write(bin.join("pi"), PI).unwrap();
-    fs::set_permissions(bin.join("pi"), fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:/usr/bin:/bin", bin.display());
+    pitree.script("bin/pi", PI);
+    let path = format!("{}/bin:/usr/bin:/bin", pitree.home().display());
     pitree.variable("PATH", &path)
 }
 

@@ -54,6 +54,7 @@ fn a_session_that_was_found_by_its_title_is_one_hit() {
     let forks = search(&["is:fork"]);
     assert!(forks.len() == 4 && forks.iter().all(|hit| hit["field"].is_null() && matched(hit).is_empty()));
     let files = search(&["edited:store.ts"]);
+    assert!(!files.is_empty());
     assert!(files.iter().all(|hit| hit["field"] == "file" && hit["entryId"].is_string()), "{files:#?}");
 }
 

@@ -122,3 +122,31 @@ fn a_fork_is_undone_unless_it_was_used() {
     fs::write(&made, used).unwrap();
     assert!(pitree.refuse(&["undo"]).contains("used since"));
 }
+
+#[test]
+fn a_signal_stops_between_two_files() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let pitree = Pitree::new().variable("PATH", "/usr/bin:/bin");
+        let names: Vec<String> = (0..5).map(|at| format!("s{at}")).collect();
+        let header = |name: &String| format!("{{\"type\":\"session\",\"id\":\"{name}\"}}\n");
+        let paths: Vec<_> = names.iter().map(|name| pitree.write(&format!("{name}.jsonl"), &header(name))).collect();
+        let slow = "trash = [\"sh\", \"-c\", 'mv \"$1\" \"$1.kept\"; sleep 1', \"sh\"]\n";
+        fs::write(pitree.home().join("c.toml"), slow).unwrap();
+        let mut args = vec!["rm"];
+        args.extend(names.iter().map(String::as_str));
+        args.extend(["--yes", "--config", "c.toml"]);
+        let mut run = pitree.command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        while paths[1].exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let id = run.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
+        let said: Vec<String> = BufReader::new(run.stdout.take().unwrap()).lines().map(Result::unwrap).collect();
+        let complaint = std::io::read_to_string(run.stderr.take().unwrap()).unwrap();
+        assert_eq!((run.wait().unwrap().code(), complaint.as_str()), (Some(code), "pitree: stopped, 3 left\n"));
+        assert_eq!((said.len(), paths.iter().filter(|path| path.exists()).count()), (2, 3), "{said:?}");
+        assert_eq!(pitree.objects(&["restore", "--json"]).len(), 2);
+    }
+}

@@ -2,17 +2,15 @@
 
 use std::fs;
 
-use crate::home::{Home, Session};
+use crate::home::{Home, Session, session};
 use crate::terminal::Terminal;
 
 /// A home with a session, and a fork of it.
 fn forked() -> (Home, [std::path::PathBuf; 2]) {
     let home = Home::new();
     let project = home.dir("project");
-    let parent = home.session(&Session::new("parent", &project, "hello"));
-    let fork = Session::new("fork", &project, "hello again").text();
-    let tied = fork.replacen("\"cwd\"", &format!("\"parentSession\":{parent:?},\"cwd\""), 1);
-    let fork = home.write(".pi/agent/sessions/--project--/fork.jsonl", tied);
+    let parent = home.session(&session("parent", &project, "hello"));
+    let fork = home.session(&session("fork", &project, "hello again").parent(&parent));
     (home, [parent, fork])
 }
 
@@ -49,7 +47,7 @@ fn rm_says_what_goes_and_who_loses_a_parent() {
 fn rm_of_a_session_with_a_pi_in_it_wants_a_whole_word() {
     let home = Home::new();
     let project = home.dir("project");
-    let session = home.session(&Session::new("one", &project, "hello"));
+    let session = home.session(&session("one", &project, "hello"));
     home.script("bin/pi", "echo pi is here\nread -r line\n");
     let mut pi = home.open(&["resume", "one"]);
     pi.wait_for("pi is here");
@@ -69,7 +67,7 @@ fn rm_asks_again_when_the_session_changed() {
     let (home, [parent, _]) = forked();
     let mut pitree = home.open(&["rm", "parent"]);
     pitree.wait_for("Move to the trash? [y/N]");
-    let grown = fs::read_to_string(&parent).unwrap() + "{\"type\":\"custom\",\"id\":\"x\",\"parentId\":\"a2\"}\n";
+    let grown = fs::read_to_string(&parent).unwrap() + Session::new("parent").under("a2").custom("x", "x").lines();
     fs::write(&parent, grown).unwrap();
     pitree.send("y\r");
     pitree.wait_for("changed meanwhile, and read again: ~/.pi/");
@@ -98,9 +96,7 @@ fn what_the_trash_does_not_take_is_deleted_only_after_a_word() {
 #[test]
 fn an_old_file_is_brought_into_the_form_of_today_only_if_that_is_wanted() {
     let home = Home::new();
-    let session = Session::new("old", &home.dir("project"), "hello");
-    let path = home.session(&session);
-    fs::write(&path, session.text().replace("\"version\":3", "\"version\":2")).unwrap();
+    let path = home.session(&session("old", &home.dir("project"), "hello").version(2));
     let before = fs::read(&path).unwrap();
     let question = "Bring it into the form of version 3? [y/N]";
     assert_eq!(answered(home.open(&["label", "old", "u1", "first"]), question, "n"), 1);

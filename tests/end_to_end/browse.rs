@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::home::{Home, Session};
+use crate::home::{Home, session};
 use crate::terminal::{ENTER, ESC, HOME, RIGHT, TAB, Terminal, ctrl, is_taken, row, selected};
 
 fn demo() -> (Home, Terminal) {
@@ -195,7 +195,7 @@ fn shows_only_named_sessions() {
 #[test]
 fn shows_paths() {
     let home = Home::new();
-    let path = home.session(&Session::new("where-is-it", Path::new("/nowhere"), "hi"));
+    let path = home.session(&session("where-is-it", Path::new("/nowhere"), "hi"));
     let mut pitree = home.launch(&[]).size(300, 30).open();
     pitree.wait_selected("hi");
     pitree.send(&ctrl('p'));
@@ -231,8 +231,8 @@ fn sub_agents_stand_under_the_session_they_work_for_when_asked_for() {
 fn sub_agents_find_their_session_behind_symbolic_links() {
     let home = Home::new();
     let project = home.path().join("project");
-    home.write("real/--p--/owner.jsonl", Session::new("owner", &project, "the owner").text());
-    home.write("real/--p--/owner/hash/run-0/session.jsonl", Session::new("agent", &project, "the agent").text());
+    home.write("real/--p--/owner.jsonl", session("owner", &project, "the owner").text());
+    home.write("real/--p--/owner/hash/run-0/session.jsonl", session("agent", &project, "the agent").text());
     std::os::unix::fs::symlink("real", home.path().join("link")).unwrap();
     let mut pitree = home.open(&["--dir", "link"]);
     pitree.wait_selected("the owner");

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::home::{Home, Session};
+use crate::common::home::last_line;
+use crate::home::{Home, Session, session};
 use crate::terminal::{ENTER, Launch, Terminal, ctrl, row};
 
 /// A home with two sessions of one project.
@@ -17,8 +18,8 @@ impl World {
     fn new() -> Self {
         let home = Home::new();
         let project = home.dir("project");
-        let one = home.session(&Session::new("one", &project, "hello").at(60));
-        let two = home.session(&Session::new("two", &project, "good bye"));
+        let one = home.session(&Session::new("one").cwd(&project).at(60).asked("hello", &["answer to hello"]));
+        let two = home.session(&session("two", &project, "good bye"));
         Self { home, one, two }
     }
 
@@ -28,10 +29,6 @@ impl World {
         pitree.wait_without("reading");
         pitree
     }
-}
-
-fn last_line(path: &PathBuf) -> serde_json::Value {
-    serde_json::from_str(fs::read_to_string(path).unwrap().lines().last().unwrap()).unwrap()
 }
 
 /// Waits until the line at the bottom has the text.
@@ -111,11 +108,11 @@ fn what_was_asked_for_is_done_before_leaving() {
 #[test]
 fn a_file_that_may_not_grow_is_an_error_and_no_death() {
     let home = Home::new();
-    let session = home.session(&Session::new("one", &home.dir("project"), &"hello ".repeat(1000)));
+    let session = home.session(&session("one", &home.dir("project"), &"hello ".repeat(1000)));
     let before = fs::read(&session).unwrap();
     let pitree = env!("CARGO_BIN_EXE_pitree");
     let script = format!("ulimit -f 12; '{pitree}' rename one x; echo \"code $?\"");
-    let mut terminal = Launch::new("/bin/sh", home.path()).args(["-c", &script]).size(200, 30).open();
+    let mut terminal = Launch::new("/bin/sh", &home).args(["-c", &script]).size(200, 30).open();
     terminal.wait_for("code 1");
     assert_eq!(terminal.wait_exit(), 0);
     assert!(terminal.contents().contains("too large"), "{}", terminal.contents());

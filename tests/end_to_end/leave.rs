@@ -1,7 +1,9 @@
 //! However pitree ends or pauses, the terminal is as it was before.
 
-use crate::home::Home;
-use crate::terminal::{Launch, Terminal, ctrl, is_taken};
+use std::fs;
+
+use crate::home::{Home, Session};
+use crate::terminal::{ESC, Launch, Terminal, ctrl, is_taken};
 
 fn demo() -> (Home, Terminal) {
     let home = Home::new();
@@ -24,6 +26,29 @@ fn quits_by_key() {
 }
 
 #[test]
+fn leaves_nothing_behind() {
+    let home = Home::new();
+    home.session(&Session::new("one").cwd(home.dir("project")).asked("hello", &["left", "right"]));
+    let pitree = env!("CARGO_BIN_EXE_pitree");
+    let starts =
+        [("", "q", 0), ("--demo", "q", 0), ("--print path", "q", 1), ("--demo --print id", ESC, 1), ("hello", "q", 0)];
+    for (arguments, keys, code) in starts {
+        let script = format!("'{pitree}' {arguments} 2> \"$HOME/errors\"");
+        let mut terminal = Launch::new("/bin/sh", &home).args(["-c", &script]).open();
+        terminal.wait_until("the browser", is_taken);
+        terminal.wait_without("reading");
+        if arguments == "hello" {
+            terminal.wait_for("1 hit");
+        }
+        terminal.send(keys);
+        assert_eq!(terminal.wait_exit(), code, "{arguments}");
+        terminal.assert_given_back();
+        assert_eq!(terminal.contents().trim(), "", "{arguments}");
+        assert_eq!(fs::read_to_string(home.path().join("errors")).unwrap(), "", "{arguments}");
+    }
+}
+
+#[test]
 fn ends_by_signal() {
     for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130), ("QUIT", 131)] {
         let (_home, mut pitree) = demo();
@@ -37,7 +62,7 @@ fn ends_by_signal() {
 fn wait_stopped(pitree: &Terminal) {
     let stat = format!("/proc/{}/stat", pitree.pid());
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
+    while !fs::read_to_string(&stat).unwrap().contains(") T ") {
         assert!(std::time::Instant::now() < end, "not stopped");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
@@ -73,7 +98,7 @@ fn suspends_and_comes_back() {
 fn without_a_terminal_it_names_what_to_use() {
     let home = Home::new();
     let script = format!("{:?} --demo | /bin/cat; echo done", env!("CARGO_BIN_EXE_pitree"));
-    let mut shell = Launch::new("/bin/sh", home.path()).args(["-c", &script]).open();
+    let mut shell = Launch::new("/bin/sh", &home).args(["-c", &script]).open();
     assert_eq!(shell.wait_exit(), 0);
     let contents = shell.contents();
     assert!(contents.contains("pitree: the browser needs a terminal") && contents.contains("pitree ls"), "{contents}");

@@ -2,7 +2,7 @@
 
 use vt100::Color;
 
-use crate::home::Home;
+use crate::home::{Home, Session};
 use crate::terminal::{TAB, Terminal, is_taken, row, selected, selected_where};
 
 /// The numbers of every escape sequence that sets how text looks.
@@ -91,14 +91,10 @@ fn ascii_draws_ascii_only() {
     // Sessions in ASCII: what is drawn of them is ASCII, so all of the screen is.
     let dir = home.dir("project");
     for (time, id) in ["one", "two", "three"].into_iter().enumerate() {
-        let session =
-            crate::home::Session::new(id, &dir, "a prompt that is longer than its row is wide, by far, for sure")
-                .answers(&[
-                    "left",
-                    "and right\n\n```\ncode\n```\n\n- a list\n\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |",
-                    "> third",
-                ])
-                .at(time as i64);
+        let answers =
+            ["left", "and right\n\n```\ncode\n```\n\n- a list\n\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |", "> third"];
+        let session = Session::new(id).cwd(&dir).at(time as i64);
+        let session = session.asked("a prompt that is longer than its row is wide, by far, for sure", &answers);
         home.session(&session);
     }
     let mut pitree = home.launch(&["--ascii"]).size(160, 24).open();

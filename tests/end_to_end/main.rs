@@ -5,6 +5,8 @@
 mod ask;
 mod browse;
 mod change;
+#[path = "../common/mod.rs"]
+mod common;
 mod config;
 mod find;
 mod home;

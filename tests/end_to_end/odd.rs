@@ -4,13 +4,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::{fs, io};
 
-use crate::home::{Home, Session};
-use crate::terminal::{ENTER, ESC, Screen, TAB, selected};
+use crate::common::effort::skipped;
+use crate::home::{Home, Session, session};
+use crate::terminal::{ENTER, ESC, TAB, selected};
 
 #[test]
 fn garbage_does_no_harm() {
     let home = Home::new();
-    home.session(&Session::new("sound", home.path(), "a sound session"));
+    home.session(&session("sound", home.path(), "a sound session"));
     let dir = home.sessions().join("--project--");
     let mut noise = 1u32;
     let mut random = || -> Vec<u8> {
@@ -23,8 +24,7 @@ fn garbage_does_no_harm() {
         std::iter::repeat_with(next).take(5000).collect()
     };
     fs::write(dir.join("random.jsonl"), random()).unwrap();
-    let mut header = Session::new("half", home.path(), "x").text().lines().next().unwrap().as_bytes().to_vec();
-    header.push(b'\n');
+    let mut header = Session::new("half").cwd(home.path()).text().into_bytes();
     header.extend(random());
     fs::write(dir.join("half.jsonl"), header).unwrap();
     fs::write(dir.join("empty.jsonl"), "").unwrap();
@@ -49,11 +49,11 @@ fn garbage_does_no_harm() {
 #[test]
 fn an_unreadable_file_is_counted_and_the_others_are_read() {
     let home = Home::new();
-    home.session(&Session::new("sound", home.path(), "a sound session"));
-    let secret = home.session(&Session::new("secret", home.path(), "a secret"));
+    home.session(&session("sound", home.path(), "a sound session"));
+    let secret = home.session(&session("secret", home.path(), "a secret"));
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(&secret).map_err(|error| error.kind()) != Err(io::ErrorKind::PermissionDenied) {
-        return; // root reads everything
+        return skipped("root reads everything");
     }
     let pitree = home.open(&[]);
     pitree.wait_for("⚠ 1 unreadable");
@@ -67,17 +67,11 @@ fn no_escape_sequence_of_a_file_reaches_the_terminal() {
     let evil =
         "\u{1b}]0;owned\u{7}\u{1b}[31;5mred\u{1b}[0m\u{9b}31m\u{202e}drawkcab\u{202c}\u{2066}iso\u{85}\u{8}\u{7f}end";
     let home = Home::new();
-    let mut session = Session::new("evil", home.path(), &format!("prompt {evil}")).answers(&[&format!(
-        "answer {evil}\n\n```{evil}\n{evil}\n```\n\n| {evil} |\n|---|\n| {evil} |\n\n[{evil}](http://{evil})"
-    )]);
-    session.cwd += evil;
-    session.id += evil;
-    let session = session.named(&format!("name {evil}"));
-    let text = session.text()
-        + &serde_json::json!({"type": "label", "id": "l", "parentId": "a2", "targetId": "a2", "label": format!("label {evil}")}).to_string()
-        + "\n"
-        + &serde_json::json!({"type": evil, "id": "odd", "parentId": "l"}).to_string()
-        + "\n";
+    let answer =
+        format!("answer {evil}\n\n```{evil}\n{evil}\n```\n\n| {evil} |\n|---|\n| {evil} |\n\n[{evil}](http://{evil})");
+    let session = Session::new(&format!("evil{evil}")).cwd(format!("{}{evil}", home.path().display()));
+    let session = session.name("n1", &format!("name {evil}")).at_root().asked(&format!("prompt {evil}"), &[&answer]);
+    let text = session.label("l", "a2", &format!("label {evil}")).entry("odd", evil, "\"odd\":true").text();
     let folder = home.sessions().join("--project--\u{1b}]2;folder\u{7}");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("file\u{1b}]2;name\u{7}.jsonl"), text).unwrap();
@@ -96,9 +90,7 @@ fn no_escape_sequence_of_a_file_reaches_the_terminal() {
     }
     pitree.wait_selected("[title: name");
     pitree.send("h\r");
-    pitree.wait_until("a box", |screen: &Screen| {
-        screen.contents().contains("pi was not started") || screen.contents().contains("resumes at")
-    });
+    pitree.wait_for("pi was not started");
     pitree.send(ESC);
     pitree.wait_for("^S sort");
     pitree.send(ENTER);

@@ -15,7 +15,7 @@ impl World {
     fn new() -> Self {
         let home = Home::new();
         let project = home.dir("my project");
-        let session = home.session(&Session::new("one", &project, "hello").answers(&["left", "right"]));
+        let session = home.session(&Session::new("one").cwd(&project).asked("hello", &["left", "right"]));
         Self { home, session }
     }
 
@@ -23,7 +23,7 @@ impl World {
     fn open(&self, print: &str) -> Terminal {
         let pitree = env!("CARGO_BIN_EXE_pitree");
         let script = format!("{{ '{pitree}' --print {print}; echo $? > \"$HOME/code\"; }} | /bin/cat > \"$HOME/out\"");
-        let terminal = Launch::new("/bin/sh", self.home.path()).args(["-c", &script]).open();
+        let terminal = Launch::new("/bin/sh", &self.home).args(["-c", &script]).open();
         terminal.wait_until("the browser", is_taken);
         terminal.wait_selected("hello");
         terminal

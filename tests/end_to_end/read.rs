@@ -18,17 +18,12 @@ fn sessions_that_appear_do_not_move_the_selection() {
     let home = Home::new();
     let dir = home.dir("project");
     // Enough to read that it takes a while.
-    let more: String = (0..100)
-        .map(|at| {
-            format!(
-                "{{\"type\":\"custom\",\"customType\":\"more\",\"id\":\"c{at}\",\"parentId\":\"u1\",\"data\":{at}}}\n"
-            )
-        })
-        .collect();
+    let more =
+        (0..100).fold(Session::new("more").under("u1"), |more, at| more.under("u1").custom(&format!("c{at}"), "more"));
     for at in 0..MANY {
         // The files that are read first, as they were written last, are the oldest: all others come above them.
-        let session = Session::new(&format!("{at:04}"), &dir, &format!("session {at:04}.")).at(-at);
-        home.write(&format!(".pi/agent/sessions/--project--/{at:04}.jsonl"), session.text() + &more);
+        let session = Session::new(&format!("{at:04}")).cwd(&dir).at(-at).asked(&format!("session {at:04}."), &["yes"]);
+        home.write(format!(".pi/agent/sessions/--project--/{at:04}.jsonl"), session.text() + more.lines());
     }
     // On a busy machine all may be read before anything could be selected: that shows nothing.
     let told = (0..5).any(|_| {
@@ -50,19 +45,20 @@ fn sessions_that_appear_do_not_move_the_selection() {
 fn f5_finds_new_sessions_and_drops_removed_ones() {
     let home = Home::new();
     let dir = home.dir("project");
-    let old = home.session(&Session::new("old", &dir, "an old one").at(1));
-    home.session(&Session::new("stays", &dir, "one that stays").at(2));
+    let session = |id: &str, time: i64| Session::new(id).cwd(&dir).at(time);
+    let old = home.session(&session("old", 1).asked("an old one", &["yes"]));
+    home.session(&session("stays", 2).asked("one that stays", &["yes"]));
     let mut pitree = home.open(&[]);
     pitree.wait_for("2 sessions");
     pitree.wait_selected("one that stays");
     fs::remove_file(old).unwrap();
-    home.session(&Session::new("new", &dir, "a new one").at(3));
+    home.session(&session("new", 3).asked("a new one", &["yes"]));
     pitree.send(F5);
     pitree.wait_for("a new one");
     pitree.wait_without("an old one");
     pitree.wait_for("2 sessions");
     pitree.wait_selected("one that stays");
-    let grown = Session::new("stays", &dir, "one that stays").answers(&["first", "second"]).at(2);
+    let grown = session("stays", 2).asked("one that stays", &["first", "second"]);
     home.session(&grown);
     pitree.send(F5);
     pitree.wait_for("assistant: second");

@@ -25,7 +25,7 @@ impl World {
     fn new() -> Self {
         let home = Home::new();
         let project = home.dir("my project");
-        let session = home.session(&Session::new("one", &project, "hello").answers(&["left", "right"]));
+        let session = home.session(&Session::new("one").cwd(&project).asked("hello", &["left", "right"]));
         Self { home, project, session }
     }
 

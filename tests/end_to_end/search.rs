@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::home::Home;
+use crate::home::{Home, session};
 use crate::terminal::ENTER;
 
 #[test]
@@ -11,9 +11,9 @@ fn a_scrap_leads_to_a_branch_that_was_left_and_pi_goes_on_there() {
     let project = home.dir("project");
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-app--/branches.jsonl");
     let text = fs::read_to_string(fixture).unwrap().replace("/home/dev/app", project.to_str().unwrap());
-    let session = home.write(".pi/agent/sessions/--project--/branches.jsonl", &text);
+    let file = home.write(".pi/agent/sessions/--project--/branches.jsonl", &text);
     for name in ["one", "two", "three"] {
-        home.session(&crate::home::Session::new(name, &project, name));
+        home.session(&session(name, &project, name));
     }
     home.script("bin/pi", "{ for word; do echo \"$word\"; done; cat \"$2\"; } > \"$HOME/started\"\n");
     let mut pitree = home.open(&[]);
@@ -30,10 +30,10 @@ fn a_scrap_leads_to_a_branch_that_was_left_and_pi_goes_on_there() {
     pitree.send("h");
     assert_eq!(pitree.wait_exit(), 0);
     let started = fs::read_to_string(home.path().join("started")).unwrap();
-    let (arguments, file) = started.split_at(started.find('{').unwrap());
-    assert_eq!(arguments.lines().collect::<Vec<_>>(), ["--session", session.to_str().unwrap()]);
-    assert!(file.starts_with(&text), "old bytes stay");
-    let last: serde_json::Value = serde_json::from_str(file.lines().last().unwrap()).unwrap();
+    let (arguments, text_then) = started.split_at(started.find('{').unwrap());
+    assert_eq!(arguments.lines().collect::<Vec<_>>(), ["--session", file.to_str().unwrap()]);
+    assert!(text_then.starts_with(&text), "old bytes stay");
+    let last: serde_json::Value = serde_json::from_str(text_then.lines().last().unwrap()).unwrap();
     assert_eq!(
         (last["type"].as_str(), last["parentId"].as_str()),
         (Some("label"), Some("a3")),
@@ -46,7 +46,7 @@ fn a_query_on_the_command_line_begins_the_search() {
     let home = Home::new();
     let project = home.dir("project");
     for name in ["one", "two", "three"] {
-        home.session(&crate::home::Session::new(name, &project, &format!("session {name}")));
+        home.session(&session(name, &project, &format!("session {name}")));
     }
     let pitree = home.open(&["--", "session", "-three", "two"]);
     pitree.wait_for("1 hit");

@@ -1,10 +1,8 @@
 //! pitree in a pseudo-terminal, and an emulator that sees what a user would see. Waits for what is to appear; never
 //! sleeps instead.
 
-use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
-use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
@@ -13,6 +11,8 @@ use std::time::{Duration, Instant};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 pub(crate) use vt100::Screen;
 use vt100::{Color, MouseProtocolMode, Parser};
+
+use crate::common::home::Home;
 
 /// Far more than anything takes, so that a busy machine fails no test.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -37,11 +37,17 @@ pub(crate) struct Launch {
 
 impl Launch {
     /// A program that knows nothing of whoever runs the tests.
-    pub(crate) fn new(program: &str, home: &Path) -> Self {
+    pub(crate) fn new(program: &str, home: &Home) -> Self {
         let mut command = CommandBuilder::new(program);
         command.env_clear();
-        command.cwd(home);
-        for (name, value) in environment(home) {
+        command.cwd(home.path());
+        for (name, value) in home.environment() {
+            command.env(name, value);
+        }
+        for (name, below) in [("XDG_STATE_HOME", ".local/state"), ("XDG_DATA_HOME", ".local/share"), ("PATH", "bin")] {
+            command.env(name, home.path().join(below));
+        }
+        for (name, value) in [("TERM", "xterm-256color"), ("LANG", "C.UTF-8")] {
             command.env(name, value);
         }
         Self { command, size: (100, 30) }
@@ -89,19 +95,6 @@ impl Launch {
         });
         Terminal { child, master: pty.master, input, output, reading: Some(reading), settings }
     }
-}
-
-/// The variables that a program under test sees.
-pub(crate) fn environment(home: &Path) -> Vec<(&'static str, OsString)> {
-    vec![
-        ("HOME", home.into()),
-        ("XDG_STATE_HOME", home.join(".local/state").into()),
-        ("XDG_DATA_HOME", home.join(".local/share").into()),
-        ("PATH", home.join("bin").into()),
-        ("TERM", "xterm-256color".into()),
-        ("LANG", "C.UTF-8".into()),
-        ("TZ", "UTC".into()),
-    ]
 }
 
 fn pty_size((cols, rows): (u16, u16)) -> PtySize {

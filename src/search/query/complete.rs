@@ -1,89 +1,14 @@
 //! How the qualifier at the cursor may go on: its name, or its value from what there is.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::base::fold::fold;
 use crate::base::js::{is_js_space, js_trim};
+use crate::search::lists::Values;
+use crate::search::qualifier;
+use crate::search::qualifier::QualifierRow;
+use crate::search::qualifier::value::text::in_quotes;
 use crate::search::query::token::{ALL, Token, after_all, tokens};
-use crate::search::query::{Kind, Name, in_quotes};
-use crate::session::digest::searchable::Searchable;
-
-/// What values there are to choose from, the likeliest first.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Values<'a> {
-    /// Project directories, as they are shown.
-    pub dirs: &'a [String],
-    /// Files that tools touched.
-    pub files: &'a [String],
-    /// Labels.
-    pub labels: &'a [String],
-    /// Models.
-    pub models: &'a [String],
-    /// Tools.
-    pub tools: &'a [String],
-}
-
-/// What the sessions have that qualifiers may ask for, what is in most of them first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lists {
-    /// Files that tools touched.
-    pub files: Vec<String>,
-    /// Labels.
-    pub labels: Vec<String>,
-    /// Models.
-    pub models: Vec<String>,
-    /// Tools.
-    pub tools: Vec<String>,
-}
-
-impl Lists {
-    /// The most of a kind.
-    const MOST: usize = 2000;
-
-    /// Gathers them from what was read of sessions.
-    pub fn new<'a>(texts: impl Iterator<Item = &'a Searchable>) -> Self {
-        let (mut files, mut labels) = (HashMap::new(), HashMap::new());
-        let (mut models, mut tools) = (HashMap::new(), HashMap::new());
-        for text in texts {
-            count(&mut files, text.files.iter().map(|touched| &*touched.path));
-            count(&mut labels, text.labels.iter().map(|(_, label)| &**label));
-            count(&mut models, text.models.iter().map(|model| &**model));
-            count(&mut tools, text.tools.keys().map(|tool| &**tool));
-        }
-        let [files, labels, models, tools] = [files, labels, models, tools].map(most);
-        Self { files, labels, models, tools }
-    }
-}
-
-/// Counts each value of one session once.
-fn count<'a>(counts: &mut HashMap<&'a str, usize>, values: impl Iterator<Item = &'a str>) {
-    for value in values.collect::<HashSet<_>>() {
-        *counts.entry(value).or_default() += 1;
-    }
-}
-
-fn most(counts: HashMap<&str, usize>) -> Vec<String> {
-    let mut counts: Vec<(&str, usize)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
-    counts.sort_unstable_by(|(a, often), (b, oftener)| oftener.cmp(often).then_with(|| a.cmp(b)));
-    counts.into_iter().take(Lists::MOST).map(|(value, _)| value.to_string()).collect()
-}
-
-impl<'a> Values<'a> {
-    fn of(self, name: Name) -> Vec<&'a str> {
-        let list = match name {
-            Name::In => self.dirs,
-            Name::File | Name::Edited => self.files,
-            Name::Label => self.labels,
-            Name::Model => self.models,
-            Name::Tool => self.tools,
-            Name::Is => return Kind::ALL.iter().map(|kind| kind.name()).collect(),
-            Name::After | Name::Before => return vec!["today", "yesterday", "1w", "1mo", "1y"],
-            Name::Cost | Name::Size | Name::Entries => return Vec::new(),
-        };
-        list.iter().map(String::as_str).collect()
-    }
-}
 
 /// How a part of a query may go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,8 +38,8 @@ pub fn complete(query: &str, cursor: usize, values: Values<'_>) -> Option<Comple
         return at_start.then(|| names("", cursor..cursor)).flatten();
     };
     let is_at_end = cursor == token.at.end;
-    match token.qualifier.map(Name::of) {
-        Some(Some(name)) if cursor >= token.text_at.start => value(name, token, query, cursor, values),
+    match token.qualifier.map(qualifier::named) {
+        Some(Some(row)) if cursor >= token.text_at.start => value(row, token, query, cursor, values),
         Some(None) if token.is_all() && is_at_end => names("", cursor..cursor),
         None if !token.is_quoted && is_at_end => {
             let start = token.at.start + usize::from(query[token.at.start..].starts_with('-'));
@@ -126,16 +51,16 @@ pub fn complete(query: &str, cursor: usize, values: Values<'_>) -> Option<Comple
 
 /// The names that begin so.
 fn names(typed: &str, at: Range<usize>) -> Option<Completion> {
-    let known = Name::ALL.iter().map(|name| format!("{}:", name.name()));
+    let known = qualifier::TABLE.iter().map(|row| format!("{}:", row.name));
     let options: Vec<String> = known.chain([ALL.to_string()]).filter(|name| name.starts_with(typed)).collect();
     (!options.is_empty()).then_some(Completion { at, options })
 }
 
-fn value(name: Name, token: &Token<'_>, query: &str, cursor: usize, values: Values<'_>) -> Option<Completion> {
+fn value(row: &QualifierRow, token: &Token<'_>, query: &str, cursor: usize, values: Values<'_>) -> Option<Completion> {
     let typed = query.get(token.text_at.start..cursor)?;
     let typed = fold(js_trim(typed.trim_matches('"')));
     let mut ranked: Vec<(u8, &str)> =
-        values.of(name).into_iter().filter_map(|value| Some((rank(&fold(value), &typed)?, value))).collect();
+        (row.choices)(values).into_iter().filter_map(|value| Some((rank(&fold(value), &typed)?, value))).collect();
     ranked.sort_by_key(|(rank, _)| *rank);
     // A value with a quote in it can't be written.
     let options: Vec<String> =

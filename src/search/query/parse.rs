@@ -3,52 +3,58 @@
 use std::ops::Range;
 
 use crate::base::js::{is_js_space, js_trim};
-use crate::search::query::pattern::Pattern;
+use crate::search::pattern::Pattern;
+use crate::search::qualifier;
+use crate::search::qualifier::QualifierRow;
 use crate::search::query::token::{ALL, Token, after_all, tokens};
-use crate::search::query::value::{Bound, When};
-use crate::search::query::{Kind, Name, Problem, Query, Term, What};
+use crate::search::query::{Problem, Query, Term, What};
 
 /// What makes all that follows a regular expression.
 const PATTERN: &str = "re:";
 
-/// Reads a query.
-pub(crate) fn query(text: &str) -> Result<Query, Problem> {
-    let mut query = Query::default();
-    let mut rest = js_trim(text);
-    while let Some(after) = after_all(rest) {
-        query.everything = true;
-        rest = js_trim(after);
-    }
-    // `rest` is a part of `text`, and what follows it is white space.
-    let start = text.trim_end_matches(is_js_space).len().saturating_sub(rest.len());
-    if let Some(pattern) = rest.strip_prefix(PATTERN) {
-        let pattern = js_trim(pattern);
-        if !pattern.is_empty() {
-            let wrong = |what| Problem { at: start..start + rest.len(), what };
-            let what = What::Pattern(Pattern::new(pattern).map_err(wrong)?);
-            query.terms.push(Term { is_excluded: false, what });
+impl Query {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// The first thing that is wrong: a qualifier that is not known, a value that is none, an invalid pattern.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let mut query = Self::default();
+        let mut rest = js_trim(text);
+        while let Some(after) = after_all(rest) {
+            query.everything = true;
+            rest = js_trim(after);
         }
-        return Ok(query);
-    }
-    for token in tokens(rest) {
-        let at = token.at.start + start..token.at.end + start;
-        let is_pattern = !token.is_quoted && rest[token.at.clone()].trim_start_matches('-').starts_with(PATTERN);
-        match token.qualifier {
-            _ if is_pattern => {
-                let what = "re: takes the whole query: put it first, or in quotes to search for it";
-                return Err(problem(at, what));
+        // `rest` is a part of `text`, and what follows it is white space.
+        let start = text.trim_end_matches(is_js_space).len().saturating_sub(rest.len());
+        if let Some(pattern) = rest.strip_prefix(PATTERN) {
+            let pattern = js_trim(pattern);
+            if !pattern.is_empty() {
+                let wrong = |what| Problem { at: start..start + rest.len(), what };
+                let what = What::Pattern(Pattern::new(pattern).map_err(wrong)?);
+                query.terms.push(Term { is_excluded: false, what });
             }
-            Some(_) if token.is_all() => {
-                if token.is_excluded {
-                    return Err(problem(at, "all: can't be excluded; leave the - away"));
+            return Ok(query);
+        }
+        for token in tokens(rest) {
+            let at = token.at.start + start..token.at.end + start;
+            let is_pattern = !token.is_quoted && rest[token.at.clone()].trim_start_matches('-').starts_with(PATTERN);
+            match token.qualifier {
+                _ if is_pattern => {
+                    let what = "re: takes the whole query: put it first, or in quotes to search for it";
+                    return Err(problem(at, what));
                 }
-                query.everything = true;
+                Some(_) if token.is_all() => {
+                    if token.is_excluded {
+                        return Err(problem(at, "all: can't be excluded; leave the - away"));
+                    }
+                    query.everything = true;
+                }
+                Some(name) => query.terms.push(qualified(&token, name, at)?),
+                None => query.terms.extend(plain(&token)),
             }
-            Some(name) => query.terms.push(qualified(&token, name, at)?),
-            None => query.terms.extend(plain(&token)),
         }
+        Ok(query)
     }
-    Ok(query)
 }
 
 fn problem(at: Range<usize>, what: impl Into<String>) -> Problem {
@@ -68,52 +74,27 @@ fn plain(token: &Token<'_>) -> Option<Term> {
 
 fn qualified(token: &Token<'_>, name: &str, at: Range<usize>) -> Result<Term, Problem> {
     let is_excluded = token.is_excluded;
-    let Some(known) = Name::of(name) else {
+    let Some(row) = qualifier::named(name) else {
         // `error: x` is pasted text.
         if token.text.is_empty() && !token.is_quoted {
             return Ok(Term { is_excluded, what: What::Word(format!("{name}:")) });
         }
         return Err(problem(at, unknown(name)));
     };
-    let what = value(known, token.text).map_err(|what| problem(at, what))?;
+    let what = value(row, token.text).map_err(|what| problem(at, what))?;
     Ok(Term { is_excluded, what })
 }
 
 fn unknown(name: &str) -> String {
-    let known: Vec<String> = Name::ALL.iter().map(|name| format!("{}:", name.name())).collect();
+    let known: Vec<String> = qualifier::TABLE.iter().map(|row| format!("{}:", row.name)).collect();
     format!("{name}: is not known; known are {ALL} re: {}; put it in quotes to search for it", known.join(" "))
 }
 
 /// What a qualifier with this value asks.
-fn value(name: Name, value: &str) -> Result<What, String> {
+fn value(row: &QualifierRow, value: &str) -> Result<What, String> {
     let value = js_trim(value);
-    if value.is_empty() {
-        return Ok(What::Unfinished(name));
-    }
-    let bound = |what: fn(Bound) -> What| Ok(Bound::parse(value)?.map_or(What::Unfinished(name), what));
-    match name {
-        Name::In => Ok(What::In(value.into())),
-        Name::File => Ok(What::File(value.into())),
-        Name::Edited => Ok(What::Edited(value.into())),
-        Name::Label => Ok(What::Label(value.into())),
-        Name::Model => Ok(What::Model(value.into())),
-        Name::Tool => Ok(What::Tool(value.into())),
-        Name::Is => kind(value).map(What::Is),
-        Name::After => When::parse(value).map(What::After),
-        Name::Before => When::parse(value).map(What::Before),
-        Name::Cost => bound(What::Cost),
-        Name::Size => bound(What::Size),
-        Name::Entries => bound(What::Entries),
-    }
-}
-
-fn kind(value: &str) -> Result<Kind, String> {
-    // pi spells it so.
-    let value = if value == "labeled" { Kind::Labelled.name() } else { value };
-    Kind::of(value).ok_or_else(|| {
-        let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("is:{value} is not known; known are {}", known.join(", "))
-    })
+    let read = if value.is_empty() { None } else { (row.read)(value)? };
+    Ok(read.map_or(What::Unfinished(row.name), What::Qualified))
 }
 
 #[cfg(test)]
@@ -236,6 +217,8 @@ mod tests {
             ("in:x auth", "in:x"),
             ("auth", "auth in:"),
             ("-x auth", "auth"),
+            ("label:Works", "label:work"),
+            ("-tool:bash", "-tool:bash"),
         ] {
             assert!(read(narrow).narrows(&read(wide)), "{narrow} in {wide}");
         }
@@ -253,6 +236,10 @@ mod tests {
             (r#""auth"#, "auth"),
             ("auth", r#""auth""#),
             ("e\u{301}tude", "etu"),
+            ("label:work", "label:works"),
+            ("-label:works", "-label:work"),
+            ("label:works", "model:work"),
+            ("file:auth.rs", "file:auth"),
         ] {
             assert!(!read(narrow).narrows(&read(wide)), "{narrow} in {wide}");
         }
@@ -297,6 +284,8 @@ mod tests {
             "http://",
             "::",
         ]);
+        let qualifier = prop::sample::select(qualifier::TABLE.iter().map(|row| row.example).collect::<Vec<_>>());
+        let piece = prop_oneof![9 => piece, 1 => qualifier];
         prop_oneof![
             prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat()),
             any::<String>(),
@@ -305,7 +294,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4000))]
+        #![proptest_config(ProptestConfig::with_cases(16 * ProptestConfig::default().cases))]
 
         #[test]
         fn what_is_printed_reads_the_same(text in nearly()) {

@@ -1,4 +1,138 @@
-//! What is known of a session without its tree: what a list shows ([`summary`]) and what is searched ([`searchable`]).
+//! What is known of a session without its tree: all that lists, cards, palettes and searches say of it. It is gathered
+//! line by line in one pass by the [`builder`]; what is only there when it is asked for are the [`texts`].
+//!
+//! Agrees with pi's `SessionManager.listAll` (0.74.2, 0.87.1), with two differences, on purpose: a session in which some
+//! `content` is null, which pi's list leaves out, is shown, and a carriage return alone ends no line, as it doesn't for
+//! pi's tree either. Places of entries, labels and the active path are those of [`crate::session::tree::Tree`].
 
-pub mod searchable;
-pub mod summary;
+pub mod builder;
+pub mod texts;
+pub mod touches;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::session::digest::texts::{NO_PASSAGES, Passages, Texts};
+use crate::session::digest::touches::Touches;
+use crate::session::entry::EntryId;
+use crate::session::lines::Header;
+use crate::session::models::ModelUse;
+use crate::session::problem::Problem;
+use crate::session::shape::Index;
+use crate::session::tree::active::Active;
+
+/// What is known of a session without its tree.
+#[derive(Clone, Debug, Default)]
+pub struct Digest {
+    /// The file.
+    pub path: PathBuf,
+    /// The file with symbolic links resolved, if that differs.
+    pub real_path: Option<PathBuf>,
+    /// Whether the file itself is a symbolic link.
+    pub is_link: bool,
+    /// The file that this one was forked from, symbolic links resolved if it exists.
+    pub parent_path: Option<PathBuf>,
+    /// The session whose sub-agent wrote this file, if the file lies deeper than pi's list looks.
+    pub owner: Option<Owner>,
+    /// The length of the file in bytes.
+    pub bytes: u64,
+    /// When the file was last written, in milliseconds since 1970.
+    pub mtime: i64,
+    /// Its first line.
+    pub header: Header,
+    /// The last name given; `None` if there is none or it was cleared.
+    pub name: Option<String>,
+    /// The first user message with text.
+    pub first_message: Option<String>,
+    /// `message` entries.
+    pub message_count: usize,
+    /// All entries; the header is none.
+    pub entry_count: usize,
+    /// The newest user or assistant message, else the header's time, else the file's, in milliseconds since 1970.
+    /// `None` if the newest is no date (pi shows an invalid one).
+    pub modified: Option<i64>,
+    /// Entries with more than one child.
+    pub branch_points: usize,
+    /// Entries without children.
+    pub leaves: usize,
+    /// The labels that are set, in the order of their entries in the file.
+    pub labels: Vec<Label>,
+    /// US dollars.
+    pub cost: f64,
+    /// Tokens, in and out, cached ones included.
+    pub tokens: f64,
+    /// What is wrong with the file.
+    pub problems: Vec<Problem>,
+    /// Every call of a tool that read, wrote or edited a file.
+    pub touches: Touches,
+    /// The tools that were called, and how often.
+    pub tools: BTreeMap<Box<str>, u32>,
+    /// The models that answered, the busiest first.
+    pub models: Vec<(Box<str>, ModelUse)>,
+    /// The texts that are searched, if they were wanted.
+    pub texts: Option<Texts>,
+    /// The entries on the path from the root to the leaf: a bit each.
+    pub active: Active,
+}
+
+/// A label that is set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The entry that has it.
+    pub entry: EntryId,
+    /// Its place in the file.
+    pub at: Index,
+    /// The label.
+    pub text: Box<str>,
+    /// When it was set, in milliseconds since 1970.
+    pub time: Option<i64>,
+    /// The text of the entry's row.
+    pub row: Box<str>,
+}
+
+/// Where a sub-agent's session belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The session file beside whose folder it was found, if there is one.
+    pub path: Option<PathBuf>,
+}
+
+/// A digest as it is shared between the list and what is drawn of it.
+pub type Shared = Arc<Digest>;
+
+/// What pi shows where no user message has text.
+pub const NO_MESSAGES: &str = "(no messages)";
+
+impl Digest {
+    /// The name, or the first message, or pi's words for none; without white space around.
+    pub fn title(&self) -> &str {
+        let title = self.name.as_deref().or(self.first_message.as_deref()).unwrap_or_default().trim();
+        if title.is_empty() { NO_MESSAGES } else { title }
+    }
+
+    /// The path that other files name this one by.
+    pub fn real_path(&self) -> &PathBuf {
+        self.real_path.as_ref().unwrap_or(&self.path)
+    }
+
+    /// The time to order by: sessions whose time is no date come last.
+    pub fn order_time(&self) -> i64 {
+        self.modified.unwrap_or(i64::MIN)
+    }
+
+    /// Whether the entry is on the path from the root to the leaf.
+    pub fn is_active(&self, at: Index) -> bool {
+        self.active.has(at)
+    }
+
+    /// What user and assistant said; nothing if that was not wanted.
+    pub fn conversation(&self) -> &Passages {
+        self.texts.as_ref().map_or(&NO_PASSAGES, |texts| &texts.conversation)
+    }
+
+    /// The summaries; none if they were not wanted.
+    pub fn summaries(&self) -> &Passages {
+        self.texts.as_ref().map_or(&NO_PASSAGES, |texts| &texts.summaries)
+    }
+}

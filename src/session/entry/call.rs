@@ -1,5 +1,7 @@
 //! How a tool call is said in one line: `[read: src/auth.rs:10-40]`, as pi's `/tree` says it (0.87.1).
 
+use std::borrow::Cow;
+
 use crate::base::js::cut;
 use crate::base::paths::shorten;
 use crate::session::entry::ToolCall;
@@ -57,16 +59,14 @@ pub fn describe(call: &ToolCall<'_>, home: &str) -> String {
 }
 
 /// The file that a call reads, writes or edits.
-pub fn touched(call: &ToolCall<'_>) -> Option<(String, Touch)> {
+pub fn touched<'a>(call: &ToolCall<'a>) -> Option<(Cow<'a, str>, Touch)> {
     let touch = match &*call.name.bytes() {
         b"read" => Touch::Read,
         b"write" => Touch::Write,
         b"edit" => Touch::Edit,
         _ => return None,
     };
-    let args = Fields::new(call.arguments);
-    let path = args.get("path").or_else(|| args.get("file_path"))?;
-    Some((path.text().into_owned(), touch))
+    Some((call.path?.text(), touch))
 }
 
 /// `:10-40` behind the path of a `read`, from its `offset` and `limit`.
@@ -86,11 +86,33 @@ fn lines(args: &Fields<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::entry::read;
     use crate::session::json::Str;
 
     fn say(name: &str, arguments: &str) -> String {
-        let call = ToolCall { id: Str::default(), name: Str::plain(name), arguments: arguments.as_bytes() };
+        let call = ToolCall { id: Str::default(), name: Str::plain(name), arguments: arguments.as_bytes(), path: None };
         describe(&call, "/home/me")
+    }
+
+    #[test]
+    fn a_call_is_about_its_last_path() {
+        for (arguments, path) in [
+            (r#"{"path":"a","x":[{"path":"no"}]}"#, Some("a")),
+            (r#"{"file_path":"f"}"#, Some("f")),
+            (r#"{"path":"a","file_path":"f","p\u0061th":"b"}"#, Some("b")),
+            (r#"{"path":7}"#, Some("7")),
+            ("{}", None),
+            ("[\"path\"]", None),
+        ] {
+            let line = format!(
+                r#"{{"type":"message","message":{{"role":"assistant","content":[{{"type":"toolCall","name":"edit","arguments":{arguments}}}]}}}}"#
+            );
+            let entry = read::line(line.as_bytes()).unwrap().unwrap();
+            let calls: Vec<_> = entry.message.iter().flat_map(|message| message.content.tool_calls()).collect();
+            assert_eq!(calls[0].arguments, arguments.as_bytes());
+            let touched = touched(calls[0]);
+            assert_eq!(touched, path.map(|path| (path.into(), Touch::Edit)), "{arguments}");
+        }
     }
 
     #[test]

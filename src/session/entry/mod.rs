@@ -1,15 +1,27 @@
 //! One line of a session file, borrowed and tolerant: the fields that pitree knows, whatever their order, types it
-//! does not know included. How lines make a tree is said in `tree`, what a list shows of them in `summary`.
+//! does not know included. How lines make a tree is said in `tree`, what is known of a session without its tree in `digest`.
 //! Facts read off pi 0.74.2 and 0.87.1.
 
 pub mod call;
 pub mod field;
 pub mod kind;
 pub mod read;
+pub(crate) mod row;
 
 use crate::base::time;
 use crate::session::entry::kind::Kind;
 use crate::session::json::Str;
+use crate::session::json::data::Value;
+use crate::session::shape::Index;
+
+/// Which entry of a session is meant, as its file grows and changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntryId {
+    /// The one with this id.
+    Id(String),
+    /// The one in this place among the entries: files of version 1 have no ids.
+    Place(Index),
+}
 
 /// The fields of one line. Where a key stands twice, the last one counts, as in JavaScript.
 #[derive(Debug, Default)]
@@ -184,6 +196,8 @@ pub struct ToolCall<'a> {
     pub name: Str<'a>,
     /// `arguments` as they stand in the file; empty if absent.
     pub arguments: &'a [u8],
+    /// `path` of the arguments, or `file_path`: the file that it is about.
+    pub path: Option<Value<'a>>,
 }
 
 /// What an entry used. Absent numbers are 0.

@@ -4,7 +4,7 @@
 use crate::base::js::is_js_space;
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Block, Content, Entry, Message, Stamp, ToolCall, Usage};
-use crate::session::json::data::Fields;
+use crate::session::json::data::{Fields, Value};
 use crate::session::json::raw::is_falsy;
 use crate::session::json::{Kind as Json, Reader, Result, Str};
 
@@ -198,7 +198,7 @@ fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
             b"thinking" => thinking = r.opt_string()?,
             b"id" => call.id = r.opt_string()?.unwrap_or_default(),
             b"name" => call.name = r.opt_string()?.unwrap_or_default(),
-            b"arguments" => call.arguments = r.skip()?,
+            b"arguments" => (call.arguments, call.path) = read_arguments(r)?,
             b"mimeType" => mime = r.opt_string()?,
             b"data" => data = r.opt_string()?,
             _ => drop(r.skip()?),
@@ -215,6 +215,24 @@ fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
         }
         _ => Block::Other { type_name, raw: r.since(start) },
     })
+}
+
+/// The arguments of a tool call as they are written, and the file that they name.
+fn read_arguments<'a>(r: &mut Reader<'a>) -> Result<(&'a [u8], Option<Value<'a>>)> {
+    if r.kind()? != Json::Object {
+        return Ok((r.skip()?, None));
+    }
+    let start = r.here();
+    let (mut path, mut file_path) = (None, None);
+    object(r, |r, key| {
+        match key {
+            b"path" => path = Some(Value::read(r)?),
+            b"file_path" => file_path = Some(Value::read(r)?),
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok((r.since(start), path.or(file_path)))
 }
 
 fn read_usage(r: &mut Reader<'_>) -> Result<Option<Usage>> {

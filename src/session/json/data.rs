@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::session::json::{Kind as Json, Reader, Str, raw};
+use crate::session::json::{Kind as Json, Reader, Result, Str, raw};
 
 /// The fields of an object that stands alone, such as a tool call's arguments.
 #[derive(Debug)]
@@ -17,11 +17,7 @@ impl<'a> Fields<'a> {
             // What stood in a checked line reads without errors; anything else gives what came before the error.
             let _ = r.enter_object();
             while let Ok(Some(key)) = r.next_key(fields.is_empty()) {
-                let value = match r.kind() {
-                    Ok(Json::Str) => r.string().map(Value::Text),
-                    _ => r.skip().map(Value::Raw),
-                };
-                let Ok(value) = value else { break };
+                let Ok(value) = Value::read(&mut r) else { break };
                 fields.push((key.bytes(), value));
             }
         }
@@ -66,6 +62,14 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
+    /// Reads the value that comes next.
+    ///
+    /// # Errors
+    /// It is not JSON.
+    pub fn read(r: &mut Reader<'a>) -> Result<Self> {
+        if r.kind()? == Json::Str { r.string().map(Self::Text) } else { r.skip().map(Self::Raw) }
+    }
+
     /// The value as JavaScript's `String()` shows strings and numbers; other values as they are written.
     pub fn text(&self) -> Cow<'a, str> {
         match self {

@@ -8,21 +8,22 @@ pub mod active;
 pub mod context;
 pub mod node;
 pub mod resume;
-pub mod shape;
+mod sense;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::session::digest::summary::{BadLines, Header, NotASession};
-use crate::session::entry::Entry;
 use crate::session::entry::call;
 use crate::session::entry::call::Touch;
 use crate::session::entry::kind::Kind;
-use crate::session::entry::read;
+use crate::session::entry::{Entry, EntryId, read};
+use crate::session::lines::{Header, LabelLine, Lines, NotASession};
+use crate::session::models::{ModelUse, Models};
+use crate::session::problem::Problem;
+pub use crate::session::shape::Index;
+use crate::session::shape::{ById, IdHash, Shape};
 use crate::session::tree::active::Active;
-use crate::session::tree::context::Settings;
 use crate::session::tree::node::{Link, Loose, Node};
-pub use crate::session::tree::shape::Index;
-use crate::session::tree::shape::{ById, IdHash, Ids, Shape};
+use crate::session::tree::sense::Settings;
 
 /// The tree of one session file.
 #[derive(Debug, Default)]
@@ -37,10 +38,10 @@ pub struct Tree {
     pub leaf: Option<Index>,
     /// The label of each labelled entry.
     pub labels: HashMap<Index, Label>,
-    /// What is wrong with the file, in words.
-    pub problems: Vec<String>,
+    /// What is wrong with the file.
+    pub problems: Vec<Problem>,
     /// The models that answered: name, answers, US dollars; the busiest first.
-    pub models: Vec<(String, ModelUse)>,
+    pub models: Vec<(Box<str>, ModelUse)>,
     /// The files that tools read, wrote or edited.
     pub files: BTreeMap<String, FileUse>,
     /// Every time that one of them was, in file order.
@@ -72,15 +73,6 @@ pub struct Label {
     pub text: Box<str>,
     /// When it was set.
     pub time: Option<i64>,
-}
-
-/// How much a model answered.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ModelUse {
-    /// Its messages.
-    pub answers: usize,
-    /// US dollars.
-    pub cost: f64,
 }
 
 /// How often tools touched a file.
@@ -130,19 +122,13 @@ pub struct Below {
 #[derive(Debug, Default)]
 pub struct Part {
     home: String,
+    lines: Lines,
     loose: Vec<Loose>,
     calls: ById<Box<str>>,
-    models: HashMap<String, ModelUse>,
+    models: Models,
     /// With their calls.
     touches: Vec<(IdHash, Touched)>,
-    header: Option<Header>,
-    first_is_header: Option<bool>,
-    bad: BadLines,
-    /// The entries before each header.
-    headers: Vec<usize>,
     settings: Settings,
-    end: u64,
-    ended: bool,
 }
 
 impl Part {
@@ -153,28 +139,17 @@ impl Part {
 
     /// Takes the line that starts at `offset` in the file; `ended` says whether a line break follows it.
     pub fn line(&mut self, offset: u64, line: &[u8], ended: bool) {
-        self.end = offset + line.len() as u64 + u64::from(ended);
-        self.ended = ended;
-        let entry = match read::line(line) {
-            Ok(Some(entry)) => entry,
-            Ok(None) => return,
-            Err(_) => return self.bad.note(offset, ended),
-        };
-        self.first_is_header.get_or_insert(entry.starts_session());
-        if entry.is_header() {
-            self.header.get_or_insert_with(|| Header::new(&entry));
-            self.headers.push(self.loose.len());
-            return;
-        }
-        self.note_use(&entry);
-        let mut loose = Loose::new(offset, line.len() as u64, &entry);
-        loose.node.sense.setting = self.settings.note(&entry);
+        let (len, read) = (line.len() as u64, read::line(line));
+        let Some(entry) = self.lines.note(offset..offset + len, ended, &read) else { return };
+        self.note_use(entry);
+        let mut loose = Loose::new(offset, len, entry);
+        loose.node.sense.setting = self.settings.note(entry);
         self.loose.push(loose);
     }
 
     /// Whether no value was met so far.
     pub fn is_empty(&self) -> bool {
-        self.first_is_header.is_none()
+        self.lines.is_blank()
     }
 
     fn note_use(&mut self, entry: &Entry<'_>) {
@@ -188,14 +163,7 @@ impl Part {
             }
         }
         if let Some(model) = message.model {
-            let name = model.text();
-            if !self.models.contains_key(&*name) {
-                self.models.insert(name.to_string(), ModelUse::default());
-            }
-            if let Some(uses) = self.models.get_mut(&*name) {
-                uses.answers += 1;
-                uses.cost += entry.cost();
-            }
+            self.models.note(model, entry.cost());
         }
     }
 
@@ -204,23 +172,13 @@ impl Part {
         for loose in &mut later.loose {
             loose.node.sense.setting = settings[usize::from(loose.node.sense.setting)];
         }
-        self.headers.extend(later.headers.iter().map(|before| before + self.loose.len()));
-        if later.end > self.end {
-            (self.end, self.ended) = (later.end, later.ended);
-        }
         let before = self.loose.len() as Index;
         let moved = |(call, touched): (_, Touched)| (call, Touched { entry: touched.entry + before, ..touched });
         self.touches.extend(later.touches.into_iter().map(moved));
         self.loose.extend(later.loose);
         self.calls.extend(later.calls);
-        for (model, uses) in later.models {
-            let sum = self.models.entry(model).or_default();
-            sum.answers += uses.answers;
-            sum.cost += uses.cost;
-        }
-        self.header = self.header.take().or(later.header);
-        self.first_is_header = self.first_is_header.or(later.first_is_header);
-        self.bad.add(later.bad);
+        self.models.add(later.models);
+        self.lines.add(later.lines);
     }
 }
 
@@ -235,17 +193,12 @@ impl Tree {
         for part in parts {
             all.add(part);
         }
-        let header = match (all.first_is_header, all.header.take()) {
-            (Some(true), Some(header)) => header,
-            _ => return Err(NotASession),
-        };
-        let mut tree = Self { header, end: all.end, ended: all.ended, ..Self::default() };
-        tree.models = all.models.into_iter().collect();
-        tree.models.sort_by(|(a, a_use), (b, b_use)| b_use.answers.cmp(&a_use.answers).then_with(|| a.cmp(b)));
-        tree.problems.extend(all.bad.problems());
-        tree.settings = all.settings;
+        let header = all.lines.header().ok_or(NotASession)?.clone();
+        let (end, ended) = all.lines.end();
+        let mut tree = Self { header, end, ended, settings: all.settings, ..Self::default() };
+        tree.models = all.models.busiest_first();
         tree.take_touches(all.touches, &all.loose);
-        tree.take_nodes(all.loose, &all.calls, &all.headers);
+        tree.take_nodes(all.loose, &all.calls, &all.lines);
         tree.active = Active::new(&tree.shape);
         tree.tie_children();
         tree.order = tree.preorder(true);
@@ -267,16 +220,23 @@ impl Tree {
     }
 
     fn take_touches(&mut self, touches: Vec<(IdHash, Touched)>, loose: &[Loose]) {
-        let mut answers: ById<Index> = touches.iter().map(|(call, touched)| (*call, touched.entry)).collect();
+        // A tool's answer is that of the last call before it that has its id: models give the same id again.
+        let mut asked: ById<usize> = ById::default();
+        let mut next = 0;
+        let (calls, mut touches): (Vec<_>, Vec<_>) = touches.into_iter().unzip();
+        let called: Vec<Index> = touches.iter().map(|touched: &Touched| touched.entry).collect();
         for (at, one) in loose.iter().enumerate() {
+            while called.get(next) == Some(&(at as Index)) {
+                asked.insert(calls[next], next);
+                next += 1;
+            }
             if let Link::Call(call) = one.link
-                && let Some(answer) = answers.get_mut(&call)
+                && let Some(&touch) = asked.get(&call)
             {
-                *answer = at as Index;
+                touches[touch].entry = at as Index;
             }
         }
-        let answered = |(call, touched): (IdHash, Touched)| Touched { entry: answers[&call], ..touched };
-        self.touches = touches.into_iter().map(answered).collect();
+        self.touches = touches;
         for touched in &self.touches {
             match self.files.get_mut(&*touched.path) {
                 Some(uses) => uses.add(touched.touch),
@@ -285,12 +245,13 @@ impl Tree {
         }
     }
 
-    fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Box<str>>, headers: &[usize]) {
-        let ids: Vec<Ids> = loose.iter().map(|one| one.ids).collect();
-        self.shape = Shape::new(&ids, self.header.version);
-        self.problems.extend(self.shape.problems());
+    fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Box<str>>, lines: &Lines) {
+        self.shape = lines.shape();
+        self.problems = lines.problems(&self.shape);
         let Shape { duplicates, orphans, cycles, .. } = &self.shape;
         self.flagged = duplicates.iter().chain(orphans).chain(cycles).copied().collect();
+        let label = |(at, set): (Index, &LabelLine)| (at, Label { text: set.text.clone(), time: set.time });
+        self.labels = lines.labels(&self.shape).into_iter().map(label).collect();
         for (at, one) in loose.iter_mut().enumerate() {
             if self.header.version < 2.0 {
                 one.node.id = None; // pi gives new ones
@@ -302,15 +263,8 @@ impl Tree {
                         one.node.text.clone_from(said);
                     }
                 }
-                Link::Label { target, label } => {
-                    let Some(target) = self.shape.find(*target) else { continue };
-                    match label {
-                        Some(text) => self.labels.insert(target, Label { text: text.clone(), time: one.node.time }),
-                        None => self.labels.remove(&target),
-                    };
-                }
                 Link::Kept(first) => {
-                    let first = first.resolve(&self.shape, self.header.version, headers);
+                    let first = first.resolve(&self.shape, self.header.version, lines.headers());
                     self.first_kept.extend(first.map(|first| (at as Index, first)));
                 }
                 Link::Edit(edit) => {
@@ -481,6 +435,24 @@ impl Tree {
     }
 }
 
+impl EntryId {
+    /// How an entry of a tree is meant in later versions of its file.
+    pub fn of(tree: &Tree, at: Index) -> Self {
+        match &tree.nodes[at as usize].id {
+            Some(id) => Self::Id(id.to_string()),
+            None => Self::Place(at),
+        }
+    }
+
+    /// Where the entry is in a tree.
+    pub fn find(&self, tree: &Tree) -> Option<Index> {
+        match self {
+            Self::Id(id) => tree.find(id),
+            Self::Place(at) => Some(*at).filter(|&at| (at as usize) < tree.nodes.len()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -525,7 +497,7 @@ mod tests {
         let tree =
             tree(&[user("root", None, 0), user("b", Some("c"), 1), user("c", Some("b"), 2), user("d", Some("c"), 3)]);
         assert_eq!(ids(&tree, tree.order()), "b c d root");
-        assert!(tree.problems[0].contains("cycle"), "{:?}", tree.problems);
+        assert!(tree.problems[0].to_string().contains("cycle"), "{:?}", tree.problems);
         assert!(tree.is_flagged(1));
         assert_eq!(ids(&tree, &tree.path(3)), "b c d");
     }
@@ -534,7 +506,8 @@ mod tests {
     fn an_entry_that_is_its_own_parent_is_a_root_and_flagged() {
         let tree = tree(&[user("a", Some("a"), 0), user("b", Some("a"), 1)]);
         assert_eq!((&tree.roots[..], tree.is_flagged(0), tree.is_flagged(1)), (&[0][..], true, false));
-        assert_eq!(tree.problems, ["1 cycle of parents, where pi hangs"]);
+        assert_eq!(tree.problems, [Problem::Cycles(1)]);
+        assert_eq!(tree.problems[0].to_string(), "1 cycle of parents, where pi hangs");
     }
 
     #[test]
@@ -543,7 +516,22 @@ mod tests {
             tree(&[user("a", None, 0), user("x", Some("a"), 1), user("x", Some("a"), 2), user("y", Some("x"), 3)]);
         assert_eq!(tree.order().len(), 4);
         assert_eq!(tree.parent(3), Some(2));
-        assert!(tree.problems[0].contains("stands twice"));
+        assert!(tree.problems[0].to_string().contains("stands twice"));
+    }
+
+    #[test]
+    fn an_answer_is_that_of_the_call_before_it() {
+        let call = |id: &str, path: &str| {
+            format!(
+                r#"{{"type":"message","id":"{id}","message":{{"role":"assistant","content":[{{"type":"toolCall","id":"call_0","name":"read","arguments":{{"path":"{path}"}}}}]}}}}"#
+            )
+        };
+        let answer = |id: &str| {
+            format!(r#"{{"type":"message","id":"{id}","message":{{"role":"toolResult","toolCallId":"call_0"}}}}"#)
+        };
+        let tree = tree(&[answer("a"), call("b", "one"), answer("c"), call("d", "two"), call("e", "three")]);
+        let touches: Vec<_> = tree.touches.iter().map(|touched| (&*touched.path, touched.entry)).collect();
+        assert_eq!(touches, [("one", 2), ("two", 3), ("three", 4)]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use crate::session::json::raw::{Object, To, is_falsy, quote, same};
-use crate::session::tree::shape::Index;
+use crate::session::shape::Index;
 use crate::session::tree::{Part, Tree};
 use crate::session::write::line::{iso, new_id};
 use crate::session::write::migrate;

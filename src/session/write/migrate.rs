@@ -158,8 +158,8 @@ fn number(raw: &[u8]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::shape::Index;
     use crate::session::tree::context::context;
-    use crate::session::tree::shape::Index;
     use crate::session::tree::{Part, Tree};
     use proptest::prelude::*;
 

@@ -1,0 +1,90 @@
+//! What flows and choices want done: plain data. [`update`](mod@crate::app::update) alone carries it out.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::app::layers::Layer;
+use crate::app::message::{Answer, Body, Clip};
+use crate::base::text::Tone;
+use crate::changes::Request;
+use crate::keymap::Place;
+use crate::library::{EntryRef, SessionKey};
+use crate::session::tree::{Index, Tree};
+
+/// Something that is wanted.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Several things, in their order.
+    All(Vec<Command>),
+    /// Something is said in the footer.
+    Say(Tone, String),
+    /// It is told what went wrong: in the footer if it fits, else in a box with this title.
+    Complain(&'static str, String),
+    /// A question is asked, a note shown.
+    Show(Box<Layer<Command>>),
+    /// A pane gets the keyboard.
+    Focus(Place),
+    /// A session is selected.
+    Select(SessionKey),
+    /// An entry is gone to, whatever hides it.
+    GoTo(EntryRef),
+    /// A project is folded, or unfolded.
+    Toggle,
+    /// The entry in which the selected session was found is gone to.
+    GoToHit,
+    /// A change is made, and then something else.
+    Change(Request, After),
+    /// pi goes on.
+    GoOn(GoOn),
+    /// Something is copied.
+    Copy(Clip),
+    /// The whole text of an entry is copied.
+    CopyText(Body),
+    /// pitree ends with an answer.
+    Answer(Answer),
+    /// pitree ends.
+    Quit,
+}
+
+impl Command {
+    /// Nothing is wanted.
+    pub fn nothing() -> Self {
+        Self::All(Vec::new())
+    }
+
+    /// A warning in the footer.
+    pub fn warn(text: impl Into<String>) -> Self {
+        Self::Say(Tone::Warning, text.into())
+    }
+
+    /// Something to be shown.
+    pub fn show(layer: Layer<Self>) -> Self {
+        Self::Show(Box::new(layer))
+    }
+}
+
+/// What follows when a change was made.
+#[derive(Clone, Debug)]
+pub enum After {
+    /// Nothing more.
+    Rest,
+    /// The session that is new in the list is selected.
+    Show,
+    /// pi goes on.
+    GoOn(GoOn),
+}
+
+/// Going on in pi: what is still to be done until it starts.
+#[derive(Clone, Debug)]
+pub struct GoOn {
+    /// The session file.
+    pub path: PathBuf,
+    /// Its working directory; empty if it names none.
+    pub cwd: String,
+    /// The entry whose text goes back to the user.
+    pub text_of: Option<(Arc<Tree>, Index)>,
+    /// The change that puts the session there.
+    pub request: Option<Request>,
+    /// The text that goes back, when it is read.
+    pub text: Option<String>,
+}

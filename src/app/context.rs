@@ -1,0 +1,75 @@
+//! What panes, palettes and flows see of the browser: everything, and nothing that they could change.
+
+use std::sync::Arc;
+
+use crate::app::panes::preview::Subject;
+use crate::app::panes::{preview, sessions, tree};
+use crate::app::setting::Setting;
+use crate::base::js::cut;
+use crate::base::text::clean;
+use crate::keymap::Place;
+use crate::library::{EntryRef, Library, SessionKey};
+use crate::session::digest::Shared;
+use crate::session::tree::{Index, Tree};
+
+/// The columns of a text from a file in a question.
+const SHORT: usize = 60;
+
+/// The browser, to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// What does not change.
+    pub setting: &'a Setting,
+    /// All sessions.
+    pub library: &'a Library,
+    /// Milliseconds since 1970.
+    pub now: i64,
+    /// The pane that has the keyboard.
+    pub focus: Place,
+    /// The sessions pane.
+    pub sessions: &'a sessions::Pane,
+    /// The tree pane.
+    pub tree: &'a tree::Pane,
+    /// The preview pane.
+    pub preview: &'a preview::Pane,
+}
+
+impl<'a> Context<'a> {
+    /// The start of a text from a file, clean, as a question shows it.
+    pub fn short(&self, text: &str) -> String {
+        self.setting.glyphs.cut(&clean(cut(text, 200)), SHORT).into_owned()
+    }
+
+    /// The session that an action is about: the selected one, whose tree is open.
+    pub fn meant_session(&self) -> Option<(SessionKey, &'a Shared)> {
+        let key = self.sessions.selected_session()?;
+        Some((key, self.library.get(key)?))
+    }
+
+    /// The entry that an action is about: the selected one in the tree, in the preview the one that it shows.
+    pub fn meant_entry(&self) -> Option<Index> {
+        match (self.focus, self.preview.subject) {
+            (Place::Tree, _) => self.tree.selected_entry(),
+            (Place::Preview, Subject::Entry(EntryRef { session, at })) if self.tree.session == Some(session) => {
+                Some(at)
+            }
+            _ => None,
+        }
+    }
+
+    /// The entry that an action is about, in the tree of its session, read as a whole.
+    ///
+    /// # Errors
+    /// There is none; what is in the way, in words.
+    pub fn whole_entry(&self) -> Result<(SessionKey, Arc<Tree>, Index), &'static str> {
+        let tree = self.tree.tree.clone().filter(|tree| !tree.is_partial);
+        match (self.tree.session, tree, self.meant_entry()) {
+            (Some(session), Some(tree), Some(at)) => Ok((session, tree, at)),
+            (_, Some(_), _) if self.tree.selected_fork().is_some() => {
+                Err("this row is another session: Enter goes there")
+            }
+            (_, Some(_), _) => Err("choose an entry in the tree"),
+            (_, None, _) => Err("the session is still being read"),
+        }
+    }
+}

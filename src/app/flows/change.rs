@@ -1,0 +1,91 @@
+//! Changes: what is said when one was made, and what is asked when it was not.
+
+use crate::app::command::{After, Command, GoOn};
+use crate::app::context::Context;
+use crate::app::flows::{cancel, delete};
+use crate::app::layers::Layer;
+use crate::app::layers::question::{Choice, Question};
+use crate::app::message::Failure;
+use crate::base::text::Tone;
+use crate::changes::{Change, Done, Refusal, Request};
+use crate::library::SessionKey;
+use crate::render::DocLine;
+
+/// What follows a change that was made, or not. `new` is the session that is new in the list.
+pub fn take(
+    context: &Context<'_>,
+    (request, result): (Request, Result<Done, Failure>),
+    new: Option<SessionKey>,
+    after: After,
+) -> Command {
+    match result {
+        Ok(done) => take_done(context, done, new, after),
+        Err(Failure::Refused(refusal)) => take_refusal(context, refusal, request, after),
+        Err(Failure::Failed(error)) => Command::Complain("Not done", error),
+    }
+}
+
+/// What was done; of a session other than the selected one, with its title.
+fn said(context: &Context<'_>, done: &Done) -> String {
+    let mut paths: Vec<_> = done.changes.iter().map(Change::path).collect();
+    paths.dedup();
+    let [path] = paths[..] else { return done.said.clone() };
+    let key = context.library.key_of(path).filter(|&key| context.library.has(key));
+    match key.filter(|&key| context.sessions.selected_session() != Some(key)) {
+        Some(key) => {
+            let title = context.short(context.library[key].title());
+            format!("{} {} {title}", done.said, context.setting.glyphs.dot)
+        }
+        None => done.said.clone(),
+    }
+}
+
+fn take_done(context: &Context<'_>, done: Done, new: Option<SessionKey>, after: After) -> Command {
+    let said = Command::Say(Tone::Active, said(context, &done));
+    let then = match after {
+        After::Rest => return said,
+        After::Show => {
+            let made = || context.library.key_of(done.made.as_deref()?);
+            new.or_else(made).map_or_else(Command::nothing, Command::Select)
+        }
+        After::GoOn(go_on) => {
+            let path = done.made.unwrap_or(go_on.path);
+            Command::GoOn(GoOn { path, ..go_on })
+        }
+    };
+    Command::All(vec![said, then])
+}
+
+/// Asks what can be asked.
+fn take_refusal(context: &Context<'_>, refusal: Refusal, request: Request, after: After) -> Command {
+    match (refusal, request) {
+        (Refusal::Old { version, .. }, request) => {
+            let Some(request) = migrating(request) else { return Command::nothing() };
+            let text = format!(
+                "The session is of version {version}. pi brings it into the form of version 3 when it opens it, and would lose this. pitree can do the same first: the original goes to the trash, and undo brings it back."
+            );
+            let choice = Choice::new(
+                'b',
+                "bring up to date",
+                "write the form of version 3, then go on",
+                Some(Command::Change(request, after)),
+            );
+            let lines = vec![DocLine::new(Tone::Text, &text)];
+            Command::show(Layer::Question(Question::new("An old session", lines, vec![choice, cancel()])))
+        }
+        (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {
+            delete::ask_again(context, &files, &paths)
+        }
+        (Refusal::NoTrash { reason, left }, _) => delete::ask_for_good(&reason, left),
+        (refusal, _) => Command::Complain("Not done", refusal.to_string()),
+    }
+}
+
+/// The same request, with leave to migrate.
+fn migrating(request: Request) -> Option<Request> {
+    match request {
+        Request::Label { path, target, label, .. } => Some(Request::Label { path, target, label, migrate: true }),
+        Request::MoveLeaf { path, to, .. } => Some(Request::MoveLeaf { path, to, migrate: true }),
+        _ => None,
+    }
+}

@@ -1,0 +1,66 @@
+//! What can be copied, and the menu for it.
+
+use crate::app::command::{Command, GoOn};
+use crate::app::context::Context;
+use crate::app::layers::Layer;
+use crate::app::layers::note::Note;
+use crate::app::layers::question::{Choice, Question};
+use crate::app::message::{Body, Clip};
+use crate::base::text::{Glyphs, Tone};
+
+/// As much of a copied text as the footer shows, in characters.
+const SHOWN: usize = 40;
+/// As much of a text as a box shows for copying by hand, in characters: more would make each frame slow.
+const BY_HAND: usize = 50_000;
+
+/// Asks what to copy.
+pub fn ask(context: &Context<'_>) -> Command {
+    let Some((_, session)) = context.meant_session() else {
+        return Command::warn("a project has nothing to copy: choose a session");
+    };
+    let text = |text: String| Some(Command::Copy(Clip::Text(text)));
+    let mut choices = Vec::new();
+    if let (Some(at), Some(tree)) = (context.meant_entry(), &context.tree.tree) {
+        let node = &tree.nodes[at as usize];
+        let body = Body { path: session.path.clone(), tree: tree.clone(), at };
+        choices.push(Choice::new('t', "entry text", context.short(&node.text), Some(Command::CopyText(body))));
+        if let Some(id) = &node.id {
+            choices.push(Choice::new('i', "entry id", &**id, text(id.to_string())));
+        }
+    }
+    let path = session.path.to_string_lossy().into_owned();
+    choices.push(Choice::new('p', "session path", path.clone(), text(path)));
+    let id = session.header.id.clone();
+    choices.push(Choice::new('s', "session id", id.clone(), text(id)));
+    let command = Command::Copy(Clip::Command { path: session.path.clone(), cwd: session.header.cwd.clone() });
+    choices.push(Choice::new('c', "command", "that resumes the session in pi, for a shell", Some(command)));
+    Command::show(Layer::Question(Question::new("Copy", Vec::new(), choices)))
+}
+
+/// What follows when the text of an entry was read to be copied.
+pub fn take_text(text: Result<String, String>) -> Command {
+    match text {
+        Err(error) => Command::Complain("Not read", error),
+        Ok(text) if text.is_empty() => Command::warn("this entry has no text"),
+        Ok(text) => Command::Copy(Clip::Text(text)),
+    }
+}
+
+/// What follows when something was put on the clipboard, or could not be: then it is shown for copying by hand.
+pub fn take_copied(text: &str, done: bool, then: Option<GoOn>, glyphs: &Glyphs) -> Command {
+    let start = |most: usize| text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end]);
+    let shown = start(BY_HAND);
+    match (done, then) {
+        (true, Some(go_on)) => Command::GoOn(go_on),
+        (true, None) => {
+            let start = start(SHOWN);
+            let more = if start.len() < text.len() { glyphs.ellipsis } else { "" };
+            Command::Say(Tone::Active, format!("copied: {start}{more}"))
+        }
+        (false, Some(go_on)) => {
+            let go = Choice::new('g', "go on", "in pi; copy the text above first", Some(Command::GoOn(go_on)));
+            Command::show(Layer::Question(Question::about("The clipboard is out of reach", shown, vec![go])))
+        }
+        (false, None) => Command::show(Layer::Note(Note::new("The clipboard is out of reach", shown))),
+    }
+}

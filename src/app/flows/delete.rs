@@ -1,0 +1,167 @@
+//! Deleting: which sessions, the questions before it, and what is asked when it was not possible.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use crate::app::command::{After, Command};
+use crate::app::context::Context;
+use crate::app::flows::{cancel, refusal};
+use crate::app::layers::Layer;
+use crate::app::layers::answer::Purpose;
+use crate::app::layers::prompt::Prompt;
+use crate::app::layers::question::{Choice, Question};
+use crate::app::panes::sessions::SessionRow;
+use crate::base::numbers::{bytes, count};
+use crate::base::text::Tone;
+use crate::base::time;
+use crate::changes::{Request, Seen};
+use crate::keymap::Place;
+use crate::library::SessionKey;
+use crate::render::DocLine;
+
+/// What has to be typed before anything is deleted for good.
+pub const WORD: &str = "delete";
+/// As many sessions are named.
+const NAMED: usize = 4;
+
+/// Asks whether to delete what is marked, else what is selected.
+pub fn ask(context: &Context<'_>) -> Command {
+    if let Some(refusal) = refusal(context) {
+        return refusal;
+    }
+    let (pane, library) = (context.sessions, context.library);
+    let (marked, hidden) = pane.marked(library);
+    let mut choices = Vec::new();
+    let mut notes = Vec::new();
+    let all = if context.focus == Place::Sessions && !marked.is_empty() {
+        if hidden > 0 {
+            let not = if hidden == 1 { "is" } else { "are" };
+            notes.push(format!(
+                "{} of the marked ones {not} not in the list now.",
+                count(hidden, "session", "sessions")
+            ));
+        }
+        choices.push(to_trash(context, 't', "trash", &marked));
+        marked
+    } else {
+        match pane.selected_row() {
+            Some(SessionRow::Project(at)) if context.focus == Place::Sessions => {
+                let sessions = with_subagents(context, &pane.projects[*at].sessions);
+                choices.push(to_trash(context, 't', "trash", &sessions));
+                sessions
+            }
+            Some(SessionRow::Session { key, .. }) => {
+                let (one, family) = (vec![*key], library.families().family(*key));
+                choices.push(to_trash(context, 't', if family.len() > 1 { "only this" } else { "trash" }, &one));
+                if family.len() > 1 {
+                    choices.push(to_trash(context, 'f', "the family", &family));
+                }
+                one
+            }
+            Some(SessionRow::Project(_)) | None => return Command::warn("choose a session"),
+        }
+    };
+    choices.push(cancel());
+    let lines = facts(context, &all, &notes);
+    Command::show(Layer::Question(Question::new("Move to the trash?", lines, choices)))
+}
+
+/// Asks again about files of which some changed since they were listed.
+pub fn ask_again(context: &Context<'_>, files: &[Seen], changed: &[PathBuf]) -> Command {
+    let library = context.library;
+    let known = files.iter().filter_map(|file| library.key_of(&file.path)).filter(|&key| library.has(key));
+    let sessions: Vec<SessionKey> = known.collect();
+    if sessions.is_empty() {
+        return Command::warn("they are not there any more");
+    }
+    let what = count(changed.len(), "session", "sessions");
+    let notes = [format!("{what} changed since this was asked, so nothing was removed. This is how it is now:")];
+    let lines = facts(context, &sessions, &notes);
+    let choices = vec![to_trash(context, 't', "trash", &sessions), cancel()];
+    Command::show(Layer::Question(Question::new("Move to the trash?", lines, choices)))
+}
+
+/// Asks whether what the trash did not take shall be deleted for good.
+pub fn ask_for_good(reason: &str, left: Vec<Seen>) -> Command {
+    let files = count(left.len(), "file", "files");
+    let size = bytes(left.iter().map(|file| file.bytes).sum());
+    let lines = vec![
+        DocLine::new(Tone::Warning, &format!("The trash can't take it: {reason}")),
+        DocLine::new(Tone::Text, &format!("Still there: {files}, {size}.")),
+    ];
+    let prompt = format!("type {WORD} ({files}): ");
+    let prompt = Command::show(Layer::Prompt(Prompt::new(Purpose::Word(left), prompt, "")));
+    let choices =
+        vec![cancel(), Choice::new('d', "for good", "delete without the trash; there is no undo", Some(prompt))];
+    Command::show(Layer::Question(Question::new("Not moved to the trash", lines, choices)))
+}
+
+/// The choice that moves sessions to the trash. Where pi seems to be at work it is asked for again.
+fn to_trash(context: &Context<'_>, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice<Command> {
+    let library = context.library;
+    let files = sessions.iter().map(|&key| Seen::of(&library[key])).collect();
+    let sentence = format!("{} to the trash", size(context, sessions));
+    let trash = Command::Change(Request::Trash { files }, After::Rest);
+    if !sessions.iter().any(|&key| library.is_live(key)) {
+        return Choice::new(key, word, sentence, Some(trash));
+    }
+    let text = "A pi that loses its file goes on writing into a new one, which it can't open later. End it first, if there is one.";
+    let sure = Choice::new('d', "delete", "move it to the trash all the same", Some(trash));
+    let lines = vec![DocLine::new(Tone::Warning, text)];
+    let question = Question::new("A pi seems to be at work here", lines, vec![cancel(), sure]);
+    Choice::new(key, word, sentence, Some(Command::show(Layer::Question(question))))
+}
+
+/// A project's sessions, and those of their sub-agents, which may not be shown.
+fn with_subagents(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<SessionKey> {
+    let library = context.library;
+    let mut seen: HashSet<SessionKey> = sessions.iter().copied().collect();
+    let mut all = sessions.to_vec();
+    let mut next = 0;
+    while let Some(&key) = all.get(next) {
+        let below = library.families().forks(key).iter().copied();
+        all.extend(below.filter(|&below| library[below].owner.is_some() && seen.insert(below)));
+        next += 1;
+    }
+    all
+}
+
+fn size(context: &Context<'_>, sessions: &[SessionKey]) -> String {
+    let total = sessions.iter().map(|&key| context.library[key].bytes).sum();
+    format!("{}, {}", count(sessions.len(), "file", "files"), bytes(total))
+}
+
+/// What goes, and what that means.
+fn facts(context: &Context<'_>, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLine> {
+    let library = context.library;
+    let going: HashSet<SessionKey> = sessions.iter().copied().collect();
+    let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
+    lines.extend(named(context, sessions).map(|title| DocLine::new(Tone::Strong, &title)));
+    let newest = sessions.iter().filter_map(|&key| library[key].modified).max();
+    let newest = newest.map_or(String::new(), |newest| format!(", last said {} ago", time::age(context.now, newest)));
+    lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(context, sessions))));
+    if sessions.iter().any(|&key| library.is_live(key)) {
+        lines.push(DocLine::new(Tone::Warning, "A pi seems to be at work here."));
+    }
+    let links = sessions.iter().filter(|&&key| library[key].is_link).count();
+    if links > 0 {
+        let text = format!("{}: what it points at stays.", count(links, "symbolic link goes", "symbolic links go"));
+        lines.push(DocLine::new(Tone::Text, &text));
+    }
+    let orphans = sessions.iter().flat_map(|&key| library.families().forks(key)).filter(|key| !going.contains(key));
+    let orphans: Vec<SessionKey> = orphans.copied().collect();
+    if !orphans.is_empty() {
+        let text = count(orphans.len(), "session loses its parent:", "sessions lose their parent:");
+        lines.push(DocLine::new(Tone::Text, &text));
+        lines.extend(named(context, &orphans).map(|title| DocLine::new(Tone::Fork, &format!("  {title}"))));
+    }
+    lines
+}
+
+/// The titles of sessions, up to a few.
+fn named(context: &Context<'_>, sessions: &[SessionKey]) -> impl Iterator<Item = String> {
+    let title = |&key: &SessionKey| context.short(context.library[key].title());
+    let more = sessions.len().saturating_sub(NAMED);
+    let titles: Vec<String> = sessions.iter().take(NAMED).map(title).collect();
+    titles.into_iter().chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))
+}

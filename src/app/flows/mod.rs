@@ -1,0 +1,24 @@
+//! What takes several steps: each flow reads the browser and says what is wanted next, as a [`Command`].
+
+pub mod change;
+pub mod copy;
+pub mod delete;
+pub mod name;
+pub mod picker;
+pub mod resume;
+pub mod search;
+
+use crate::app::command::Command;
+use crate::app::context::Context;
+use crate::app::layers::question::Choice;
+
+/// Leaves everything as it is.
+fn cancel() -> Choice<Command> {
+    Choice::new('n', "cancel", "leave everything as it is", None)
+}
+
+/// That nothing can be changed, where that is so.
+pub fn refusal(context: &Context<'_>) -> Option<Command> {
+    let refusal = || Command::warn("these are sample sessions: nothing can be changed");
+    context.setting.demo.then(refusal)
+}

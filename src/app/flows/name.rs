@@ -1,0 +1,57 @@
+//! Names of sessions and labels of entries: asking for them in a line; and forks, which need no asking.
+
+use crate::app::command::{After, Command};
+use crate::app::context::Context;
+use crate::app::flows::delete;
+use crate::app::layers::Layer;
+use crate::app::layers::answer::Purpose;
+use crate::app::layers::prompt::Prompt;
+use crate::base::text::Tone;
+use crate::changes::Request;
+use crate::keymap::Place;
+use crate::session::entry::EntryId;
+
+/// Asks for the name of the session that is meant.
+pub fn rename(context: &Context<'_>) -> Command {
+    let Some((key, session)) = context.meant_session() else {
+        return Command::warn("a project has no name of its own: choose a session");
+    };
+    let name = session.name.as_deref().unwrap_or_default();
+    Command::show(Layer::Prompt(Prompt::new(Purpose::Name(key), "name: ", name)))
+}
+
+/// Asks for the label of the entry that is meant.
+pub fn label(context: &Context<'_>) -> Command {
+    match context.whole_entry() {
+        Err(why) => Command::warn(why),
+        Ok((session, tree, at)) => {
+            let label = tree.labels.get(&at).map_or("", |label| &label.text);
+            let purpose = Purpose::Label(session, EntryId::of(&tree, at));
+            Command::show(Layer::Prompt(Prompt::new(purpose, "label: ", label)))
+        }
+    }
+}
+
+/// Forks the session at the entry that is meant.
+pub fn fork(context: &Context<'_>) -> Command {
+    match context.whole_entry() {
+        Err(why) => Command::warn(why),
+        Ok((session, tree, at)) => {
+            let path = context.library[session].path.clone();
+            let request = Request::Fork { path, at: Some(EntryId::of(&tree, at)) };
+            Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, After::Show)])
+        }
+    }
+}
+
+/// What a line that was typed leads to.
+pub fn accept(context: &Context<'_>, purpose: Purpose, text: String) -> Command {
+    let path = |key| context.library[key].path.clone();
+    let request = match purpose {
+        Purpose::Name(session) => Request::Rename { path: path(session), name: text },
+        Purpose::Label(session, target) => Request::Label { path: path(session), target, label: text, migrate: false },
+        Purpose::Word(files) if text.trim() == delete::WORD => Request::Delete { files },
+        Purpose::Word(_) => return Command::Say(Tone::Dim, "nothing was deleted".into()),
+    };
+    Command::Change(request, After::Rest)
+}

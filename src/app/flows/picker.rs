@@ -1,0 +1,35 @@
+//! pitree as a picker (`--print`): Enter gives an answer instead of starting pi.
+
+use crate::app::command::Command;
+use crate::app::context::Context;
+use crate::app::message::Answer;
+use crate::app::setting::Print;
+use crate::keymap::Place;
+
+/// What Enter does in the picker; nothing where it does what it does elsewhere: for a command the session may have to be
+/// changed first.
+pub fn confirm(context: &Context<'_>) -> Option<Command> {
+    let print = context.setting.picker?;
+    let (key, session) = context.meant_session()?;
+    let answer = match print {
+        Print::Path => Answer::Path(session.path.clone()),
+        Print::Id => Answer::Id(session.header.id.clone()),
+        Print::Entry => {
+            let Some(tree) = context.tree.tree.as_deref().filter(|_| context.tree.session == Some(key)) else {
+                return Some(Command::warn("the session is still being read"));
+            };
+            let at = if context.focus == Place::Sessions { tree.leaf } else { context.meant_entry() };
+            match at.and_then(|at| tree.nodes[at as usize].id.as_ref()) {
+                Some(id) => Answer::Id(id.to_string()),
+                None => return Some(Command::warn("there is no entry with an id")),
+            }
+        }
+        Print::Command => return None,
+    };
+    Some(Command::Answer(answer))
+}
+
+/// Whether a session is chosen as such, wherever in it something was found.
+pub fn wants_session(context: &Context<'_>) -> bool {
+    matches!(context.setting.picker, Some(Print::Path | Print::Id))
+}

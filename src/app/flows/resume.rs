@@ -1,0 +1,138 @@
+//! Going on in pi: Enter on a session, or on any entry of a tree. Where that changes something, a question says what;
+//! then one step follows the other ([`step`]): the text that goes back to the user is read, the change made, the text
+//! copied, and pi started.
+
+use std::sync::Arc;
+
+use crate::app::command::{After, Command, GoOn};
+use crate::app::context::Context;
+use crate::app::flows::picker;
+use crate::app::layers::Layer;
+use crate::app::layers::note::Note;
+use crate::app::layers::question::{Choice, Question};
+use crate::app::message::{Body, Clip};
+use crate::base::numbers::count;
+use crate::base::text::{Span, Tone};
+use crate::changes::Request;
+use crate::keymap::Place;
+use crate::render::DocLine;
+use crate::session::entry::EntryId;
+use crate::session::tree::context::context as model_context;
+use crate::session::tree::resume::{self, Resume};
+use crate::session::tree::{Index, Tree};
+
+/// Enter, in any pane.
+pub fn confirm(context: &Context<'_>) -> Command {
+    let in_sessions = context.focus == Place::Sessions;
+    if in_sessions && context.sessions.selected_project().is_some() {
+        return Command::Toggle;
+    }
+    if let Some(fork) = context.tree.selected_fork().filter(|_| !in_sessions) {
+        return Command::Select(fork.key);
+    }
+    let is_hit = context.sessions.selected_hit().is_some_and(|found| found.at.is_some());
+    if in_sessions && is_hit && !picker::wants_session(context) {
+        return Command::GoToHit;
+    }
+    if let Some(answer) = picker::confirm(context) {
+        return answer;
+    }
+    let Some((_, session)) = context.meant_session() else { return Command::nothing() };
+    let (path, cwd) = (session.path.clone(), session.header.cwd.clone());
+    let leaf = GoOn { path, cwd, text_of: None, request: None, text: None };
+    if context.setting.demo {
+        let text = "These are pitree's sample sessions: there is no file that pi could open.\nRun `pitree` without --demo to browse and resume your own.";
+        return Command::show(Layer::Note(Note::new("Nothing to resume", text)));
+    }
+    let (Some(at), Some(tree)) = (context.meant_entry(), context.tree.tree.clone()) else {
+        return if context.focus == Place::Tree { Command::nothing() } else { Command::GoOn(leaf) };
+    };
+    let to = resume::at(&tree, at);
+    if to.is_here && to.text_of.is_none() {
+        Command::GoOn(leaf)
+    } else if tree.is_partial {
+        Command::warn("the session is still being read")
+    } else {
+        Command::show(Layer::Question(question(context, &tree, to, &leaf)))
+    }
+}
+
+/// Asks where to go on.
+fn question(context: &Context<'_>, tree: &Arc<Tree>, to: Resume, leaf: &GoOn) -> Question<Command> {
+    let target = || to.at.map(|at| EntryId::of(tree, at));
+    let text_of = to.text_of.map(|at| (tree.clone(), at));
+    let path = leaf.path.clone();
+    let there = |request| Some(Command::GoOn(GoOn { request, text_of: text_of.clone(), ..leaf.clone() }));
+    let (here, move_leaf) = if to.is_here {
+        ("in this session; nothing needs to be written", None)
+    } else {
+        let request = Request::MoveLeaf { path: path.clone(), to: target(), migrate: false };
+        ("in this session: one line is added to its file, which moves the leaf; nothing is removed", Some(request))
+    };
+    let new = "as a new session: a new file with the path to this entry; this session stays as it is";
+    let choices = vec![
+        Choice::new('h', "here", here, there(move_leaf)),
+        Choice::new('n', "new session", new, there(Some(Request::Fork { path, at: target() }))),
+    ];
+    Question::new("Go on from here", facts(context, tree, to), choices)
+}
+
+/// What is so when pi goes on there.
+fn facts(context: &Context<'_>, tree: &Tree, to: Resume) -> Vec<DocLine> {
+    let seen = model_context(tree, to.at);
+    let messages = match seen.messages {
+        0 => "The model will see no messages: an empty conversation.".into(),
+        messages => {
+            let from = if seen.compaction.is_some() { ", the summary of a compaction first" } else { "" };
+            format!("The model will see {}{from}.", count(messages, "message", "messages"))
+        }
+    };
+    let mut lines = vec![DocLine::new(Tone::Text, &messages)];
+    if to.text_of.is_some() {
+        let text = "pi goes on before this message. Its text goes to the clipboard, to be sent again in other words.";
+        lines.push(DocLine::new(Tone::Text, text));
+    }
+    if let Some((end, entries)) = left(tree, to.at) {
+        let entries = count(entries, "entry", "entries");
+        lines.push(DocLine::of(vec![
+            Span::new(Tone::Text, format!("The branch of {entries} that is left stays in the tree. It ends with: ")),
+            Span::new(Tone::Dim, context.short(&tree.nodes[end as usize].text)),
+        ]));
+    }
+    lines
+}
+
+/// The branch that is left: its last entry that says something, and how many entries are on it alone.
+fn left(tree: &Tree, at: Option<Index>) -> Option<(Index, usize)> {
+    let common =
+        at.and_then(|at| std::iter::successors(Some(at), |&at| tree.parent(at)).find(|&at| tree.is_active(at)));
+    let branch = || std::iter::successors(tree.leaf, |&at| tree.parent(at)).take_while(move |&at| Some(at) != common);
+    let says = |at: &Index| !tree.nodes[*at as usize].kind.is_bookkeeping();
+    Some((branch().find(says)?, branch().count()))
+}
+
+/// The next step of going on, with what is still to be done after it.
+#[derive(Debug)]
+pub enum NextStep {
+    /// The text of an entry is read.
+    Read(Body),
+    /// A change is made.
+    Change(Request, After),
+    /// The text is copied.
+    Copy(Clip),
+    /// pi starts.
+    Start,
+}
+
+/// What is to be done next; `go_on` is then what is left.
+pub fn step(go_on: &mut GoOn) -> NextStep {
+    if let Some((tree, at)) = go_on.text_of.take() {
+        NextStep::Read(Body { path: go_on.path.clone(), tree, at })
+    } else if let Some(request) = go_on.request.take() {
+        NextStep::Change(request, After::GoOn(go_on.clone()))
+    } else if let Some(text) = go_on.text.take() {
+        NextStep::Copy(Clip::Text(text))
+    } else {
+        NextStep::Start
+    }
+}

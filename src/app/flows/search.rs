@@ -1,0 +1,188 @@
+//! Search over sessions: the line that is typed, the query that it reads as, and who is waited for. What was found is in
+//! the sessions pane, the entry in which the selected session was found in the tree.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::app::context::Context;
+use crate::app::ticket::Claim;
+use crate::app::widgets::line::LineEdit;
+use crate::base::fold::fold;
+use crate::library::Library;
+use crate::library::search::{SessionHit, Sought};
+use crate::search::here::HereAndNow;
+use crate::search::lists::{Lists, Values};
+use crate::search::matching::Matcher;
+use crate::search::query::complete::{Completion, complete};
+use crate::search::query::{Problem, Query};
+use crate::search::words::Words;
+
+/// A search over sessions.
+#[derive(Debug)]
+pub struct Search {
+    /// The line.
+    pub line: LineEdit,
+    /// What it reads as, or why it reads as nothing.
+    pub query: Result<Arc<Query>, Problem>,
+    /// What marks hits in texts; that of the last query that could be read.
+    pub matcher: Arc<Matcher>,
+    /// How many texts were read, of how many.
+    pub read: Option<(usize, usize)>,
+    /// How many files were searched for everything, of how many.
+    pub searched: Option<(usize, usize)>,
+    /// How the query may go on at the cursor.
+    pub completion: Option<Completion>,
+    /// Whether somebody chose a row since the query changed: until then the best hit is selected.
+    pub chosen: bool,
+    /// Who waits for texts,
+    pub reading: Option<Claim>,
+    /// and for hits.
+    pub searching: Option<Claim>,
+    /// The sessions that are searched.
+    pub sessions: Arc<[Sought]>,
+    /// The version of the library that they are of.
+    as_of: Option<u64>,
+    /// The directories that they worked in.
+    dirs: Vec<String>,
+    /// The query of the hits that are shown.
+    answered: Option<Arc<Query>>,
+}
+
+/// What is wanted for the line as it is.
+#[derive(Debug)]
+pub enum Wanted {
+    /// It can't be read; what was found before stays.
+    Nothing,
+    /// It asks for nothing: all sessions are shown.
+    All,
+    /// The sessions are still being read: none is shown.
+    Wait,
+    /// The sessions are held against a query.
+    Hits {
+        /// The query.
+        query: Arc<Query>,
+        /// What it may speak of.
+        around: Box<HereAndNow>,
+    },
+}
+
+fn around(context: &Context<'_>) -> HereAndNow {
+    let Context { setting, now, .. } = context;
+    HereAndNow { now_ms: *now, home: setting.home.clone(), zone: setting.zone.clone() }
+}
+
+impl Search {
+    /// A search that begins with a text.
+    pub fn new(context: &Context<'_>, text: &str) -> Self {
+        Self {
+            line: LineEdit::new(text),
+            query: Ok(Arc::default()),
+            matcher: Arc::new(Matcher::new(&Query::default(), &around(context))),
+            read: None,
+            searched: None,
+            completion: None,
+            chosen: false,
+            reading: None,
+            searching: None,
+            sessions: Arc::default(),
+            as_of: None,
+            dirs: Vec::new(),
+            answered: None,
+        }
+    }
+
+    /// Whether the sessions are others than those that are searched.
+    pub fn is_outdated(&self, library: &Library) -> bool {
+        self.as_of != Some(library.version())
+    }
+
+    /// Takes the sessions as they are now.
+    pub fn take_sessions(&mut self, library: &Library) {
+        self.as_of = Some(library.version());
+        self.sessions = library.sought();
+        let mut seen = HashSet::new();
+        let dirs = self.sessions.iter().map(|session| &session.digest.header.cwd);
+        self.dirs = dirs.filter(|cwd| !cwd.is_empty() && seen.insert(*cwd)).cloned().collect();
+        let total = self.sessions.len();
+        self.read = (total > 0).then_some((0, total));
+    }
+
+    /// What the line reads as, and what is wanted for that.
+    pub fn wanted(&mut self, context: &Context<'_>) -> Wanted {
+        self.query = Query::parse(self.line.value()).map(Arc::new);
+        let Ok(query) = &self.query else { return Wanted::Nothing };
+        let around = around(context);
+        self.matcher = Arc::new(Matcher::new(query, &around));
+        self.searching = None;
+        if query.is_empty() {
+            self.answered = None;
+            return Wanted::All;
+        }
+        if self.sessions.is_empty() && !context.library.progress.finished {
+            return Wanted::Wait;
+        }
+        Wanted::Hits { query: query.clone(), around: Box::new(around) }
+    }
+
+    /// Finds how the query may go on at the cursor.
+    pub fn note_completion(&mut self, values: &Lists) {
+        let Lists { files, labels, models, tools } = values;
+        let values = Values { dirs: &self.dirs, files, labels, models, tools };
+        let value = self.line.value();
+        let cursor = value.char_indices().nth(self.line.cursor()).map_or(value.len(), |(at, _)| at);
+        self.completion = complete(value, cursor, values);
+    }
+
+    /// Completes what stands at the cursor. Returns whether there was anything to complete.
+    pub fn complete(&mut self) -> bool {
+        let Some(Completion { at, options }) = self.completion.take() else { return false };
+        let Some(option) = options.first() else { return false };
+        let (value, end) = (self.line.value(), at.start + option.len());
+        let value = format!("{}{option}{}", &value[..at.start], &value[at.end..]);
+        self.line = LineEdit::new(&value);
+        self.line.go_to(value[..end].chars().count());
+        true
+    }
+
+    /// Switches between the conversation and everything in the files.
+    pub fn toggle_everything(&mut self) {
+        let value = self.line.value();
+        let value = match value.strip_prefix("all:") {
+            Some(rest) => rest.trim_start().to_string(),
+            None => format!("all: {value}"),
+        };
+        self.line = LineEdit::new(&value);
+    }
+
+    /// Takes how many texts were read, of how many. Returns whether the sessions are to be held against the query again:
+    /// everything is not searched in the texts, only what a qualifier asks for may stand there.
+    pub fn take_read(&mut self, done: usize, total: usize) -> bool {
+        self.read = (done < total).then_some((done, total));
+        let is_apart = self.query.as_ref().is_ok_and(|query| query.everything);
+        !is_apart || done == total
+    }
+
+    /// Takes how far a search is. Returns whether the hits are the first ones of the query.
+    pub fn take_hits(&mut self, progress: Option<(usize, usize)>) -> bool {
+        let Ok(query) = &self.query else { return false };
+        let is_new = self.answered.as_ref() != Some(query);
+        self.answered = Some(query.clone());
+        self.searched = progress;
+        is_new
+    }
+
+    /// Whether hits were shown.
+    pub fn is_answered(&self) -> bool {
+        self.answered.is_some()
+    }
+
+    /// What to look for in a session that was found: all words if they stand together, else the first one.
+    pub fn words_in(&self, found: &SessionHit) -> Words {
+        let words = self.query.as_ref().map_or(Vec::new(), |query| query.words());
+        let quoted = |word: &String| format!("\"{word}\"");
+        let all = Words::new(&words.iter().map(quoted).collect::<Vec<_>>().join(" ")).unwrap_or_default();
+        let are_together = found.snippet.as_ref().is_some_and(|snippet| all.is_in(&fold(snippet)));
+        let first = || words.first().and_then(|word| Words::new(&quoted(word)).ok());
+        if are_together { all } else { first().unwrap_or_default() }
+    }
+}

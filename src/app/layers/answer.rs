@@ -1,0 +1,71 @@
+//! What layers answer when something happens to them, and what they see of the world.
+
+use crate::app::setting::Setting;
+use crate::changes::Seen;
+use crate::keymap::Action;
+use crate::library::{EntryRef, SessionKey};
+use crate::session::entry::EntryId;
+
+/// What layers need to know of the world.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// What does not change.
+    pub setting: &'a Setting,
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+}
+
+/// What comes of something that the layer on top got.
+#[derive(Debug)]
+pub enum Answer<C> {
+    /// Nothing more.
+    Stay,
+    /// The layer closes.
+    Close,
+    /// All lists close.
+    CloseLists,
+    /// The layer closes, and a choice is made.
+    Chosen(C),
+    /// What is looked for is something else now.
+    Typed(String),
+    /// What is looked for stays.
+    Keep,
+    /// What was looked for is given up.
+    GiveUp,
+    /// The layer closes; a line was typed.
+    Accepted(Purpose, String),
+    /// A row of a list was chosen.
+    Leads(Leads),
+    /// An action is to be done that is not the layer's own.
+    Act(Action),
+    /// It is for what lies below.
+    Pass,
+}
+
+/// What the line is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The name of a session.
+    Name(SessionKey),
+    /// The label of an entry.
+    Label(SessionKey, EntryId),
+    /// The word without which nothing is deleted for good, and what goes then.
+    Word(Vec<Seen>),
+}
+
+/// What a row leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leads {
+    /// An action is done.
+    Act(Action),
+    /// Sessions are searched.
+    Search(String),
+    /// An entry of a session is gone to.
+    Entry(EntryRef),
+    /// The entries that touched a file are listed.
+    File(String),
+    /// The same of all sessions.
+    Everywhere(String),
+    /// Nothing: it only tells something.
+    Nothing,
+}

@@ -1,0 +1,137 @@
+//! The help: every key and what it does, filtered as one types; those of the layer it was opened over come first.
+
+use crate::app::layers::answer::{Answer, View};
+use crate::app::setting::Setting;
+use crate::app::widgets::line::LineEdit;
+use crate::app::widgets::sheet::{Sheet, largest};
+use crate::base::text::{Span, Tone, clean, width};
+use crate::config::SavedQuery;
+use crate::keymap::{Action, HelpRow, Key, Place};
+use crate::render::DocLine;
+
+/// The widest that the help becomes, in columns.
+const WIDEST: u16 = 110;
+/// Below this width the sentence stands under the keys rather than beside them.
+const NARROW: u16 = 70;
+/// The heading of what works where the help was opened.
+const HERE: &str = "Here";
+/// The heading of the queries that have a name.
+const SAVED: &str = "Saved queries";
+
+/// The state of the help box.
+#[derive(Clone, Debug, Default)]
+pub struct Help {
+    /// What is typed.
+    pub line: LineEdit,
+    /// The layer that it was opened over.
+    pub over: Option<Place>,
+    /// The first row that is seen.
+    pub top: usize,
+}
+
+/// A key, or several, and what they do.
+struct Keys {
+    title: &'static str,
+    keys: String,
+    help: String,
+    name: String,
+}
+
+impl Keys {
+    fn new(row: HelpRow) -> Self {
+        Self { title: row.group.title(), keys: row.keys, help: row.help.into(), name: row.name.into() }
+    }
+
+    fn here(row: HelpRow) -> Self {
+        Self { title: HERE, ..Self::new(row) }
+    }
+
+    fn saved(saved: &SavedQuery) -> Self {
+        let keys = saved.key.map_or(String::new(), |key| key.to_string());
+        let help = format!("Search for {}", saved.query);
+        Self { title: SAVED, keys, help: clean(&help).into(), name: clean(&saved.name).into() }
+    }
+}
+
+impl Help {
+    /// The rows that have every word of the query in their keys, name or sentence.
+    fn rows(&self, setting: &Setting) -> Vec<Keys> {
+        let words: Vec<String> = self.line.value().split_whitespace().map(str::to_lowercase).collect();
+        let has = |row: &Keys| {
+            let text = format!("{} {} {} {}", row.keys, row.name, row.help, row.title).to_lowercase();
+            words.iter().all(|word| text.contains(word))
+        };
+        let saved = setting.queries.iter().map(Keys::saved);
+        let is_here = |row: &HelpRow| self.over.is_some_and(|place| row.action.places().contains(&place));
+        let here = setting.keymap.help().filter(is_here).map(Keys::here);
+        here.chain(setting.keymap.help().map(Keys::new)).chain(saved).filter(has).collect()
+    }
+
+    /// What the box shows on a terminal of some columns and rows: the line with the query is set aside.
+    pub fn sheet(&self, setting: &Setting, terminal: (u16, u16)) -> Sheet {
+        let size = largest(terminal, WIDEST);
+        let rows = self.rows(setting);
+        let keys = rows.iter().map(|row| width(&row.keys)).max().unwrap_or(0);
+        let mut lines: Vec<DocLine> = Vec::new();
+        let mut group = None;
+        for row in &rows {
+            if group != Some(row.title) {
+                if group.is_some() {
+                    lines.push(DocLine::default());
+                }
+                lines.push(DocLine::new(Tone::Heading, row.title));
+                group = Some(row.title);
+            }
+            let sentence = [Span::new(Tone::Text, row.help.as_str()), Span::new(Tone::Dim, format!("  {}", row.name))];
+            if size.0 < NARROW {
+                lines.push(DocLine::new(Tone::Accent, &format!("  {}", row.keys)));
+                let spans = [&[Span::new(Tone::Text, "    ")], &sentence[..]].concat();
+                lines.push(DocLine { spans, indent: 4, verbatim: false });
+            } else {
+                let gap = " ".repeat(keys - width(&row.keys));
+                let spans = [&[Span::new(Tone::Accent, format!("  {}{gap}  ", row.keys))], &sentence[..]].concat();
+                let indent = u16::try_from(keys + 4).unwrap_or_default();
+                lines.push(DocLine { spans, indent, verbatim: false });
+            }
+        }
+        if lines.is_empty() {
+            lines.push(DocLine::new(Tone::Dim, "nothing matches"));
+        }
+        // The box keeps its size while one types.
+        let mut sheet = Sheet::new(lines, size, 1);
+        sheet.height = usize::from(size.1.saturating_sub(3));
+        sheet.size = size;
+        sheet
+    }
+
+    /// Scrolls by some rows.
+    pub(super) fn scroll(&mut self, by: isize, view: View<'_>) {
+        self.top = self.sheet(view.setting, view.size).scrolled(self.top, by);
+    }
+
+    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, view: View<'_>) -> Answer<C> {
+        let page = isize::try_from(view.size.1 / 2).unwrap_or(1);
+        match action {
+            Some(Action::Up) => self.scroll(-1, view),
+            Some(Action::Down) => self.scroll(1, view),
+            Some(Action::PageUp) => self.scroll(-page, view),
+            Some(Action::PageDown) => self.scroll(page, view),
+            Some(Action::First) => self.top = 0,
+            Some(Action::Last) => self.scroll(isize::MAX, view),
+            Some(leaving @ (Action::Quit | Action::Suspend)) => return Answer::Act(leaving),
+            Some(Action::Back) if !self.line.value().is_empty() => self.line = LineEdit::default(),
+            Some(Action::Back | Action::Help | Action::Confirm) => return Answer::Close,
+            action => {
+                if self.line.press(key, action) {
+                    self.top = 0;
+                }
+            }
+        }
+        Answer::Stay
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        self.line.paste(text);
+        self.top = 0;
+    }
+}

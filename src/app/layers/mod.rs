@@ -1,0 +1,258 @@
+//! What lies over the panes, as one stack: lines that are typed, questions, notes, help, palettes. The layer on top gets
+//! every key, paste, click and turn of the wheel first; by its place the footer and the help know which keys work. What
+//! comes of them is an [`Answer`], carried out elsewhere. `C` is what a choice in a question leads to.
+
+pub mod answer;
+pub mod help;
+pub mod note;
+pub mod palette;
+pub mod prompt;
+pub mod question;
+
+use crate::app::widgets::line::LineEdit;
+use crate::keymap::{Action, Key, Place};
+use answer::{Answer, View};
+use help::Help;
+use note::Note;
+use palette::Palette;
+use prompt::Prompt;
+use question::Question;
+
+/// Something over the panes.
+#[derive(Clone, Debug)]
+pub enum Layer<C> {
+    /// The line of the search over sessions; its text is the search's.
+    Search,
+    /// The line with what is looked for in the tree or the preview.
+    Find(LineEdit),
+    /// A line for something that is wanted.
+    Prompt(Prompt),
+    /// A list to choose from.
+    Palette(Palette),
+    /// A box that asks.
+    Question(Question<C>),
+    /// A box that tells something.
+    Note(Note),
+    /// The list of keys.
+    Help(Help),
+}
+
+/// The stack.
+#[derive(Debug)]
+pub struct Layers<C>(Vec<Layer<C>>);
+
+impl<C> Default for Layers<C> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<C: Clone> Layers<C> {
+    /// Puts a layer on top.
+    pub fn push(&mut self, layer: Layer<C>) {
+        self.0.push(layer);
+    }
+
+    /// Takes the layer on top away.
+    pub fn pop(&mut self) -> Option<Layer<C>> {
+        self.0.pop()
+    }
+
+    /// Takes all palettes away.
+    pub fn close_palettes(&mut self) {
+        self.0.retain(|layer| !matches!(layer, Layer::Palette(_)));
+    }
+
+    /// Takes the line of the search away.
+    pub fn close_search(&mut self) {
+        self.0.retain(|layer| !matches!(layer, Layer::Search));
+    }
+
+    /// The layer on top.
+    pub fn top(&self) -> Option<&Layer<C>> {
+        self.0.last()
+    }
+
+    /// The layer on top.
+    pub fn top_mut(&mut self) -> Option<&mut Layer<C>> {
+        self.0.last_mut()
+    }
+
+    /// All layers, the one on top last.
+    pub fn all(&self) -> &[Layer<C>] {
+        &self.0
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the search is typed.
+    pub fn has_search(&self) -> bool {
+        self.0.iter().any(|layer| matches!(layer, Layer::Search))
+    }
+
+    /// Whether something is typed that is looked for in the tree or the preview.
+    pub fn has_find(&self) -> bool {
+        self.0.iter().any(|layer| matches!(layer, Layer::Find(_)))
+    }
+
+    /// The palettes, the one on top last.
+    pub fn palettes(&self) -> impl DoubleEndedIterator<Item = &Palette> {
+        self.0.iter().filter_map(|layer| match layer {
+            Layer::Palette(palette) => Some(palette),
+            _ => None,
+        })
+    }
+
+    /// The palettes, the one on top last.
+    pub fn palettes_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Palette> {
+        self.0.iter_mut().filter_map(|layer| match layer {
+            Layer::Palette(palette) => Some(palette),
+            _ => None,
+        })
+    }
+
+    /// Where a key is pressed now: in the layer on top, if there is one.
+    pub fn place(&self) -> Option<Place> {
+        self.top().map(Layer::place)
+    }
+
+    /// The layer on top takes a key and what it means there.
+    pub fn press(&mut self, key: Key, action: Option<Action>, view: View<'_>) -> Answer<C> {
+        if let Some(leaving @ (Action::Suspend | Action::Help)) = action
+            && !matches!(self.top(), Some(Layer::Help(_)))
+        {
+            return Answer::Act(leaving);
+        }
+        match self.top_mut() {
+            None | Some(Layer::Search) => Answer::Pass,
+            Some(Layer::Find(line)) => press_find(line, key, action),
+            Some(Layer::Prompt(prompt)) => prompt.press(key, action),
+            Some(Layer::Palette(palette)) => palette.press(key, action, view.size),
+            Some(Layer::Question(question)) => question.press(key, action, view.size),
+            Some(Layer::Note(note)) => note.press(action, view.size),
+            Some(Layer::Help(help)) => help.press(key, action, view),
+        }
+    }
+
+    /// The layer on top takes what was pasted.
+    pub fn paste(&mut self, text: &str) -> Answer<C> {
+        match self.top_mut() {
+            None | Some(Layer::Search) => return Answer::Pass,
+            Some(Layer::Find(line)) => {
+                line.paste(text);
+                return Answer::Typed(line.value().into());
+            }
+            Some(Layer::Prompt(prompt)) => prompt.line.paste(text),
+            Some(Layer::Palette(palette)) => palette.paste(text),
+            Some(Layer::Help(help)) => help.paste(text),
+            Some(Layer::Question(_) | Layer::Note(_)) => {} // there is nothing to paste into
+        }
+        Answer::Stay
+    }
+
+    /// The mouse was pressed; `double` for the second time in the same place.
+    pub fn click(&mut self, (column, row): (u16, u16), double: bool, view: View<'_>) -> Answer<C> {
+        match self.top_mut() {
+            None | Some(Layer::Search) => Answer::Pass,
+            // What was typed is not thrown away by accident.
+            Some(Layer::Find(_) | Layer::Prompt(_)) => Answer::Stay,
+            Some(Layer::Palette(palette)) => palette.click((column, row), double, view.size),
+            Some(Layer::Question(_) | Layer::Note(_) | Layer::Help(_)) => Answer::Close,
+        }
+    }
+
+    /// The wheel was turned by some rows.
+    pub fn wheel(&mut self, by: isize, view: View<'_>) -> Answer<C> {
+        match self.top_mut() {
+            None | Some(Layer::Search | Layer::Find(_) | Layer::Prompt(_)) => return Answer::Pass,
+            Some(Layer::Palette(palette)) => palette.wheel(by, view.size),
+            Some(Layer::Question(question)) => question.scroll(by, view.size),
+            Some(Layer::Note(note)) => note.scroll(by, view.size),
+            Some(Layer::Help(help)) => help.scroll(by, view),
+        }
+        Answer::Stay
+    }
+}
+
+impl<C> Layer<C> {
+    /// Where a key is pressed while the layer is on top.
+    pub fn place(&self) -> Place {
+        match self {
+            Self::Search => Place::Search,
+            Self::Find(_) => Place::Find,
+            Self::Prompt(_) => Place::Prompt,
+            Self::Palette(palette) => palette.place(),
+            Self::Question(_) => Place::Question,
+            Self::Note(_) => Place::Note,
+            Self::Help(_) => Place::Help,
+        }
+    }
+}
+
+fn press_find<C>(line: &mut LineEdit, key: Key, action: Option<Action>) -> Answer<C> {
+    match action {
+        Some(Action::Accept) => Answer::Keep,
+        Some(Action::Cancel | Action::Close) => Answer::GiveUp,
+        Some(action @ Action::OnlyHits) => Answer::Act(action),
+        action if line.press(key, action) => Answer::Typed(line.value().into()),
+        _ => Answer::Stay,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::layers::question::Choice;
+    use crate::app::setting::Setting;
+    use crate::config::Config;
+    use crate::disk::locate::Located;
+
+    fn setting() -> Setting {
+        Setting::new(&Config::default(), Located { dirs: Vec::new(), origin: String::new() }, String::new(), false)
+    }
+
+    fn press(layers: &mut Layers<u8>, setting: &Setting, key: &str) -> Answer<u8> {
+        let key: Key = key.parse().unwrap();
+        let action = layers.place().and_then(|place| setting.keymap.resolve(place, key));
+        layers.press(key, action, View { setting, size: (80, 24) })
+    }
+
+    #[test]
+    fn only_the_layer_on_top_gets_anything() {
+        let setting = setting();
+        let view = View { setting: &setting, size: (80, 24) };
+        let mut layers = Layers::default();
+        assert!(matches!(press(&mut layers, &setting, "x"), Answer::Pass));
+        layers.push(Layer::Find(LineEdit::default()));
+        layers.push(Layer::Help(Help::default()));
+        layers.push(Layer::Note(Note::new("Title", "a line\n".repeat(50))));
+        assert!(matches!(layers.paste("text"), Answer::Stay));
+        assert!(matches!(layers.wheel(3, view), Answer::Stay));
+        let Some(Layer::Note(note)) = layers.pop() else { panic!("the note is on top") };
+        assert_eq!(note.top, 3);
+        assert!(matches!(layers.paste("quit"), Answer::Stay));
+        let Some(Layer::Help(help)) = layers.pop() else { panic!("the help is below it") };
+        assert_eq!(help.line.value(), "quit");
+        assert!(matches!(layers.paste("text"), Answer::Typed(text) if text == "text"));
+        assert!(matches!(press(&mut layers, &setting, "ctrl+w"), Answer::Typed(text) if text.is_empty()));
+        assert!(matches!(press(&mut layers, &setting, "q"), Answer::Typed(text) if text == "q"));
+        assert!(matches!(press(&mut layers, &setting, "esc"), Answer::GiveUp));
+    }
+
+    #[test]
+    fn a_choice_leads_to_what_it_says() {
+        let setting = setting();
+        let mut layers = Layers::default();
+        let choices = vec![Choice::new('a', "one", "", Some(1)), Choice::new('j', "two", "", Some(2))];
+        layers.push(Layer::Question(Question::about("Which?", "", choices)));
+        assert!(matches!(press(&mut layers, &setting, "j"), Answer::Chosen(2)), "a letter of a choice is that choice");
+        assert!(matches!(press(&mut layers, &setting, "enter"), Answer::Chosen(1)));
+        assert!(matches!(press(&mut layers, &setting, "down"), Answer::Stay));
+        assert!(matches!(press(&mut layers, &setting, "enter"), Answer::Chosen(2)));
+        assert!(matches!(press(&mut layers, &setting, "q"), Answer::Close));
+        assert!(matches!(press(&mut layers, &setting, "f1"), Answer::Act(Action::Help)));
+    }
+}

@@ -1,0 +1,60 @@
+//! A text in a box, until a key closes it.
+
+use crate::app::layers::answer::Answer;
+use crate::app::widgets::sheet::{Sheet, largest};
+use crate::base::text::Tone;
+use crate::keymap::Action;
+use crate::render::plain;
+
+/// The widest that the box becomes, in columns.
+const WIDEST: u16 = 88;
+
+/// A text in a box.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The first line.
+    pub title: String,
+    /// What it says; may have several lines. The second one is a command to be copied if the first ends with a colon.
+    pub text: String,
+    /// The first row that is seen.
+    pub top: usize,
+}
+
+impl Note {
+    /// A note that is seen from its start.
+    pub fn new(title: &str, text: impl Into<String>) -> Self {
+        Self { title: title.into(), text: text.into(), top: 0 }
+    }
+
+    /// What the box shows on a terminal of some columns and rows.
+    pub fn sheet(&self, terminal: (u16, u16)) -> Sheet {
+        let mut lines = plain(Tone::Text, &self.text);
+        let has_command = self.text.lines().next().is_some_and(|first| first.ends_with(':'));
+        for (at, line) in lines.iter_mut().enumerate() {
+            line.verbatim = has_command && at == 1;
+        }
+        Sheet::new(lines, largest(terminal, WIDEST), 0)
+    }
+
+    pub(super) fn press<C>(&mut self, action: Option<Action>, terminal: (u16, u16)) -> Answer<C> {
+        let sheet = self.sheet(terminal);
+        let page = isize::try_from(sheet.height).unwrap_or(1);
+        let by = match action {
+            Some(Action::Up) => -1,
+            Some(Action::Down) => 1,
+            Some(Action::PageUp) => -page,
+            Some(Action::PageDown) => page,
+            Some(Action::Quit) => return Answer::Act(Action::Quit),
+            _ => return Answer::Close,
+        };
+        if !sheet.scrolls() {
+            return Answer::Close;
+        }
+        self.top = sheet.scrolled(self.top, by);
+        Answer::Stay
+    }
+
+    pub(super) fn scroll(&mut self, by: isize, terminal: (u16, u16)) {
+        self.top = self.sheet(terminal).scrolled(self.top, by);
+    }
+}

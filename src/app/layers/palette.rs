@@ -1,0 +1,237 @@
+//! A box with a line to type in and a list that follows it. What is listed comes from [`palettes`](crate::app::palettes);
+//! here is how one chooses.
+
+use std::sync::Arc;
+
+use ratatui::layout::Rect;
+
+use crate::app::layers::answer::{Answer, Leads};
+use crate::app::widgets::cursor::Cursor;
+use crate::app::widgets::line::LineEdit;
+use crate::app::widgets::sheet::{largest, middle};
+use crate::base::fold::fold;
+use crate::base::text::{Span, mark};
+use crate::keymap::{Action, Key, Place};
+use crate::library::{ProjectKey, SessionKey};
+use crate::search::words::Words;
+
+/// The largest that the box becomes, in columns and rows.
+const LARGEST: (u16, u16) = (116, 32);
+
+/// What a palette is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PaletteKind {
+    /// What can be done here.
+    Actions,
+    /// The labels of all sessions.
+    Labels,
+    /// The files that some sessions touched.
+    Files(Scope),
+    /// The entries that touched a file.
+    Touches {
+        /// The file.
+        file: String,
+        /// In which sessions.
+        scope: Scope,
+    },
+}
+
+/// Which sessions a list is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All.
+    All,
+    /// One.
+    Session(SessionKey),
+    /// Those of a project.
+    Project(ProjectKey),
+}
+
+/// Something that can be chosen.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// What it says.
+    pub left: Vec<Span>,
+    /// What it says to the right.
+    pub right: Vec<Span>,
+    /// What stands behind that and is not looked through.
+    pub facts: Span,
+    /// What it leads to.
+    pub leads: Leads,
+    folded: String,
+}
+
+impl Choice {
+    /// Something that can be chosen.
+    pub fn new(left: Vec<Span>, right: Vec<Span>, facts: Span, leads: Leads) -> Self {
+        let folded = fold(&text(&left, &right));
+        Self { left, right, facts, leads, folded }
+    }
+}
+
+fn text(left: &[Span], right: &[Span]) -> String {
+    left.iter().chain(right).map(|span| span.text.as_str()).collect()
+}
+
+/// A palette.
+#[derive(Clone, Debug)]
+pub struct Palette {
+    /// What it is for.
+    pub kind: PaletteKind,
+    /// The first line; may hold text from files.
+    pub title: String,
+    /// What is typed.
+    pub line: LineEdit,
+    /// The selected row, of those that match.
+    pub cursor: Cursor,
+    /// The version of the library that is listed.
+    pub as_of: u64,
+    rows: Vec<Choice>,
+    /// What is looked for in them.
+    words: Arc<Words>,
+    /// The rows that match, the best first.
+    shown: Vec<usize>,
+}
+
+impl Palette {
+    /// A palette without rows.
+    pub fn new(kind: PaletteKind, title: impl Into<String>) -> Self {
+        Self {
+            kind,
+            title: title.into(),
+            line: LineEdit::default(),
+            cursor: Cursor::default(),
+            as_of: 0,
+            rows: Vec::new(),
+            words: Arc::default(),
+            shown: Vec::new(),
+        }
+    }
+
+    /// Lists these rows. The selection stays on what it leads to, unless it stands at the top.
+    pub fn list(&mut self, rows: Vec<Choice>) {
+        let selected = self.selected().filter(|_| self.cursor.at > 0).map(|row| row.leads.clone());
+        self.rows = rows;
+        self.narrow();
+        let Some(selected) = selected else { return };
+        // What is gone leaves its place to what follows.
+        if let Some(at) = self.shown.iter().position(|&at| self.rows[at].leads == selected) {
+            self.cursor.follow(at);
+        }
+    }
+
+    /// Finds the rows that match what is typed.
+    fn narrow(&mut self) {
+        self.words = Arc::new(Words::plain(self.line.value()));
+        let mut found: Vec<(i64, usize)> =
+            (0..self.rows.len()).filter_map(|at| Some((self.words.score(&self.rows[at].folded)?, at))).collect();
+        found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+        self.shown = found.into_iter().map(|(_, at)| at).collect();
+    }
+
+    /// How many rows match, and how many there are.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.shown.len(), self.rows.len())
+    }
+
+    /// The selected row.
+    pub fn selected(&self) -> Option<&Choice> {
+        self.shown.get(self.cursor.at).map(|&at| &self.rows[at])
+    }
+
+    /// A row of those that match, as it is drawn: what it says to the left and to the right, matches marked.
+    pub fn drawn(&self, at: usize) -> (Vec<Span>, Vec<Span>) {
+        let Some(row) = self.shown.get(at).map(|&at| &self.rows[at]) else { return Default::default() };
+        let marks = self.words.marks(&text(&row.left, &row.right));
+        let len: usize = row.left.iter().map(|span| span.text.len()).sum();
+        let behind: Vec<_> = marks.iter().filter(|mark| mark.end > len).collect();
+        let behind: Vec<_> = behind.into_iter().map(|mark| mark.start.saturating_sub(len)..mark.end - len).collect();
+        let mut right = mark(&row.right, &behind);
+        right.push(row.facts.clone());
+        (mark(&row.left, &marks), right)
+    }
+
+    /// Where the box stands.
+    pub fn area(terminal: (u16, u16)) -> Rect {
+        let (columns, rows) = largest(terminal, LARGEST.0);
+        middle(terminal, (columns, rows.min(LARGEST.1)))
+    }
+
+    /// Where its list stands: below the line, inside the frame.
+    pub fn list_area(terminal: (u16, u16)) -> Rect {
+        let Rect { x, y, width, height } = Self::area(terminal);
+        Rect::new(x + 2, y + 2, width.saturating_sub(4), height.saturating_sub(3))
+    }
+
+    /// Brings the selection into sight.
+    pub fn fit(&mut self, terminal: (u16, u16)) {
+        self.cursor.fit(self.shown.len(), Self::list_area(terminal).height.into());
+    }
+
+    fn go(&mut self, by: isize) {
+        self.cursor.go(by, self.shown.len());
+    }
+
+    fn typed(&mut self) {
+        self.cursor = Cursor::default();
+        self.narrow();
+    }
+
+    /// Where its keys are looked up.
+    pub fn place(&self) -> Place {
+        if self.kind == PaletteKind::Labels { Place::Labels } else { Place::Palette }
+    }
+
+    pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> Answer<C> {
+        let page = isize::try_from(Self::list_area(terminal).height.saturating_sub(1).max(1)).unwrap_or(1);
+        match action {
+            Some(Action::ListUp) => self.go(-1),
+            Some(Action::ListDown) => self.go(1),
+            Some(Action::ListPageUp) => self.go(-page),
+            Some(Action::ListPageDown) => self.go(page),
+            Some(Action::Accept) => return self.take(),
+            Some(Action::Cancel) if !self.line.value().is_empty() => {
+                self.line = LineEdit::default();
+                self.typed();
+            }
+            Some(Action::Cancel) => return Answer::Close,
+            Some(Action::Close) => return Answer::CloseLists,
+            Some(own @ (Action::RenameLabel | Action::ClearLabel)) => return Answer::Act(own),
+            action => {
+                if self.line.press(key, action) {
+                    self.typed();
+                }
+            }
+        }
+        Answer::Stay
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        self.line.paste(text);
+        self.typed();
+    }
+
+    /// Twice on a row is Enter, beside the box is Esc.
+    pub(super) fn click<C>(&mut self, (column, row): (u16, u16), double: bool, terminal: (u16, u16)) -> Answer<C> {
+        let list = Self::list_area(terminal);
+        if !Self::area(terminal).contains((column, row).into()) {
+            return Answer::Close;
+        }
+        let at = self.cursor.top + usize::from(row.saturating_sub(list.y));
+        if list.contains((column, row).into()) && at < self.shown.len() {
+            self.cursor.at = at;
+            if double {
+                return self.take();
+            }
+        }
+        Answer::Stay
+    }
+
+    pub(super) fn wheel(&mut self, by: isize, terminal: (u16, u16)) {
+        self.cursor.scroll(by, self.shown.len(), Self::list_area(terminal).height.into());
+    }
+
+    fn take<C>(&self) -> Answer<C> {
+        self.selected().map_or(Answer::Stay, |row| Answer::Leads(row.leads.clone()))
+    }
+}

@@ -1,0 +1,177 @@
+//! A box that asks: a text, and choices with a key each.
+
+use crossterm::event::KeyModifiers;
+
+use crate::app::layers::answer::Answer;
+use crate::app::widgets::sheet::{Sheet, largest};
+use crate::base::text::{Span, Tone};
+use crate::keymap::{Action, Key};
+use crate::render::{DocLine, plain};
+
+/// The widest that the box becomes, in columns.
+const WIDEST: u16 = 76;
+
+/// One of the things that can be chosen.
+#[derive(Clone, Debug)]
+pub struct Choice<C> {
+    /// The letter that takes it at once.
+    pub key: char,
+    /// What it is, in a word or two.
+    pub word: &'static str,
+    /// What it does; may hold text from files.
+    pub sentence: String,
+    /// What it leads to; nothing for leaving everything as it is.
+    pub then: Option<C>,
+}
+
+impl<C> Choice<C> {
+    /// A choice.
+    pub fn new(key: char, word: &'static str, sentence: impl Into<String>, then: Option<C>) -> Self {
+        Self { key, word, sentence: sentence.into(), then }
+    }
+}
+
+impl<C: Clone> Choice<C> {
+    fn answer(&self) -> Answer<C> {
+        self.then.clone().map_or(Answer::Close, Answer::Chosen)
+    }
+}
+
+/// A question.
+#[derive(Clone, Debug)]
+pub struct Question<C> {
+    /// The first line, in pitree's own words.
+    pub title: &'static str,
+    text: Vec<DocLine>,
+    choices: Vec<Choice<C>>,
+    /// The choice that Enter takes.
+    selected: usize,
+    /// The first row that is seen.
+    pub top: usize,
+}
+
+impl<C: Clone> Question<C> {
+    /// A question; Enter takes the first choice.
+    pub fn new(title: &'static str, text: Vec<DocLine>, choices: Vec<Choice<C>>) -> Self {
+        Self { title, text, choices, selected: 0, top: 0 }
+    }
+
+    /// A question about a text that may come from a file and have several lines.
+    pub fn about(title: &'static str, text: &str, choices: Vec<Choice<C>>) -> Self {
+        Self::new(title, plain(Tone::Text, text), choices)
+    }
+
+    /// What Enter does, in a word.
+    pub fn word(&self) -> &'static str {
+        self.choices.get(self.selected).map_or("close", |choice| choice.word)
+    }
+
+    /// What the box shows on a terminal of some columns and rows.
+    pub fn sheet(&self, terminal: (u16, u16)) -> Sheet {
+        let mut lines = self.text.clone();
+        if !lines.is_empty() && !self.choices.is_empty() {
+            lines.push(DocLine::default());
+        }
+        for (at, choice) in self.choices.iter().enumerate() {
+            let mark = if at == self.selected { "> " } else { "  " };
+            let spans = vec![
+                Span::new(Tone::Text, mark),
+                Span::new(Tone::Accent, format!("{}  ", choice.key)),
+                Span::new(Tone::Strong, choice.word),
+                Span::clean(Tone::Text, &format!("  {}", choice.sentence)),
+            ];
+            lines.push(DocLine { spans, indent: 5, ..DocLine::default() });
+        }
+        Sheet::new(lines, largest(terminal, WIDEST), 0)
+    }
+
+    /// Whether a row of the sheet belongs to the selected choice.
+    pub fn is_selected(&self, sheet: &Sheet, row: usize) -> bool {
+        let line = sheet.lines.len() - self.choices.len() + self.selected;
+        !self.choices.is_empty() && sheet.wrapped.place(row).is_some_and(|(at, _)| at == line)
+    }
+
+    /// Takes a key; the letter of a choice takes that choice, whatever else it means.
+    pub(super) fn press(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> Answer<C> {
+        let letter = key.typed().filter(|_| key.modifiers() == KeyModifiers::NONE);
+        if let Some(choice) = self.choices.iter().find(|choice| Some(choice.key) == letter) {
+            return choice.answer();
+        }
+        let page = isize::try_from(self.sheet(terminal).height).unwrap_or(1);
+        match action {
+            Some(Action::Back | Action::Quit) => return Answer::Close,
+            Some(Action::Confirm) => return self.choices.get(self.selected).map_or(Answer::Close, Choice::answer),
+            Some(Action::Up) => self.go(-1, terminal),
+            Some(Action::Down) => self.go(1, terminal),
+            Some(Action::PageUp) => self.scroll(-page, terminal),
+            Some(Action::PageDown) => self.scroll(page, terminal),
+            _ => {}
+        }
+        Answer::Stay
+    }
+
+    /// Scrolls by some rows.
+    pub fn scroll(&mut self, by: isize, terminal: (u16, u16)) {
+        self.top = self.sheet(terminal).scrolled(self.top, by);
+    }
+
+    /// Goes to the next choice up or down; where it is not in sight, or there is none, the box scrolls.
+    fn go(&mut self, by: isize, terminal: (u16, u16)) {
+        if self.is_in_sight(terminal) {
+            let next = self.selected.saturating_add_signed(by).min(self.choices.len().saturating_sub(1));
+            if next != self.selected {
+                self.selected = next;
+                while !self.is_in_sight(terminal) {
+                    let top = self.top;
+                    self.scroll(by, terminal);
+                    if self.top == top {
+                        return;
+                    }
+                }
+                return;
+            }
+        }
+        self.scroll(by, terminal);
+    }
+
+    /// Whether the selected choice is seen; if it is higher than the box, its start.
+    fn is_in_sight(&self, terminal: (u16, u16)) -> bool {
+        let sheet = self.sheet(terminal);
+        let mut rows = (0..sheet.wrapped.len()).filter(|&row| self.is_selected(&sheet, row));
+        let Some(first) = rows.next() else { return true };
+        let last = rows.next_back().unwrap_or(first).min(first + sheet.height.saturating_sub(1));
+        self.top <= first && last < self.top + sheet.height
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(lines: usize) -> Question<()> {
+        let choice = |key| Choice::new(key, "word", "a sentence that goes on for more than a row or two", None);
+        Question::about("Title", &"a line\n".repeat(lines), vec![choice('a'), choice('b'), choice('c')])
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_row_and_every_choice_is_reached(lines in 0usize..12, columns in 40u16..90, rows in 10u16..20) {
+            let mut question = question(lines);
+            let (terminal, mut seen) = ((columns, rows), std::collections::HashSet::new());
+            let mut chosen = std::collections::HashSet::new();
+            for key in ["down"; 40].into_iter().chain(["up"; 40]) {
+                let sheet = question.sheet(terminal);
+                seen.extend(question.top..question.top + sheet.height);
+                if question.is_in_sight(terminal) {
+                    chosen.insert(question.selected);
+                }
+                let action = if key == "down" { Action::Down } else { Action::Up };
+                question.press(key.parse().unwrap(), Some(action), terminal);
+                proptest::prop_assert!(question.top + sheet.height <= sheet.wrapped.len());
+            }
+            proptest::prop_assert_eq!(seen.len(), question.sheet(terminal).wrapped.len());
+            proptest::prop_assert_eq!(chosen.len(), 3);
+            proptest::prop_assert_eq!((question.top, question.selected), (0, 0));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The outline of files: what the selected session, or the sessions of a project, read and changed; and for a file the
+//! entries that did it, there or in all sessions.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::app::context::Context;
+use crate::app::layers::answer::Leads;
+use crate::app::layers::palette::{Choice, Palette, PaletteKind, Scope};
+use crate::app::palettes::labels::{age, title};
+use crate::app::panes::sessions::SessionRow;
+use crate::base::numbers::{count, thousands};
+use crate::base::paths::shorten;
+use crate::base::text::{Span, Tone, clean};
+use crate::library::files::full_path;
+use crate::library::{EntryRef, SessionKey};
+use crate::session::entry::call::Touch;
+use crate::session::tree::FileUse;
+
+/// The most entries that are listed of those that touched a file: the newest.
+const MOST: usize = 5000;
+
+/// The outline of what is selected.
+pub fn palette(context: &Context<'_>) -> Option<Palette> {
+    let (scope, of) = match context.sessions.selected_row()? {
+        SessionRow::Session { key, .. } => {
+            (Scope::Session(*key), format!("Files of {}", context.short(context.library[*key].title())))
+        }
+        SessionRow::Project(at) => {
+            let project = context.sessions.projects.get(*at)?;
+            let dir = context.short(&shorten(&project.cwd, &context.setting.home));
+            (Scope::Project(project.key), format!("Files in {dir}"))
+        }
+    };
+    let mut palette = Palette::new(PaletteKind::Files(scope), of);
+    palette.list(rows(context, scope));
+    palette.as_of = context.library.version();
+    Some(palette)
+}
+
+fn sessions(context: &Context<'_>, scope: Scope) -> Vec<SessionKey> {
+    match scope {
+        Scope::All => context.library.keys().collect(),
+        Scope::Session(key) => context.library.has(key).then_some(key).into_iter().collect(),
+        Scope::Project(key) => {
+            let project = context.sessions.projects.iter().find(|project| project.key == key);
+            project.map_or(Vec::new(), |project| project.sessions.clone())
+        }
+    }
+}
+
+/// The files, the most changed first.
+pub(super) fn rows(context: &Context<'_>, scope: Scope) -> Vec<Choice> {
+    let mut uses: BTreeMap<String, FileUse> = BTreeMap::new();
+    for key in sessions(context, scope) {
+        let digest = &context.library[key];
+        let mut of_paths = vec![FileUse::default(); digest.touches.paths.len()];
+        for touch in &digest.touches.all {
+            of_paths[touch.path as usize].add(touch.touch);
+        }
+        for (path, used) in digest.touches.paths.iter().zip(of_paths) {
+            let sum = uses.entry(full_path(path, &digest.header.cwd, &context.setting.home)).or_default();
+            sum.reads += used.reads;
+            sum.changes += used.changes;
+        }
+    }
+    let mut uses: Vec<(String, FileUse)> = uses.into_iter().collect();
+    uses.sort_by_key(|(_, uses)| Reverse((uses.changes, uses.reads)));
+    let row = |(file, uses): (String, FileUse)| {
+        let left = vec![Span::clean(Tone::Text, &shown(context, &file))];
+        let facts = format!("  {:>9}  {:>7}", times("changed", uses.changes), times("read", uses.reads));
+        Choice::new(left, Vec::new(), Span::new(Tone::Dim, facts), Leads::File(file))
+    };
+    uses.into_iter().map(row).collect()
+}
+
+fn times(what: &str, count: usize) -> String {
+    if count > 0 { format!("{what} {count}×") } else { String::new() }
+}
+
+/// A file as it is shown: from the selected project's directory on.
+fn shown(context: &Context<'_>, file: &str) -> String {
+    let cwd = match context.sessions.selected_row() {
+        Some(SessionRow::Session { key, .. }) => context.library[*key].header.cwd.as_str(),
+        Some(SessionRow::Project(at)) => context.sessions.projects.get(*at).map_or("", |project| &*project.cwd),
+        None => "",
+    };
+    let inside = file.strip_prefix(cwd).and_then(|rest| rest.strip_prefix('/'));
+    match inside.filter(|_| !cwd.is_empty()) {
+        Some(inside) => inside.into(),
+        None => shorten(file, &context.setting.home).into_owned(),
+    }
+}
+
+/// The entries that touched a file, in the sessions of the outline that it was chosen from.
+pub fn touches_of(context: &Context<'_>, file: String, outline: Option<&PaletteKind>) -> Palette {
+    let scope = match outline {
+        Some(PaletteKind::Files(scope)) => *scope,
+        _ => Scope::All,
+    };
+    let mut palette = filled(context, file, scope, "");
+    // The first row is for who finds none of the others to be the one.
+    palette.cursor.at = 1;
+    palette
+}
+
+/// The entries that touched a file, in all sessions.
+pub fn touches_everywhere(context: &Context<'_>, file: String) -> Palette {
+    filled(context, file, Scope::All, " in all sessions")
+}
+
+fn filled(context: &Context<'_>, file: String, scope: Scope, of: &str) -> Palette {
+    let title = format!("{}{of}", clean(&shown(context, &file)));
+    let rows = touches(context, &file, scope);
+    let mut palette = Palette::new(PaletteKind::Touches { file, scope }, title);
+    palette.list(rows);
+    palette.as_of = context.library.version();
+    palette
+}
+
+/// The entries that touched a file, the newest first.
+pub(super) fn touches(context: &Context<'_>, file: &str, scope: Scope) -> Vec<Choice> {
+    let library = context.library;
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let mut found = Vec::new();
+    for session in sessions(context, scope) {
+        let digest = &library[session];
+        // Most paths differ in their last part already.
+        let is_it =
+            |path: &str| path.ends_with(name) && full_path(path, &digest.header.cwd, &context.setting.home) == file;
+        let wanted: Vec<bool> = digest.touches.paths.iter().map(|path| is_it(path)).collect();
+        if wanted.contains(&true) {
+            let touched = digest.touches.iter().zip(&digest.touches.all);
+            let touched = touched.filter(|(_, touch)| wanted[touch.path as usize]).map(|(touched, _)| touched);
+            found.extend(touched.map(|touched| (session, touched)));
+        }
+    }
+    found.sort_by_key(|(key, touched)| (Reverse(touched.time), &library[*key].path, touched.entry));
+    let all = found.len();
+    let row = |(session, touched): (SessionKey, crate::session::digest::touches::Touched<'_>)| {
+        let tone = if touched.touch == Touch::Read { Tone::Dim } else { Tone::Added };
+        let left = vec![Span::new(tone, format!("{:<7}", touched.touch.name())), Span::new(Tone::Text, touched.said)];
+        let leads = Leads::Entry(EntryRef { session, at: touched.entry });
+        Choice::new(left, title(context, session), age(context, touched.time), leads)
+    };
+    let rows = found.into_iter().take(MOST).map(row);
+    let rest = (all > MOST).then(|| {
+        let text = format!("the newest {} of {}", thousands(MOST), count(all, "entry", "entries"));
+        Choice::new(vec![Span::new(Tone::Dim, text)], Vec::new(), Span::default(), Leads::Nothing)
+    });
+    let everywhere = format!("look in all {}", count(library.len(), "session", "sessions"));
+    let more = Choice::new(
+        vec![Span::new(Tone::Accent, everywhere)],
+        Vec::new(),
+        Span::default(),
+        Leads::Everywhere(file.into()),
+    );
+    (scope != Scope::All).then_some(more).into_iter().chain(rows).chain(rest).collect()
+}

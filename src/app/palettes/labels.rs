@@ -1,0 +1,68 @@
+//! The palette of every label in every session.
+
+use std::cmp::Reverse;
+
+use crate::app::command::{After, Command};
+use crate::app::context::Context;
+use crate::app::layers::Layer;
+use crate::app::layers::answer::{Leads, Purpose};
+use crate::app::layers::palette::{Choice, Palette, PaletteKind};
+use crate::app::layers::prompt::Prompt;
+use crate::base::js::cut;
+use crate::base::text::{Span, Tone, clean, width};
+use crate::base::time;
+use crate::changes::Request;
+use crate::library::{EntryRef, SessionKey};
+use crate::session::digest::Label;
+
+/// The columns that a session's title has in a row.
+const TITLE: usize = 30;
+
+/// The labels of all sessions, the newest first.
+pub fn palette(context: &Context<'_>) -> Palette {
+    let mut palette = Palette::new(PaletteKind::Labels, "Labels");
+    palette.list(rows(context));
+    palette.as_of = context.library.version();
+    palette
+}
+
+/// The rows, the newest label first.
+pub(super) fn rows(context: &Context<'_>) -> Vec<Choice> {
+    let library = context.library;
+    let of = |key: SessionKey| library[key].labels.iter().map(move |label| (key, label));
+    let mut labels: Vec<(SessionKey, &Label)> = library.keys().flat_map(of).collect();
+    labels.sort_by_key(|(key, label)| (Reverse(label.time), &library[*key].path, label.at));
+    let row = |(session, label): (SessionKey, &Label)| {
+        let left = vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::new(Tone::Text, &*label.row)];
+        let leads = Leads::Entry(EntryRef { session, at: label.at });
+        Choice::new(left, title(context, session), age(context, label.time), leads)
+    };
+    labels.into_iter().map(row).collect()
+}
+
+/// How long ago something was, as the end of a row.
+pub(super) fn age(context: &Context<'_>, time: Option<i64>) -> Span {
+    let age = time.map_or("?".into(), |then| time::age(context.now, then));
+    Span::new(Tone::Dim, format!("  {age:>4}"))
+}
+
+/// The title of a session, for a row.
+pub(super) fn title(context: &Context<'_>, session: SessionKey) -> Vec<Span> {
+    let title = context.library[session].title();
+    let title = context.setting.glyphs.cut(&clean(cut(title, 200)), TITLE).into_owned();
+    let gap = " ".repeat(TITLE - width(&title));
+    vec![Span::new(Tone::Dim, title + &gap)]
+}
+
+/// Clears the selected label, or asks for another text of it.
+pub fn change(context: &Context<'_>, selected: Option<&Leads>, clear: bool) -> Command {
+    let Some(&Leads::Entry(EntryRef { session, at })) = selected else { return Command::nothing() };
+    let digest = &context.library[session];
+    let Some(label) = digest.labels.iter().find(|label| label.at == at) else { return Command::nothing() };
+    let target = label.entry.clone();
+    if clear {
+        let request = Request::Label { path: digest.path.clone(), target, label: String::new(), migrate: false };
+        return Command::Change(request, After::Rest);
+    }
+    Command::show(Layer::Prompt(Prompt::new(Purpose::Label(session, target), "label: ", &label.text)))
+}

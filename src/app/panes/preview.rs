@@ -1,0 +1,230 @@
+//! The preview pane: what it is about, its text, and the part of it that is seen.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::app::ticket::Claim;
+use crate::base::text::{Span, mark, spans_text};
+use crate::library::{EntryRef, ProjectKey, SessionKey};
+use crate::render::DocLine;
+use crate::render::wrap::Wrapped;
+use crate::search::words::Words;
+
+/// Rows that are wrapped beyond the top: nearly every text is then wrapped as a whole, and how far one is in it is
+/// known.
+const AHEAD: usize = 1000;
+/// Rows that are seen above a hit that is gone to.
+const ABOVE: usize = 3;
+
+/// What the preview is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Subject {
+    /// Nothing is selected.
+    #[default]
+    Nothing,
+    /// A project.
+    Project(ProjectKey),
+    /// A session.
+    Session(SessionKey),
+    /// An entry of the open session.
+    Entry(EntryRef),
+}
+
+/// The state of the pane.
+#[derive(Debug)]
+pub struct Pane {
+    /// What it is about.
+    pub subject: Subject,
+    /// The lines, as they are before wrapping.
+    pub lines: Vec<DocLine>,
+    /// The lines as wrapped so far: only as far as they were seen.
+    pub wrapped: Wrapped,
+    /// The first wrapped row that is seen.
+    pub top: usize,
+    /// Whether the text is still being read.
+    pub waiting: bool,
+    /// Who waits for the text.
+    pub reading: Option<Claim>,
+    /// What is looked for in it.
+    find: Option<Looked>,
+}
+
+/// What is looked for in the text.
+#[derive(Debug, Default)]
+struct Looked {
+    words: Arc<Words>,
+    problem: Option<String>,
+    /// Every match: the line's number and the bytes of its text.
+    hits: Vec<(usize, Range<usize>)>,
+    /// The one that was gone to.
+    at: usize,
+    /// The row that was on top when the search began; `None` if the words are those that the tree is searched for.
+    from: Option<usize>,
+}
+
+impl Default for Pane {
+    fn default() -> Self {
+        let subject = Subject::Nothing;
+        Self { subject, lines: Vec::new(), wrapped: Wrapped::new(1), top: 0, waiting: false, reading: None, find: None }
+    }
+}
+
+impl Pane {
+    /// Turns to another subject; its text is still to come.
+    pub fn turn_to(&mut self, subject: Subject) {
+        *self = Self { subject, wrapped: Wrapped::new(self.wrapped.width()), waiting: true, ..Self::default() };
+    }
+
+    /// Shows a text; the place stays, so that a text that grew does not jump.
+    pub fn show(&mut self, lines: Vec<DocLine>) {
+        self.waiting = false;
+        if self.lines != lines {
+            self.lines = lines;
+            self.wrapped = Wrapped::new(self.wrapped.width());
+            self.find_hits();
+        }
+    }
+
+    /// Wraps what is seen to the pane's size and keeps the place in the text when the width changes.
+    pub fn fit(&mut self, width: usize, height: usize) {
+        if self.wrapped.width() != width {
+            let place = self.wrapped.place(self.top);
+            self.wrapped = Wrapped::new(width);
+            if let Some((line, byte)) = place {
+                self.wrapped.ensure_place(&self.lines, line, byte);
+                self.top = self.wrapped.row_at(line, byte).unwrap_or_default();
+            }
+        }
+        self.wrapped.ensure(&self.lines, self.top.saturating_add(height.max(AHEAD)));
+        if self.wrapped.complete(&self.lines) {
+            self.top = self.top.min(self.wrapped.len().saturating_sub(height));
+        }
+    }
+
+    /// Scrolls by some rows.
+    pub fn scroll(&mut self, by: isize) {
+        self.top = self.top.saturating_add_signed(by);
+    }
+
+    /// Scrolls to the end.
+    pub fn to_end(&mut self) {
+        self.wrapped.all(&self.lines);
+        self.top = self.wrapped.len();
+    }
+
+    /// A row as it is drawn, matches marked.
+    pub fn row(&self, index: usize) -> Vec<Span> {
+        let pieces = self.wrapped.row(&self.lines, index).into_iter();
+        let spans: Vec<Span> = pieces.map(|(text, tone)| Span::new(tone, text)).collect();
+        let (Some(find), Some((line, start))) = (&self.find, self.wrapped.place(index)) else { return spans };
+        let lead = self.wrapped.lead(&self.lines, index);
+        let first = find.hits.partition_point(|(of, hit)| (*of, hit.end) <= (line, start));
+        let end = start + spans.iter().map(|span| span.text.len()).sum::<usize>();
+        let hits = find.hits[first..].iter().take_while(|(of, hit)| *of == line && hit.start < end);
+        let marks: Vec<_> =
+            hits.map(|(_, hit)| hit.start.saturating_sub(start) + lead..hit.end - start + lead).collect();
+        mark(&spans, &marks)
+    }
+
+    /// Which hit one is at, and how many there are, if something is looked for here.
+    pub fn hit(&self) -> Option<(usize, usize)> {
+        let find = self.find.as_ref().filter(|find| !find.words.is_empty())?;
+        Some((find.at, find.hits.len()))
+    }
+
+    /// Whether a search was begun here.
+    pub fn is_searched(&self) -> bool {
+        self.find.as_ref().is_some_and(|find| find.from.is_some())
+    }
+
+    /// What is wrong with what is looked for.
+    pub fn problem(&self) -> Option<&str> {
+        self.find.as_ref()?.problem.as_deref()
+    }
+
+    /// Begins to look for something.
+    pub fn begin_search(&mut self) {
+        self.find = Some(Looked { from: Some(self.top), ..Looked::default() });
+    }
+
+    /// Looks for words as they are typed: goes to the first hit from where the search began.
+    pub fn look_for(&mut self, words: Result<Arc<Words>, String>) {
+        let from = self.find.as_ref().and_then(|find| find.from).unwrap_or(self.top);
+        let problem = words.as_ref().err().cloned();
+        self.find = Some(Looked { words: words.unwrap_or_default(), problem, from: Some(from), ..Looked::default() });
+        self.top = from;
+        self.find_hits();
+        let Some((line, byte)) = self.wrapped.place(from) else { return };
+        if let Some(find) = &self.find {
+            let next = find.hits.partition_point(|(of, hit)| (*of, hit.start) < (line, byte));
+            self.go_to_hit(if next < find.hits.len() { next } else { 0 });
+        }
+    }
+
+    /// Shows the words that the tree is searched for, unless something else is looked for here.
+    pub fn show_words(&mut self, words: Option<Arc<Words>>) {
+        let is_shown = match (&self.find, &words) {
+            (Some(find), Some(words)) => Arc::ptr_eq(&find.words, words),
+            (None, None) => true,
+            _ => false,
+        };
+        if !self.is_searched() && !is_shown {
+            self.find = words.map(|words| Looked { words, ..Looked::default() });
+            self.find_hits();
+        }
+    }
+
+    /// Ends the search and goes back to where it began.
+    pub fn give_up(&mut self) {
+        if let Some(from) = self.find.take().and_then(|find| find.from) {
+            self.top = from;
+        }
+    }
+
+    /// The words stay, unless there are none.
+    pub fn keep(&mut self) {
+        if self.find.as_ref().is_some_and(|find| find.words.is_empty()) {
+            self.give_up();
+        }
+    }
+
+    /// Ends a search that was begun here. Returns whether there was one.
+    pub fn end_search(&mut self) -> bool {
+        self.find.take_if(|find| find.from.is_some()).is_some()
+    }
+
+    /// Goes to the next hit or the previous one. Returns whether that was from the other end on; `None` without hits.
+    pub fn next_hit(&mut self, forward: bool) -> Option<bool> {
+        let find = self.find.as_ref().filter(|find| !find.hits.is_empty())?;
+        let last = find.hits.len() - 1;
+        let (at, wrapped) = match (forward, find.at) {
+            (true, at) if at == last => (0, true),
+            (true, at) => (at + 1, false),
+            (false, 0) => (last, true),
+            (false, at) => (at - 1, false),
+        };
+        self.go_to_hit(at);
+        Some(wrapped)
+    }
+
+    fn find_hits(&mut self) {
+        let Some(find) = &mut self.find else { return };
+        find.hits.clear();
+        for (line, one) in self.lines.iter().enumerate().filter(|_| !find.words.is_empty()) {
+            let marks = find.words.marks(&spans_text(&one.spans)).into_iter();
+            find.hits.extend(marks.map(|hit| (line, hit)));
+        }
+        if find.from.is_none() {
+            self.go_to_hit(0);
+        }
+    }
+
+    fn go_to_hit(&mut self, at: usize) {
+        let Some(find) = &mut self.find else { return };
+        find.at = at;
+        if let Some((line, hit)) = find.hits.get(at) {
+            self.wrapped.ensure_place(&self.lines, *line, hit.start);
+            self.top = self.wrapped.row_at(*line, hit.start).unwrap_or_default().saturating_sub(ABOVE);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! What a search found, as rows: under its projects where all of it is seen at once, else in its order.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use crate::app::panes::sessions::{Pane, SessionRow};
+use crate::app::widgets::cursor::Cursor;
+use crate::base::text::Glyphs;
+use crate::library::search::SessionHit;
+use crate::library::{Library, SessionKey};
+
+impl Pane {
+    /// The next order of what was found: under its projects where all of it is seen at once, the best first, the newest
+    /// first.
+    pub fn next_order(&mut self) {
+        let shows = &mut self.shows;
+        (shows.hits_flat, shows.newest_hits_first) = match (self.is_flat, shows.newest_hits_first) {
+            (false, _) => (true, false),
+            (true, false) => (true, true),
+            (true, true) => (false, false),
+        };
+    }
+
+    /// Rows of what was found: with their projects and the sessions that they were forked from if all of it is seen at
+    /// once, else in their order.
+    pub(super) fn show_hits(&mut self, library: &Library, shown: &[SessionKey], glyphs: &Glyphs) {
+        let mut ranked: Vec<_> = shown.iter().filter_map(|&key| Some((self.found(key)?.hit.rank(), key))).collect();
+        if !self.is_flat && !self.shows.hits_flat && ranked.len() < self.room {
+            let families = library.families();
+            let mut context: Vec<SessionKey> = ranked.iter().flat_map(|&(_, hit)| families.line(hit)).collect();
+            context.sort_unstable();
+            context.dedup();
+            let projects: HashSet<_> = context.iter().map(|&key| library.project(key)).collect();
+            if context.len() + projects.len() <= self.room {
+                self.tie(library, &context);
+                return self.threads(glyphs);
+            }
+        }
+        self.is_flat = true;
+        if self.shows.newest_hits_first {
+            ranked.sort_by_key(|&(_, key)| Reverse(library[key].order_time()));
+        } else {
+            ranked.sort_unstable();
+        }
+        let row = |(_, key)| SessionRow::Session { key, prefix: String::new(), below: 0 };
+        self.rows = ranked.into_iter().map(row).collect();
+    }
+
+    /// How a session was found.
+    pub fn found(&self, key: SessionKey) -> Option<&SessionHit> {
+        self.hits.as_ref()?.get(&key)
+    }
+
+    /// Whether a session was found, or nothing is searched.
+    pub fn is_hit(&self, key: SessionKey) -> bool {
+        self.hits.is_none() || self.found(key).is_some()
+    }
+
+    /// Where the selected session was found.
+    pub fn selected_hit(&self) -> Option<&SessionHit> {
+        self.found(self.selected_session()?)
+    }
+
+    /// Selects the session that was found best, or the newest one.
+    pub fn select_first_hit(&mut self) {
+        let rank = |row: usize| match self.rows[row] {
+            SessionRow::Session { key, .. } => self.found(key).map(|found| found.hit.rank()),
+            SessionRow::Project(_) => None,
+        };
+        let hits = (0..self.rows.len()).filter_map(|row| Some((rank(row)?, row)));
+        let row = if self.is_flat { None } else { hits.min().map(|(_, row)| row) };
+        self.cursor = Cursor { at: row.unwrap_or(0), top: 0 };
+        self.note_selection();
+    }
+}

@@ -1,0 +1,69 @@
+//! Marks on sessions: what is deleted together.
+
+use std::cmp::Reverse;
+
+use crate::app::panes::sessions::{Pane, SessionRow};
+use crate::library::{Library, SessionKey};
+
+impl Pane {
+    /// Whether a row is marked: a project is when all of its sessions are.
+    pub fn is_marked(&self, row: &SessionRow) -> bool {
+        let is_marked = |key: &SessionKey| self.marks.contains(key);
+        match row {
+            SessionRow::Session { key, .. } => is_marked(key),
+            SessionRow::Project(at) => !self.marks.is_empty() && self.projects[*at].sessions.iter().all(is_marked),
+        }
+    }
+
+    fn mark(&mut self, sessions: &[SessionKey], mark: bool) {
+        for key in sessions {
+            if mark {
+                self.marks.insert(*key);
+            } else {
+                self.marks.remove(key);
+            }
+        }
+    }
+
+    /// The sessions that have a row.
+    fn in_rows(&self) -> Vec<SessionKey> {
+        let session = |row: &SessionRow| match row {
+            SessionRow::Session { key, .. } => Some(*key),
+            SessionRow::Project(_) => None,
+        };
+        self.rows.iter().filter_map(session).collect()
+    }
+
+    /// The marked sessions, the newest first, and how many of them have no row now.
+    pub fn marked(&self, library: &Library) -> (Vec<SessionKey>, usize) {
+        let mut marked: Vec<SessionKey> = self.marks.iter().copied().filter(|&key| library.has(key)).collect();
+        marked.sort_by_key(|&key| (Reverse(library[key].order_time()), &library[key].path));
+        let seen = self.in_rows().iter().filter(|key| self.marks.contains(key)).count();
+        let hidden = marked.len().saturating_sub(seen);
+        (marked, hidden)
+    }
+
+    /// Marks the selected row, or takes its mark away, and goes down.
+    pub fn toggle_mark(&mut self) {
+        let Some(row) = self.selected_row().cloned() else { return };
+        let mark = !self.is_marked(&row);
+        match &row {
+            SessionRow::Session { key, .. } => self.mark(&[*key], mark),
+            SessionRow::Project(at) => {
+                let sessions = self.projects[*at].sessions.clone();
+                self.mark(&sessions, mark);
+            }
+        }
+        self.cursor.go(1, self.rows.len());
+    }
+
+    /// Marks all sessions that have a row; if all are, takes all marks away.
+    pub fn toggle_all_marks(&mut self) {
+        let all = self.in_rows();
+        if all.iter().all(|key| self.marks.contains(key)) {
+            self.marks.clear();
+        } else {
+            self.mark(&all, true);
+        }
+    }
+}

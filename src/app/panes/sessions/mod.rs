@@ -1,0 +1,230 @@
+//! The sessions pane: projects, families and sessions as rows; sorting, folding, marks, and what is hidden. `rows` makes
+//! the rows, `projects` says whose they are, `hits` what a search found.
+
+mod hits;
+mod marks;
+mod projects;
+mod rows;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::app::widgets::cursor::Cursor;
+use crate::base::text::Glyphs;
+use crate::config::Sort;
+use crate::library::families::Families;
+use crate::library::search::SessionHit;
+use crate::library::{Library, ProjectKey, SessionKey};
+pub use projects::Project;
+
+/// What a row is known by, whatever its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RowKey {
+    /// A project.
+    Project(ProjectKey),
+    /// A session.
+    Session(SessionKey),
+}
+
+/// A row of the pane.
+#[derive(Clone, Debug)]
+pub enum SessionRow {
+    /// A project, by its place among the projects.
+    Project(usize),
+    /// A session.
+    Session {
+        /// Which one.
+        key: SessionKey,
+        /// The lines in front of it.
+        prefix: String,
+        /// Forks (and sub-agents) that a fold hides or could hide.
+        below: usize,
+    },
+}
+
+/// Numbers over the sessions that are shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Sessions.
+    pub sessions: usize,
+    /// Projects.
+    pub projects: usize,
+    /// US dollars.
+    pub cost: f64,
+}
+
+/// Which sessions have rows, and in which order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shows {
+    /// How the rows are ordered.
+    pub sort: Sort,
+    /// Whether sessions without a name are hidden.
+    pub named_only: bool,
+    /// Whether sessions of sub-agents are shown.
+    pub subagents: bool,
+    /// Whether what was found is ordered by time rather than by how well it matches.
+    pub newest_hits_first: bool,
+    /// Whether what was found stands without its projects even where there is room for them.
+    pub hits_flat: bool,
+}
+
+/// The state of the pane.
+#[derive(Debug, Default)]
+pub struct Pane {
+    /// Which sessions have rows.
+    pub shows: Shows,
+    /// Whether rows show their file.
+    pub show_paths: bool,
+    /// The rows.
+    pub rows: Vec<SessionRow>,
+    /// The selected row.
+    pub cursor: Cursor,
+    /// The marked sessions.
+    pub marks: HashSet<SessionKey>,
+    /// Whether somebody pressed a key: from then on the selection stays on its session, whatever is read.
+    pub touched: bool,
+    /// The projects, the newest first.
+    pub projects: Vec<Project>,
+    /// Numbers over the sessions that are shown.
+    pub totals: Totals,
+    /// What a search found, while there is one: only that is shown.
+    pub hits: Option<HashMap<SessionKey, SessionHit>>,
+    /// Whether the rows stand without their projects and families.
+    pub is_flat: bool,
+    /// As many rows are seen at once.
+    pub room: usize,
+    /// The families of the sessions that have rows.
+    families: Families,
+    folds: HashSet<RowKey>,
+    selected: Option<RowKey>,
+}
+
+impl Pane {
+    /// An empty list, ordered by `sort`.
+    pub fn new(sort: Sort) -> Self {
+        Self { shows: Shows { sort, ..Shows::default() }, ..Self::default() }
+    }
+
+    fn key(&self, row: usize) -> Option<RowKey> {
+        Some(match self.rows.get(row)? {
+            SessionRow::Project(at) => RowKey::Project(self.projects[*at].key),
+            SessionRow::Session { key, .. } => RowKey::Session(*key),
+        })
+    }
+
+    fn row_of(&self, key: RowKey) -> Option<usize> {
+        (0..self.rows.len()).find(|&row| self.key(row) == Some(key))
+    }
+
+    /// Remembers the selected row, so that it is found again when the rows change.
+    pub fn note_selection(&mut self) {
+        self.cursor.at = self.cursor.at.min(self.rows.len().saturating_sub(1));
+        self.selected = self.key(self.cursor.at).or(self.selected);
+    }
+
+    /// The selected row.
+    pub fn selected_row(&self) -> Option<&SessionRow> {
+        self.rows.get(self.cursor.at)
+    }
+
+    /// The selected session, if the row is one.
+    pub fn selected_session(&self) -> Option<SessionKey> {
+        match self.selected_row()? {
+            SessionRow::Session { key, .. } => Some(*key),
+            SessionRow::Project(_) => None,
+        }
+    }
+
+    /// The selected project, if the row is one.
+    pub fn selected_project(&self) -> Option<&Project> {
+        match self.selected_row()? {
+            SessionRow::Project(at) => self.projects.get(*at),
+            SessionRow::Session { .. } => None,
+        }
+    }
+
+    /// Whether a row is folded.
+    pub fn is_folded(&self, row: usize) -> bool {
+        self.hits.is_none() && self.key(row).is_some_and(|key| self.folds.contains(&key))
+    }
+
+    fn can_fold(&self, row: usize) -> bool {
+        match self.rows.get(row).filter(|_| self.hits.is_none()) {
+            Some(SessionRow::Project(_)) => true,
+            Some(SessionRow::Session { below, .. }) => *below > 0,
+            None => false,
+        }
+    }
+
+    /// Folds the selected row, or goes to its parent. Returns whether anything changed.
+    pub fn fold(&mut self, library: &Library, glyphs: &Glyphs) -> bool {
+        let row = self.cursor.at;
+        if self.can_fold(row) && !self.is_folded(row) {
+            self.folds.extend(self.key(row));
+            self.rebuild(library, glyphs);
+            return true;
+        }
+        let Some(SessionRow::Session { prefix, .. }) = self.rows.get(row) else { return false };
+        // The parent is the nearest row above that stands further to the left; a root's is its project.
+        let depth = prefix.chars().count();
+        let is_parent = |row: &usize| match &self.rows[*row] {
+            SessionRow::Project(_) => true,
+            SessionRow::Session { prefix, .. } => prefix.chars().count() < depth,
+        };
+        let parent = (0..row).rev().find(is_parent);
+        if let Some(parent) = parent.filter(|_| !self.is_flat) {
+            self.cursor.at = parent;
+            return true;
+        }
+        false
+    }
+
+    /// Unfolds the selected row. Returns whether anything changed.
+    pub fn unfold(&mut self, library: &Library, glyphs: &Glyphs) -> bool {
+        let Some(key) = self.key(self.cursor.at) else { return false };
+        let was_folded = self.folds.remove(&key);
+        if was_folded {
+            self.rebuild(library, glyphs);
+        }
+        was_folded
+    }
+
+    /// Folds the selected project, or unfolds it.
+    pub fn toggle(&mut self, library: &Library, glyphs: &Glyphs) {
+        if !self.unfold(library, glyphs) {
+            self.fold(library, glyphs);
+        }
+    }
+
+    /// Folds all projects and families, or unfolds all.
+    pub fn fold_all(&mut self, fold: bool, library: &Library, glyphs: &Glyphs) {
+        self.folds.clear();
+        if fold {
+            self.rebuild(library, glyphs); // so that every row is there to be folded
+            self.folds =
+                (0..self.rows.len()).filter(|&row| self.can_fold(row)).filter_map(|row| self.key(row)).collect();
+        }
+        self.rebuild(library, glyphs);
+    }
+
+    /// Selects a session wherever it is: shows and unfolds what hides it. Returns whether there is such a session.
+    pub fn select(&mut self, key: SessionKey, library: &Library, glyphs: &Glyphs) -> bool {
+        let Some(session) = library.get(key) else { return false };
+        if !self.is_hit(key) {
+            self.hits = None;
+        }
+        self.shows.subagents |= session.owner.is_some();
+        self.shows.named_only &= session.name.is_some();
+        for above in library.families().line(key).skip(1) {
+            self.folds.remove(&RowKey::Session(above));
+        }
+        self.folds.remove(&RowKey::Project(project_of(library, key)));
+        self.selected = Some(RowKey::Session(key));
+        self.rebuild(library, glyphs);
+        true
+    }
+}
+
+/// The project under which a session stands: that in which its family began.
+fn project_of(library: &Library, key: SessionKey) -> ProjectKey {
+    library.project(library.families().line(key).last().unwrap_or(key))
+}

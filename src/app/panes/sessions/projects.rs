@@ -1,0 +1,52 @@
+//! Projects: the sessions of one working directory.
+
+use std::sync::Arc;
+
+use crate::library::families::Families;
+use crate::library::{Library, ProjectKey, SessionKey};
+
+/// Sessions with the same working directory, and the families that began there.
+#[derive(Clone, Debug)]
+pub struct Project {
+    /// Which one.
+    pub key: ProjectKey,
+    /// The working directory; empty if the sessions name none.
+    pub cwd: Arc<str>,
+    /// Its sessions.
+    pub sessions: Vec<SessionKey>,
+    /// Its families' roots, the newest first.
+    pub(super) roots: Vec<SessionKey>,
+    /// The newest message, in milliseconds since 1970.
+    pub latest: i64,
+    /// US dollars.
+    pub cost: f64,
+}
+
+/// The projects of families, the newest first. A fork belongs to the project in which its family began.
+pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
+    let mut projects: Vec<Project> = Vec::new();
+    let mut places: Vec<Option<usize>> = Vec::new();
+    // Roots come newest first, so projects do.
+    for &root in families.roots() {
+        let key = library.project(root);
+        places.resize(places.len().max(key.place() + 1), None);
+        let place = *places[key.place()].get_or_insert_with(|| {
+            projects.push(Project {
+                key,
+                cwd: library.dir(key).clone(),
+                sessions: Vec::new(),
+                roots: Vec::new(),
+                latest: families.latest(root),
+                cost: 0.0,
+            });
+            projects.len() - 1
+        });
+        let project = &mut projects[place];
+        project.roots.push(root);
+        for session in families.below_all(&[root]) {
+            project.sessions.push(session);
+            project.cost += library[session].cost;
+        }
+    }
+    projects
+}

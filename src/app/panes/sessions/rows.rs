@@ -1,0 +1,121 @@
+//! Which rows the sessions pane has, and which of them is selected when they change.
+
+use std::cmp::Reverse;
+
+use crate::app::panes::sessions::{Pane, RowKey, SessionRow, Totals, project_of, projects};
+use crate::app::widgets::cursor::Cursor;
+use crate::base::text::Glyphs;
+use crate::config::Sort;
+use crate::library::{Library, SessionKey};
+
+/// Columns of lines in front of a fork of a fork of a fork…
+const DEEPEST: usize = 36;
+
+impl Pane {
+    /// Makes the rows anew; the selection stays on the same session, or on what stands in its place if it is gone.
+    pub fn rebuild(&mut self, library: &Library, glyphs: &Glyphs) {
+        self.marks.retain(|&key| library.has(key));
+        let is_gone = |row: &&SessionRow| matches!(row, SessionRow::Session { key, .. } if !library.has(*key));
+        self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(is_gone).count();
+        let shown: Vec<SessionKey> = library.keys().filter(|&key| self.is_shown(library, key)).collect();
+        self.rows.clear();
+        self.is_flat = self.shows.sort != Sort::Threaded;
+        self.tie(library, &shown);
+        self.totals = Totals {
+            sessions: shown.len(),
+            projects: self.projects.len(),
+            cost: shown.iter().fold(0.0, |sum, &key| sum + library[key].cost),
+        };
+        match (&self.hits, self.is_flat) {
+            (Some(_), _) => self.show_hits(library, &shown, glyphs),
+            (None, true) => self.flat(library, shown),
+            (None, false) => self.threads(glyphs),
+        }
+        self.find_selection(library);
+    }
+
+    fn is_shown(&self, library: &Library, key: SessionKey) -> bool {
+        let session = &library[key];
+        (session.owner.is_none() || self.shows.subagents) && (session.name.is_some() || !self.shows.named_only)
+    }
+
+    /// The families and projects of some sessions.
+    pub(super) fn tie(&mut self, library: &Library, shown: &[SessionKey]) {
+        self.families = library.families().of(shown, |key| library[key].order_time());
+        self.projects = projects::of(library, &self.families);
+    }
+
+    /// Rows of sessions under their projects and parents.
+    pub(super) fn threads(&mut self, glyphs: &Glyphs) {
+        for project in 0..self.projects.len() {
+            self.rows.push(SessionRow::Project(project));
+            if self.hits.is_some() || !self.folds.contains(&RowKey::Project(self.projects[project].key)) {
+                self.thread(project, glyphs);
+            }
+        }
+    }
+
+    /// The rows of a project's families, drawn as pi draws threads (0.87.1).
+    fn thread(&mut self, project: usize, glyphs: &Glyphs) {
+        let mut stack: Vec<(SessionKey, String, Option<bool>)> =
+            self.projects[project].roots.iter().rev().map(|&root| (root, String::new(), None)).collect();
+        while let Some((key, lines, last)) = stack.pop() {
+            let prefix = match last {
+                None => String::new(),
+                Some(last) => {
+                    format!("{lines}{}{} ", if last { glyphs.corner } else { glyphs.tee }, glyphs.dash)
+                }
+            };
+            self.rows.push(SessionRow::Session { key, prefix, below: self.families.below(key) });
+            if self.hits.is_none() && self.folds.contains(&RowKey::Session(key)) {
+                continue;
+            }
+            let lines = match last {
+                // Of longer chains of forks only so much is drawn: the titles must be seen as well.
+                Some(_) if lines.chars().count() >= DEEPEST => lines,
+                None => lines,
+                Some(true) => lines + "   ",
+                Some(false) => format!("{lines}{}  ", glyphs.bar),
+            };
+            let forks = self.families.forks(key);
+            for (place, &fork) in forks.iter().enumerate().rev() {
+                stack.push((fork, lines.clone(), Some(place + 1 == forks.len())));
+            }
+        }
+    }
+
+    fn flat(&mut self, library: &Library, mut shown: Vec<SessionKey>) {
+        match self.shows.sort {
+            Sort::Name => shown.sort_by_cached_key(|&key| library[key].title().to_lowercase()),
+            Sort::Size => shown.sort_by_key(|&key| Reverse(library[key].bytes)),
+            Sort::Cost => shown.sort_by(|&a, &b| library[b].cost.total_cmp(&library[a].cost)),
+            Sort::Threaded | Sort::Recent => library.sort_newest_first(&mut shown),
+        }
+        self.rows = shown.into_iter().map(|key| SessionRow::Session { key, prefix: String::new(), below: 0 }).collect();
+    }
+
+    fn find_selection(&mut self, library: &Library) {
+        if !self.touched {
+            // Until somebody chooses, the newest session is the chosen one; it is more telling than its project.
+            let first = usize::from(self.rows.len() > 1 && !self.is_flat);
+            self.cursor = Cursor { at: first, top: 0 };
+            return self.note_selection();
+        }
+        let Some(selected) = self.selected else { return self.note_selection() };
+        let hidden_below = || match selected {
+            // What hides it was folded or filtered: its project, or whatever stands there now.
+            RowKey::Session(key) if library.has(key) => self.row_of(RowKey::Project(project_of(library, key))),
+            _ => None,
+        };
+        match self.row_of(selected).or_else(hidden_below) {
+            Some(row) => self.cursor.follow(row),
+            // The last session of a project is gone: the one before it is nearer than the next project.
+            None => {
+                let is_session = |row: usize| matches!(self.rows.get(row), Some(SessionRow::Session { .. }));
+                let at = self.cursor.at;
+                self.cursor.at -= usize::from(at > 0 && !is_session(at) && is_session(at - 1));
+            }
+        }
+        self.note_selection();
+    }
+}

@@ -1,0 +1,129 @@
+//! What is looked for in the open session, and which of its entries have it: jumping from hit to hit. The entries are
+//! found elsewhere and come some at a time.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::app::panes::tree::spot::Spot;
+use crate::app::ticket::Claim;
+use crate::library::EntryRef;
+use crate::search::words::Words;
+use crate::session::entry::kind::Kind;
+use crate::session::tree::{Index, Tree};
+
+/// What is looked for in the open session.
+#[derive(Debug)]
+pub struct Find {
+    /// What is looked for.
+    pub words: Arc<Words>,
+    /// What is wrong with what is typed.
+    pub problem: Option<String>,
+    /// Whether all but the hits is hidden.
+    pub only_hits: bool,
+    /// Whether there may be more hits.
+    pub searching: bool,
+    /// The entries with the words, as the rows are ordered.
+    hits: Vec<EntryRef>,
+    is_hit: HashSet<EntryRef>,
+    /// Where the search began: it is gone back to.
+    pub(super) from: Spot,
+    /// Whether the selection goes to the hit that is nearest to there.
+    pub(super) is_following: bool,
+    /// Who waits for hits.
+    pub claim: Option<Claim>,
+    /// The tree that is searched, and where each of its entries stands in the order of the rows.
+    tree: Option<Arc<Tree>>,
+    order: Vec<u32>,
+}
+
+impl Find {
+    pub(super) fn new(from: Spot) -> Self {
+        Self {
+            words: Arc::default(),
+            problem: None,
+            only_hits: false,
+            searching: false,
+            hits: Vec::new(),
+            is_hit: HashSet::new(),
+            from,
+            is_following: true,
+            claim: None,
+            tree: None,
+            order: Vec::new(),
+        }
+    }
+
+    /// Whether an entry has what is looked for.
+    pub fn is_hit(&self, entry: EntryRef) -> bool {
+        self.is_hit.contains(&entry)
+    }
+
+    /// How many hits there are.
+    pub fn len(&self) -> usize {
+        self.hits.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.hits.is_empty()
+    }
+
+    /// Which of the hits an entry is.
+    pub fn number(&self, entry: EntryRef) -> Option<usize> {
+        self.hits.binary_search_by_key(&self.place(entry), |&hit| self.place(hit)).ok()
+    }
+
+    fn place(&self, entry: EntryRef) -> u32 {
+        self.order.get(entry.at as usize).copied().unwrap_or(u32::MAX)
+    }
+
+    /// Whether it was this tree that was searched, or none yet.
+    pub(super) fn is_of(&self, tree: &Arc<Tree>) -> bool {
+        self.tree.as_ref().is_none_or(|searched| Arc::ptr_eq(searched, tree))
+    }
+
+    /// Turns to a tree, if it is another one than before: hits were places in that.
+    pub(super) fn turn_to(&mut self, tree: &Arc<Tree>) {
+        if self.tree.as_ref().is_some_and(|searched| Arc::ptr_eq(searched, tree)) {
+            return;
+        }
+        self.order = vec![0; tree.nodes.len()];
+        tree.order().iter().zip(0..).for_each(|(&at, place)| self.order[at as usize] = place);
+        self.tree = Some(tree.clone());
+        self.forget_hits();
+    }
+
+    pub(super) fn forget_hits(&mut self) {
+        self.hits.clear();
+        self.is_hit.clear();
+    }
+
+    pub(super) fn add(&mut self, hits: impl Iterator<Item = EntryRef>) {
+        self.hits.extend(hits.filter(|&hit| self.is_hit.insert(hit)));
+        let order = &self.order;
+        self.hits.sort_by_key(|&hit| order.get(hit.at as usize));
+    }
+
+    /// The hit that is nearest to an entry.
+    pub(super) fn nearest(&self, entry: EntryRef) -> Option<EntryRef> {
+        let here = self.place(entry);
+        self.hits.iter().copied().min_by_key(|&hit| (self.place(hit).abs_diff(here), self.place(hit) < here))
+    }
+
+    /// The next hit in a direction, and whether that is from the other end on.
+    pub(super) fn next(&self, from: Option<EntryRef>, forward: bool) -> Option<(EntryRef, bool)> {
+        let here = from.map_or(0, |entry| self.place(entry));
+        let behind = self.hits.partition_point(|&hit| self.place(hit) <= here);
+        let before = self.hits.partition_point(|&hit| self.place(hit) < here);
+        let next = if forward { self.hits.get(behind) } else { self.hits[..before].last() };
+        let end = if forward { self.hits.first() } else { self.hits.last() };
+        next.map(|&hit| (hit, false)).or_else(|| end.map(|&hit| (hit, true)))
+    }
+}
+
+/// The entry that stands for one in which something was found: what an assistant only called is seen with the answer.
+pub fn seen(tree: &Tree, at: Index) -> Index {
+    let is_answer = |at: &Index| tree.nodes[*at as usize].kind == Kind::ToolResult;
+    let answer = tree.children(at).iter().copied().find(is_answer);
+    answer.filter(|_| tree.nodes[at as usize].silent).unwrap_or(at)
+}

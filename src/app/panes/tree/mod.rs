@@ -1,0 +1,428 @@
+//! The tree pane: the open session, which of its rows are seen, and moving about in it.
+
+pub mod find;
+mod finding;
+pub mod rows;
+mod spot;
+pub mod text;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::app::ticket::Claim;
+use crate::app::widgets::cursor::Cursor;
+use crate::config::Filter;
+use crate::library::search::At;
+use crate::library::{EntryRef, SessionKey};
+use crate::search::words::Words;
+use crate::session::digest::Shared;
+use crate::session::family::Split;
+use crate::session::tree::{Index, Tree};
+use find::Find;
+use rows::{Item, RowIndex, TreeRows, passes};
+use spot::{Selected, Spot};
+
+/// A file that was forked off the open session.
+#[derive(Clone, Debug)]
+pub struct Fork {
+    /// Which one.
+    pub key: SessionKey,
+    /// What the list knows of it.
+    pub session: Shared,
+    /// Where it left.
+    pub split: Split,
+}
+
+/// The state of the pane.
+#[derive(Debug, Default)]
+pub struct Pane {
+    /// The session that is shown or being opened.
+    pub session: Option<SessionKey>,
+    /// Its tree, when it is open.
+    pub tree: Option<Arc<Tree>>,
+    /// Why it is not.
+    pub error: Option<String>,
+    /// Which entries are shown.
+    pub filter: Filter,
+    /// Files that were forked off here.
+    pub forks: Vec<Fork>,
+    /// Whether the time of labels is shown.
+    pub label_times: bool,
+    /// What is looked for in it.
+    pub find: Option<Find>,
+    /// The rows.
+    pub rows: TreeRows,
+    /// The selected row.
+    pub cursor: Cursor,
+    /// Whether the tree was just opened, so that the selection is still to be brought into sight.
+    pub fresh: bool,
+    /// Who waits for the tree,
+    pub opening: Option<Claim>,
+    /// and for where its forks left.
+    pub splitting: Option<Claim>,
+    /// The forks whose split points were asked for.
+    pub asked_forks: Vec<SessionKey>,
+    folds: HashSet<EntryRef>,
+    selected: Option<Selected>,
+    /// The entry of a session that is still to be opened, to be gone to then.
+    awaited_entry: Option<EntryRef>,
+    /// The fork that was selected when the session was left: its row comes later than the others.
+    awaited_fork: Option<SessionKey>,
+    memories: HashMap<SessionKey, Spot>,
+    /// Whether one is brought back to where one was when the whole tree is there.
+    awaits_memory: bool,
+    /// The entry that a search points at in this session,
+    pointed: Option<At>,
+    /// and whether that is still to be gone to.
+    awaits_pointed: bool,
+    /// What is to be looked for from there on, as soon as the tree is there.
+    pub awaited_words: Option<Words>,
+}
+
+impl Pane {
+    /// No tree yet; when there is one it is seen through `filter`.
+    pub fn new(filter: Filter) -> Self {
+        Self { filter, ..Self::default() }
+    }
+
+    /// Turns to another session, or to none; it is still to be opened.
+    pub fn turn_to(&mut self, session: Option<SessionKey>) {
+        self.remember();
+        self.session = session;
+        self.tree = None;
+        self.error = None;
+        self.forks.clear();
+        self.find = None;
+        self.rows = TreeRows::default();
+        self.folds.clear();
+        self.selected = None;
+        self.awaited_fork = None;
+        self.pointed = None;
+        self.awaited_words = None;
+        self.cursor = Cursor::default();
+        // Late replies about the session before must not be taken for this one's.
+        (self.opening, self.splitting) = (None, None);
+        self.asked_forks.clear();
+    }
+
+    /// Shows the tree of the session: with the selection and folds that it had, or at its leaf.
+    pub fn show(&mut self, tree: Arc<Tree>) {
+        // A tree that is read again, or to its beginning, stays where it is on the screen.
+        self.fresh = self.tree.is_none();
+        self.move_from_part(&tree);
+        let remembered = self.session.and_then(|session| self.memories.get(&session));
+        let memory = match &self.tree {
+            Some(_) if !self.awaits_memory => self.spot(),
+            // What is remembered speaks of places in the whole.
+            _ if tree.is_partial => Spot::default(),
+            _ => remembered.cloned().unwrap_or_default(),
+        };
+        self.awaits_memory = tree.is_partial && self.tree.is_none() && remembered.is_some();
+        let is_there = |entry: &EntryRef| (entry.at as usize) < tree.nodes.len();
+        self.folds = memory.folds.into_iter().filter(is_there).collect();
+        // They speak of places in the tree that was.
+        self.forks.clear();
+        self.asked_forks.clear();
+        self.splitting = None;
+        self.error = None;
+        self.awaited_fork = match memory.selected {
+            Some(Selected::Fork(fork)) => Some(fork),
+            _ => None,
+        };
+        let selected = match memory.selected {
+            Some(Selected::Entry(entry)) if is_there(&entry) => Some(entry.at),
+            _ => tree.leaf,
+        };
+        self.tree = Some(tree);
+        self.selected = selected.and_then(|at| self.entry(at)).map(Selected::Entry);
+        self.rebuild();
+        self.find_awaited();
+        self.go_to_pointed();
+    }
+
+    /// The places of a part of a file are not those of the whole: lines are told by where they start.
+    fn move_from_part(&mut self, whole: &Tree) {
+        let Some(part) = self.tree.as_ref().filter(|tree| tree.is_partial && !whole.is_partial) else { return };
+        let moved = |entry: EntryRef| {
+            let at = At::Offset(part.nodes.get(entry.at as usize)?.offset).find(whole)?;
+            Some(EntryRef { at, ..entry })
+        };
+        self.folds = self.folds.iter().filter_map(|&entry| moved(entry)).collect();
+        self.selected = match self.selected {
+            Some(Selected::Entry(entry)) => moved(entry).map(Selected::Entry),
+            other => other,
+        };
+    }
+
+    /// How an entry of the open session is named.
+    pub fn entry(&self, at: Index) -> Option<EntryRef> {
+        self.session.map(|session| EntryRef { session, at })
+    }
+
+    /// Points at an entry, or at none: it is selected as soon as its tree is there.
+    pub fn point_at(&mut self, entry: Option<At>) {
+        if self.pointed != entry {
+            (self.pointed, self.awaits_pointed) = (entry, true);
+            self.go_to_pointed();
+        }
+    }
+
+    /// The entry that a search points at, when its tree is there.
+    pub fn pointed(&self) -> Option<Index> {
+        let tree = self.tree.as_ref().filter(|tree| !tree.is_partial)?;
+        self.pointed?.find(tree).map(|at| find::seen(tree, at))
+    }
+
+    fn go_to_pointed(&mut self) {
+        if let Some(at) = self.pointed().filter(|_| self.awaits_pointed) {
+            self.awaits_pointed = false;
+            self.select(at);
+            self.fresh = true;
+        }
+    }
+
+    /// Changes the filter if it hides the entry that is pointed at.
+    pub fn unhide(&mut self) {
+        if let Some(at) = self.pointed() {
+            self.reveal(at);
+        }
+    }
+
+    /// Goes to an entry, whatever hides it; as soon as its session is open.
+    pub fn go_to_entry(&mut self, entry: EntryRef) {
+        self.awaited_entry = Some(entry);
+        self.find_awaited();
+    }
+
+    fn find_awaited(&mut self) {
+        let (Some(tree), Some(entry)) = (&self.tree, self.awaited_entry) else { return };
+        // The places of a part are not those of the whole.
+        if self.session == Some(entry.session) && !tree.is_partial {
+            self.awaited_entry = None;
+            if (entry.at as usize) < tree.nodes.len() {
+                self.reveal(entry.at);
+            }
+        }
+    }
+
+    /// Selects an entry, and changes the filter if it hides it.
+    fn reveal(&mut self, at: Index) {
+        let entry = self.entry(at);
+        self.find.take_if(|find| find.only_hits && !entry.is_some_and(|entry| find.is_hit(entry)));
+        let Some(tree) = &self.tree else { return };
+        if !passes(tree, at, self.filter) {
+            let shows = |filter: &&Filter| passes(tree, at, **filter);
+            self.filter = [Filter::Default, Filter::All].iter().find(shows).copied().unwrap_or(self.filter);
+        }
+        self.select(at);
+    }
+
+    /// Shows that the session can't be opened, or not any more.
+    pub fn fail(&mut self, error: String) {
+        self.turn_to(self.session);
+        self.error = Some(error);
+    }
+
+    fn remember(&mut self) {
+        let (Some(session), Some(false)) = (self.session, self.tree.as_ref().map(|tree| tree.is_partial)) else {
+            return;
+        };
+        self.memories.insert(session, self.spot());
+    }
+
+    /// Makes the rows anew; the selection stays on its entry, or goes to the nearest visible one above it.
+    pub fn rebuild(&mut self) {
+        let Some(tree) = &self.tree else { return };
+        let forks: Vec<(Index, usize)> =
+            self.forks.iter().enumerate().map(|(place, fork)| (fork.split.at, place)).collect();
+        // Another session is no hit.
+        let forks = if self.find.as_ref().is_some_and(|find| find.only_hits) { Vec::new() } else { forks };
+        let folds = self.folds.iter().map(|entry| entry.at).collect();
+        self.rows = TreeRows::new(tree, |at| self.shows(tree, at), &folds, &forks);
+        let row = match self.selected {
+            Some(Selected::Entry(entry)) => self.rows.nearest(tree, entry.at),
+            Some(Selected::Fork(key)) => {
+                let is_it = |item| matches!(item, Item::Fork(place) if self.forks[place].key == key);
+                self.rows.list.iter().position(|row| is_it(row.item)).unwrap_or(0)
+            }
+            None => 0,
+        };
+        self.cursor.follow(row);
+    }
+
+    /// Whether an entry has a row, unless a fold hides it: hits always have one.
+    fn shows(&self, tree: &Tree, at: Index) -> bool {
+        let is_hit = |find: &Find| self.entry(at).is_some_and(|entry| find.is_hit(entry));
+        match &self.find {
+            Some(find) if find.only_hits => is_hit(find),
+            Some(find) if is_hit(find) => true,
+            _ => passes(tree, at, self.filter),
+        }
+    }
+
+    /// Where one is: what is selected and folded.
+    fn spot(&self) -> Spot {
+        Spot { selected: self.selected, folds: self.folds.clone(), top: self.cursor.top }
+    }
+
+    /// Goes back to where one was.
+    fn go_back(&mut self, spot: Spot) {
+        (self.selected, self.folds) = (spot.selected, spot.folds);
+        self.rebuild();
+        self.cursor.top = spot.top;
+    }
+
+    /// Somebody goes on: a fork or an entry that is awaited would take the selection away.
+    pub fn await_nothing(&mut self) {
+        self.awaited_fork = None;
+        self.awaited_entry = None;
+        self.awaits_memory = false;
+    }
+
+    /// Remembers the selected row, so that it is found again when the rows change.
+    pub fn note_selection(&mut self) {
+        self.cursor.at = self.cursor.at.min(self.rows.list.len().saturating_sub(1));
+        let selected = match self.selected_item() {
+            Some(Item::Entry(at)) => self.entry(at).map(Selected::Entry),
+            Some(Item::Fork(place)) => self.forks.get(place).map(|fork| Selected::Fork(fork.key)),
+            None => None,
+        };
+        self.selected = selected.or(self.selected);
+    }
+
+    /// What the selected row shows.
+    pub fn selected_item(&self) -> Option<Item> {
+        self.rows.list.get(self.cursor.at).map(|row| row.item)
+    }
+
+    /// The selected entry, if the row is one.
+    pub fn selected_entry(&self) -> Option<Index> {
+        match self.selected_item()? {
+            Item::Entry(at) => Some(at),
+            Item::Fork(_) => None,
+        }
+    }
+
+    /// The selected fork, if the row is one.
+    pub fn selected_fork(&self) -> Option<&Fork> {
+        match self.selected_item()? {
+            Item::Fork(place) => self.forks.get(place),
+            Item::Entry(_) => None,
+        }
+    }
+
+    /// Shows other entries.
+    pub fn set_filter(&mut self, filter: Filter) {
+        self.filter = filter;
+        self.rebuild();
+    }
+
+    /// Shows the files that were forked off here.
+    pub fn set_forks(&mut self, forks: Vec<Fork>) {
+        let chosen = self.selected_fork().map(|fork| fork.key).or_else(|| self.awaited_fork.take());
+        let is_there = |key: &SessionKey| forks.iter().any(|fork| fork.key == *key);
+        self.selected = chosen.filter(is_there).map(Selected::Fork).or(self.selected);
+        self.forks = forks;
+        self.rebuild();
+    }
+
+    /// Folds the selected row. Returns whether there was anything to fold.
+    pub fn fold(&mut self) -> bool {
+        let row = self.cursor.at;
+        let Some(at) = self.selected_entry().filter(|_| self.rows.is_foldable(row) && !self.rows.list[row].folded)
+        else {
+            return false;
+        };
+        self.folds.extend(self.entry(at));
+        self.note_selection();
+        self.rebuild();
+        true
+    }
+
+    /// Unfolds the selected row. Returns whether it was folded.
+    pub fn unfold(&mut self) -> bool {
+        let Some(entry) = self.selected_entry().and_then(|at| self.entry(at)) else { return false };
+        let was_folded = self.folds.remove(&entry);
+        if was_folded {
+            self.note_selection();
+            self.rebuild();
+        }
+        was_folded
+    }
+
+    /// Folds the selected row, or goes to its parent. Returns whether anything changed.
+    pub fn fold_or_up(&mut self) -> bool {
+        if self.fold() {
+            return true;
+        }
+        match self.rows.list.get(self.cursor.at).and_then(|row| row.parent) {
+            Some(parent) => self.go_to(parent),
+            None => false,
+        }
+    }
+
+    /// Unfolds the selected row, or goes to its first child. Returns whether anything changed.
+    pub fn unfold_or_in(&mut self) -> bool {
+        self.unfold()
+            || self.rows.list.get(self.cursor.at).is_some_and(|row| row.children > 0) && self.go_to(self.cursor.at + 1)
+    }
+
+    /// pi's fold or jump up.
+    pub fn segment_up(&mut self) {
+        if !self.rows.list.is_empty() && !self.fold() {
+            self.go_to(self.rows.segment_up(self.cursor.at));
+        }
+    }
+
+    /// pi's unfold or jump down.
+    pub fn segment_down(&mut self) {
+        if !self.rows.list.is_empty() && !self.unfold() {
+            self.go_to(self.rows.segment_down(self.cursor.at));
+        }
+    }
+
+    /// Goes to the next or the previous branch point.
+    pub fn branch_point(&mut self, forward: bool) -> bool {
+        self.rows.branch_point(self.cursor.at, forward).is_some_and(|row| self.go_to(row))
+    }
+
+    fn go_to(&mut self, row: RowIndex) -> bool {
+        self.cursor.at = row;
+        true
+    }
+
+    /// Folds all branches, or unfolds all.
+    pub fn fold_all(&mut self, fold: bool) {
+        let Some(tree) = self.tree.clone() else { return };
+        self.folds.clear();
+        if fold {
+            // A folded root would leave nothing to see.
+            let all = TreeRows::new(&tree, |at| self.shows(&tree, at), &HashSet::new(), &[]);
+            let branches = (0..all.list.len()).filter(|&row| all.list[row].parent.is_some() && all.is_foldable(row));
+            self.folds = branches
+                .filter_map(|row| match all.list[row].item {
+                    Item::Entry(at) => self.entry(at),
+                    Item::Fork(_) => None,
+                })
+                .collect();
+        }
+        self.rebuild();
+    }
+
+    /// Selects an entry: unfolds what hides it. Where the filter hides it, the nearest one above is selected.
+    pub fn select(&mut self, at: Index) {
+        let (Some(tree), Some(entry)) = (&self.tree, self.entry(at)) else { return };
+        for above in tree.path(at).into_iter().filter(|above| *above != at) {
+            self.folds.remove(&EntryRef { at: above, ..entry });
+        }
+        self.selected = Some(Selected::Entry(entry));
+        self.rebuild();
+    }
+
+    /// Goes to the leaf, where pi goes on.
+    pub fn go_to_leaf(&mut self) {
+        if let Some(leaf) = self.tree.as_ref().and_then(|tree| tree.leaf) {
+            self.select(leaf);
+        }
+    }
+}

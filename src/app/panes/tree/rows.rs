@@ -1,0 +1,323 @@
+//! Which rows the tree pane has: the entries that pass the filter and no fold hides, with their place in the drawing.
+//! pi's `/tree` conventions (0.87.1): chains of single children stay flat, only branches are indented, the entries of
+//! a hidden one attach to the nearest visible ancestor, the branch with the leaf comes first.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use crate::config::Filter;
+use crate::session::entry::kind::Kind;
+use crate::session::tree::{Index, Tree};
+
+/// The place of a row.
+pub type RowIndex = usize;
+
+/// What a row shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Item {
+    /// An entry of the file.
+    Entry(Index),
+    /// A file that was forked off here, by its place among the forks.
+    Fork(usize),
+}
+
+/// One row of the tree.
+#[derive(Clone, Copy, Debug)]
+pub struct TreeRow {
+    /// What it shows.
+    pub item: Item,
+    /// The row of the nearest visible ancestor.
+    pub parent: Option<RowIndex>,
+    /// The row of the nearest ancestor that is drawn with a connector: what its line to the left is found by.
+    pub gutter: Option<RowIndex>,
+    /// Levels of three columns in front of the text.
+    pub indent: u32,
+    /// Whether a connector leads to it: it has siblings.
+    pub connector: bool,
+    /// Whether it is the last of its siblings.
+    pub last: bool,
+    /// Visible children.
+    pub children: u32,
+    /// Whether its descendants are folded away.
+    pub folded: bool,
+    /// Whether the level is a first generation behind a branch.
+    branched: bool,
+}
+
+/// The rows of a tree.
+#[derive(Debug, Default)]
+pub struct TreeRows {
+    /// The rows, from the top.
+    pub list: Vec<TreeRow>,
+    /// How many of them show entries.
+    pub entries: usize,
+    /// The row of the leaf, or of the nearest visible entry above it.
+    pub leaf: Option<RowIndex>,
+    /// How many forks each folded entry hides.
+    pub hidden_forks: HashMap<Index, usize>,
+    /// The row of each entry; `u32::MAX` for hidden ones.
+    row_of: Vec<u32>,
+}
+
+/// Whether an entry passes a filter.
+pub fn passes(tree: &Tree, at: Index, filter: Filter) -> bool {
+    let node = &tree.nodes[at as usize];
+    let is_leaf = tree.leaf == Some(at);
+    if node.silent && !is_leaf && filter != Filter::Outline {
+        return false;
+    }
+    match filter {
+        Filter::Default => !node.kind.is_bookkeeping(),
+        Filter::NoTools => !node.kind.is_bookkeeping() && node.kind != Kind::ToolResult,
+        Filter::UserOnly => node.kind == Kind::User,
+        Filter::LabeledOnly => tree.labels.contains_key(&at),
+        Filter::All => true,
+        Filter::Outline => {
+            matches!(node.kind, Kind::Compaction | Kind::BranchSummary)
+                || tree.labels.contains_key(&at)
+                || tree.children(at).len() > 1
+                || ends_branch(tree, at)
+        }
+    }
+}
+
+/// Whether a branch ends at an entry: nothing but bookkeeping comes below it. A branch of bookkeeping alone ends where
+/// it begins.
+fn ends_branch(tree: &Tree, at: Index) -> bool {
+    let is_bookkeeping = |at: Index| tree.nodes[at as usize].kind.is_bookkeeping();
+    let is_alone = || tree.parent(at).is_none_or(|parent| tree.children(parent).len() > 1);
+    if is_bookkeeping(at) && !is_alone() {
+        return false;
+    }
+    let mut here = at;
+    loop {
+        match tree.children(here) {
+            [] => return true,
+            &[child] if is_bookkeeping(child) => here = child,
+            _ => return false,
+        }
+    }
+}
+
+impl TreeRows {
+    /// The rows of the entries that `shows` is true for. `forks` are the entries at which files were forked off, with
+    /// their place among the forks.
+    pub fn new(tree: &Tree, shows: impl Fn(Index) -> bool, folds: &HashSet<Index>, forks: &[(Index, usize)]) -> Self {
+        const NONE: u32 = u32::MAX;
+        let count = tree.nodes.len();
+        // The visible entries in drawing order, and for each entry the nearest visible one at or above it.
+        let mut list: Vec<TreeRow> = Vec::with_capacity(count);
+        let mut row_of = vec![NONE; count];
+        let mut nearest = vec![NONE; count];
+        let mut buried = vec![false; count];
+        for &at in tree.order() {
+            let parent = tree.parent(at);
+            let above = parent.map_or(NONE, |parent| nearest[parent as usize]);
+            let hidden = parent.is_some_and(|parent| {
+                buried[parent as usize] || (row_of[parent as usize] != NONE && folds.contains(&parent))
+            });
+            buried[at as usize] = hidden;
+            nearest[at as usize] = above;
+            if hidden || !shows(at) {
+                continue;
+            }
+            let row = list.len() as u32;
+            (row_of[at as usize], nearest[at as usize]) = (row, row);
+            let parent = (above != NONE).then_some(above as usize);
+            list.push(TreeRow::new(Item::Entry(at), parent, folds.contains(&at)));
+        }
+        let entries = list.len();
+        let mut hidden_forks = HashMap::new();
+        if !forks.is_empty() {
+            let mut anchors = Vec::with_capacity(forks.len());
+            for &(at, fork) in forks {
+                let Some((row, at)) = nearest.get(at as usize).and_then(|&at| Some((list.get(at as usize)?, at)))
+                else {
+                    continue;
+                };
+                match row.item {
+                    Item::Entry(entry) if row.folded => *hidden_forks.entry(entry).or_default() += 1,
+                    _ => anchors.push((at as RowIndex, fork)),
+                }
+            }
+            list = with_forks(&list, &anchors);
+            for (row, one) in list.iter().enumerate() {
+                if let Item::Entry(at) = one.item {
+                    row_of[at as usize] = row as u32;
+                }
+            }
+        }
+        place(&mut list);
+        let mut rows = Self { list, entries, leaf: None, hidden_forks, row_of };
+        rows.leaf = tree.leaf.filter(|_| entries > 0).map(|leaf| rows.nearest(tree, leaf));
+        rows
+    }
+
+    /// The row of an entry, if it is visible.
+    pub fn row_of(&self, at: Index) -> Option<RowIndex> {
+        self.row_of.get(at as usize).filter(|&&row| row != u32::MAX).map(|&row| row as usize)
+    }
+
+    /// The row of an entry, or of its nearest visible ancestor, or the last one: where pi puts the selection.
+    pub fn nearest(&self, tree: &Tree, at: Index) -> RowIndex {
+        std::iter::successors(Some(at), |&at| tree.parent(at))
+            .find_map(|at| self.row_of(at))
+            .unwrap_or(self.list.len().saturating_sub(1))
+    }
+
+    /// Whether a row can be folded: it has children, and is a root or the start of a branch.
+    pub fn is_foldable(&self, row: RowIndex) -> bool {
+        let one = &self.list[row];
+        one.folded || (one.children > 0 && one.parent.is_none_or(|parent| self.list[parent].children > 1))
+    }
+
+    /// The row at which the branch of a row starts, further up than the row itself (pi's jump up).
+    pub fn segment_up(&self, row: RowIndex) -> RowIndex {
+        let mut at = row;
+        while let Some(parent) = self.list[at].parent {
+            if self.list[parent].children > 1 && at < row {
+                return at;
+            }
+            at = parent;
+        }
+        at
+    }
+
+    /// The start of the first branch below a row, or the end of its chain (pi's jump down).
+    pub fn segment_down(&self, row: RowIndex) -> RowIndex {
+        let mut at = row;
+        loop {
+            // The first child of a row, where it has one, is the row below.
+            match self.list[at].children {
+                0 => return at,
+                1 => at += 1,
+                _ => return at + 1,
+            }
+        }
+    }
+
+    /// The next row with more than one child, in a direction.
+    pub fn branch_point(&self, row: RowIndex, forward: bool) -> Option<RowIndex> {
+        let is_branch_point = |row: &RowIndex| self.list[*row].children > 1;
+        if forward { (row + 1..self.list.len()).find(is_branch_point) } else { (0..row).rev().find(is_branch_point) }
+    }
+
+    /// The columns that the lines in front of a row take: three a level.
+    pub fn prefix_width(&self, row: RowIndex) -> usize {
+        self.list[row].indent as usize * 3
+    }
+
+    /// The lines and the connector in front of a row, as far as they lie in `window`. A line stands where an ancestor's
+    /// sibling is still to come.
+    pub fn prefix(&self, row: RowIndex, window: Range<usize>, glyphs: &crate::base::text::Glyphs) -> String {
+        let one = &self.list[row];
+        let end = window.end.min(self.prefix_width(row));
+        let mut levels = vec![' '; end.saturating_sub(window.start)];
+        let mut put = |level: u32, at: usize, sign: &str| {
+            let cell = (level as usize * 3 + at).checked_sub(window.start).and_then(|at| levels.get_mut(at));
+            if let (Some(cell), Some(sign)) = (cell, sign.chars().next()) {
+                *cell = sign;
+            }
+        };
+        let mut gutter = one.gutter;
+        while let Some(at) = gutter {
+            let ancestor = &self.list[at];
+            if !ancestor.last {
+                put(ancestor.indent - 1, 0, glyphs.bar);
+            }
+            gutter = ancestor.gutter;
+        }
+        if one.connector {
+            let level = one.indent - 1;
+            put(level, 0, if one.last { glyphs.corner } else { glyphs.tee });
+            let fold = if one.folded {
+                glyphs.folded
+            } else if self.is_foldable(row) {
+                glyphs.unfolded
+            } else {
+                glyphs.dash
+            };
+            put(level, 1, fold);
+        }
+        levels.into_iter().collect()
+    }
+}
+
+impl TreeRow {
+    fn new(item: Item, parent: Option<RowIndex>, folded: bool) -> Self {
+        Self {
+            item,
+            parent,
+            gutter: None,
+            indent: 0,
+            connector: false,
+            last: false,
+            children: 0,
+            folded,
+            branched: false,
+        }
+    }
+}
+
+/// Puts each fork behind the last descendant of the row that it hangs at.
+fn with_forks(list: &[TreeRow], anchors: &[(RowIndex, usize)]) -> Vec<TreeRow> {
+    // Descendants follow their ancestor in one run: where it ends, for each row.
+    let mut ends: Vec<RowIndex> = (1..=list.len()).collect();
+    for (at, row) in list.iter().enumerate().rev() {
+        if let Some(parent) = row.parent {
+            ends[parent] = ends[parent].max(ends[at]);
+        }
+    }
+    let mut places: Vec<(RowIndex, RowIndex, usize)> =
+        anchors.iter().map(|&(anchor, fork)| (ends[anchor], anchor, fork)).collect();
+    places.sort_by_key(|&(end, anchor, fork)| (end, std::cmp::Reverse(anchor), fork));
+    let mut merged: Vec<TreeRow> = Vec::with_capacity(list.len() + places.len());
+    let mut moved = Vec::with_capacity(list.len());
+    let mut places = places.into_iter().peekable();
+    for (at, row) in list.iter().enumerate() {
+        while let Some((_, anchor, fork)) = places.next_if(|(end, ..)| *end == at) {
+            merged.push(TreeRow::new(Item::Fork(fork), Some(moved[anchor]), false));
+        }
+        moved.push(merged.len());
+        merged.push(TreeRow { parent: row.parent.map(|parent| moved[parent]), ..*row });
+    }
+    merged.extend(places.map(|(_, anchor, fork)| TreeRow::new(Item::Fork(fork), Some(moved[anchor]), false)));
+    merged
+}
+
+/// Gives each row its level and connector. Parents stand before their children.
+fn place(list: &mut [TreeRow]) {
+    let mut last_child = vec![None; list.len()];
+    let mut roots = 0;
+    let mut last_root = None;
+    for row in 0..list.len() {
+        match list[row].parent {
+            Some(parent) => {
+                list[parent].children += 1;
+                last_child[parent] = Some(row);
+            }
+            None => {
+                roots += 1;
+                last_root = Some(row);
+            }
+        }
+    }
+    for row in 0..list.len() {
+        let one = &list[row];
+        let (indent, branched, connector, last, gutter) = match one.parent {
+            // Several roots branch off something that is not drawn; they stand at the left edge all the same.
+            None => (0, roots > 1, false, last_root == Some(row), None),
+            Some(parent) => {
+                let above = &list[parent];
+                let branched = above.children > 1;
+                // pi counts several roots as one level deeper and draws all levels one to the left.
+                let is_deep = above.indent > 0 || (roots > 1 && above.parent.is_none());
+                let indent = above.indent + u32::from(branched || (above.branched && is_deep));
+                let gutter = if above.connector { Some(parent) } else { above.gutter };
+                (indent, branched, branched, last_child[parent] == Some(row), gutter)
+            }
+        };
+        let one = &mut list[row];
+        (one.indent, one.branched, one.connector, one.last, one.gutter) = (indent, branched, connector, last, gutter);
+    }
+}

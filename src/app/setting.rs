@@ -1,0 +1,80 @@
+//! What does not change while the browser runs.
+
+use crate::base::text::{ASCII, Glyphs, UNICODE};
+use crate::config::{Config, SavedQuery, ThemeName};
+use crate::disk::locate::Located;
+use crate::keymap::Keymap;
+
+/// What does not change while the browser runs.
+#[derive(Debug)]
+pub struct Setting {
+    /// Where the sessions are, and how that was found.
+    pub located: Located,
+    /// The home directory, for `~`.
+    pub home: String,
+    /// Whether these are the sample sessions.
+    pub demo: bool,
+    /// The signs to draw with.
+    pub glyphs: &'static Glyphs,
+    /// The colours; `None` if there are to be none (`NO_COLOR`).
+    pub theme: Option<ThemeName>,
+    /// The keys.
+    pub keymap: Keymap,
+    /// The command that resumes a session.
+    pub pi: Vec<String>,
+    /// What Enter answers with, if pitree is a picker.
+    pub picker: Option<Print>,
+    /// What is searched at the start.
+    pub query: String,
+    /// The queries that have a name.
+    pub queries: Vec<SavedQuery>,
+    /// The time zone of clocks on the wall.
+    pub zone: jiff::tz::TimeZone,
+}
+
+impl Setting {
+    /// From a configuration.
+    pub fn new(config: &Config, located: Located, home: String, demo: bool) -> Self {
+        Self {
+            located,
+            home,
+            demo,
+            glyphs: if config.ascii { &ASCII } else { &UNICODE },
+            theme: Some(config.theme),
+            keymap: config.keymap.clone(),
+            pi: config.pi.clone(),
+            picker: None,
+            query: String::new(),
+            queries: config.queries.clone(),
+            zone: jiff::tz::TimeZone::UTC,
+        }
+    }
+}
+
+/// What is printed of the chosen session or entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Print {
+    /// The path of the session's file.
+    Path,
+    /// The id of the session.
+    Id,
+    /// The id of the entry; in the list, of the leaf.
+    Entry,
+    /// The command that goes on there, for a shell.
+    Command,
+}
+
+impl Print {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[Self::Path, Self::Id, Self::Entry, Self::Command];
+
+    /// The word for it on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Id => "id",
+            Self::Entry => "entry",
+            Self::Command => "command",
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Doing actions: what a key of a pane leads to.
+
+use super::{carry, finding, searching};
+use crate::app::command::{After, Command};
+use crate::app::flows::{copy, delete, name, resume};
+use crate::app::layers::Layer;
+use crate::app::layers::help::Help;
+use crate::app::message::{Effect, Work};
+use crate::app::model::{Model, Scan};
+use crate::app::palettes;
+use crate::base::numbers::count;
+use crate::base::text::Tone;
+use crate::changes::Request;
+use crate::config::Filter;
+use crate::keymap::{Action, Place};
+
+pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+    let page = isize::try_from(model.height(model.focus).saturating_sub(1).max(1)).unwrap_or(1);
+    match action {
+        Action::Quit => effects.push(Effect::Quit),
+        Action::Suspend => effects.push(Effect::Suspend),
+        Action::Help => model.layers.push(Layer::Help(Help::default())),
+        Action::Find => finding::open(model),
+        Action::NextHit | Action::PreviousHit => finding::next(model, action == Action::NextHit),
+        Action::Palette => model.layers.push(Layer::Palette(palettes::actions::palette(&model.context()))),
+        Action::Labels => model.layers.push(Layer::Palette(palettes::labels::palette(&model.context()))),
+        Action::Files => {
+            let palette = palettes::files::palette(&model.context());
+            if let Some(palette) = palette {
+                model.layers.push(Layer::Palette(palette));
+            }
+        }
+        Action::Reload => reload(model, effects),
+        Action::Up => go(model, -1),
+        Action::Down => go(model, 1),
+        Action::PageUp => go(model, -page),
+        Action::PageDown => go(model, page),
+        Action::First => go(model, isize::MIN),
+        Action::Last => go(model, isize::MAX),
+        Action::PreviewUp => model.preview.scroll(-1),
+        Action::PreviewDown => model.preview.scroll(1),
+        Action::NextPane => turn(model, 1),
+        Action::PreviousPane => turn(model, Place::PANES.len() - 1),
+        Action::Back => back(model, effects),
+        Action::Fold => fold(model),
+        Action::Unfold => unfold(model),
+        Action::FoldAll | Action::UnfoldAll => {
+            let fold = action == Action::FoldAll;
+            match model.focus {
+                Place::Sessions => model.sessions.fold_all(fold, &model.library, model.setting.glyphs),
+                _ => model.tree.fold_all(fold),
+            }
+        }
+        Action::Confirm => confirm(model, effects),
+        Action::Rename => do_flow(model, name::rename, effects),
+        Action::Label => do_flow(model, name::label, effects),
+        Action::Fork => do_flow(model, name::fork, effects),
+        Action::Delete => do_flow(model, delete::ask, effects),
+        Action::Copy => do_flow(model, copy::ask, effects),
+        Action::Undo => carry::carry(model, Command::Change(Request::Undo { number: None }, After::Show), effects),
+        Action::Redo => carry::carry(model, Command::Change(Request::Redo, After::Show), effects),
+        Action::Mark => model.sessions.toggle_mark(),
+        Action::MarkAll => {
+            model.sessions.toggle_all_marks();
+            let marked = count(model.sessions.marks.len(), "session marked", "sessions marked");
+            model.say(Tone::Dim, marked);
+        }
+        Action::Search => searching::open(model, "", effects),
+        Action::SearchEverything => searching::toggle_everything(model, effects),
+        Action::NextSort | Action::NamedOnly | Action::ShowSubagents => list(model, action),
+        Action::ShowPaths => model.sessions.show_paths = !model.sessions.show_paths,
+        Action::NextFilter => model.tree.set_filter(model.tree.filter.next()),
+        Action::PreviousFilter => model.tree.set_filter(model.tree.filter.previous()),
+        Action::FilterDefault => model.tree.set_filter(Filter::Default),
+        Action::FilterNoTools => toggle_filter(model, Filter::NoTools),
+        Action::FilterUserOnly => toggle_filter(model, Filter::UserOnly),
+        Action::FilterLabeledOnly => toggle_filter(model, Filter::LabeledOnly),
+        Action::FilterAll => toggle_filter(model, Filter::All),
+        Action::FilterOutline => toggle_filter(model, Filter::Outline),
+        Action::SegmentUp => model.tree.segment_up(),
+        Action::SegmentDown => model.tree.segment_down(),
+        Action::PreviousBranchPoint | Action::NextBranchPoint => {
+            if !model.tree.branch_point(action == Action::NextBranchPoint) {
+                model.say(Tone::Dim, "no branch point that way");
+            }
+        }
+        Action::GoToLeaf => model.tree.go_to_leaf(),
+        Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
+        // Layers do these themselves.
+        Action::Accept
+        | Action::Cancel
+        | Action::Close
+        | Action::ListUp
+        | Action::ListDown
+        | Action::ListPageUp
+        | Action::ListPageDown
+        | Action::RenameLabel
+        | Action::ClearLabel
+        | Action::OnlyHits
+        | Action::Complete
+        | Action::CharLeft
+        | Action::CharRight
+        | Action::WordLeft
+        | Action::WordRight
+        | Action::LineStart
+        | Action::LineEnd
+        | Action::DeleteBack
+        | Action::DeleteForward
+        | Action::DeleteWordBack
+        | Action::DeleteWordForward
+        | Action::DeleteToStart
+        | Action::DeleteToEnd
+        | Action::Yank => {}
+    }
+}
+
+/// Carries out what a flow wants.
+fn do_flow(
+    model: &mut Model,
+    flow: impl FnOnce(&crate::app::context::Context<'_>) -> Command,
+    effects: &mut Vec<Effect>,
+) {
+    let command = flow(&model.context());
+    carry::carry(model, command, effects);
+}
+
+/// Enter, or a double click.
+pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
+    do_flow(model, resume::confirm, effects);
+}
+
+/// Reads all sessions, instead of going on with what was read before.
+pub(super) fn scan(model: &mut Model, effects: &mut Vec<Effect>) {
+    model.library.begin_reading();
+    let claim = Some(model.ask(Work::Scan, effects));
+    model.scan = Scan { claim, read: Default::default(), changed: Default::default() };
+}
+
+fn reload(model: &mut Model, effects: &mut Vec<Effect>) {
+    scan(model, effects);
+    carry::open(model, effects);
+    model.say(Tone::Dim, "reading again");
+}
+
+fn go(model: &mut Model, by: isize) {
+    match model.focus {
+        Place::Sessions => model.sessions.cursor.go(by, model.sessions.rows.len()),
+        Place::Tree => model.tree.cursor.go(by, model.tree.rows.list.len()),
+        _ if by == isize::MAX => model.preview.to_end(),
+        _ => model.preview.scroll(by),
+    }
+}
+
+fn turn(model: &mut Model, by: usize) {
+    let at = Place::PANES.iter().position(|&place| place == model.focus).unwrap_or_default();
+    model.focus = Place::PANES[(at + by) % Place::PANES.len()];
+}
+
+/// Another order of the list, or other sessions in it.
+fn list(model: &mut Model, action: Action) {
+    let is_searched = model.sessions.hits.is_some();
+    let shows = &mut model.sessions.shows;
+    let said = match action {
+        Action::NextSort if is_searched => {
+            model.sessions.next_order();
+            None
+        }
+        Action::NextSort => {
+            shows.sort = shows.sort.next();
+            Some(format!("sorted by {}", shows.sort.name()))
+        }
+        Action::NamedOnly => {
+            shows.named_only = !shows.named_only;
+            Some(if shows.named_only { "only sessions with a name" } else { "all sessions" }.into())
+        }
+        _ => {
+            shows.subagents = !shows.subagents;
+            Some(if shows.subagents { "sub-agents' sessions shown" } else { "sub-agents' sessions hidden" }.into())
+        }
+    };
+    model.sessions.rebuild(&model.library, model.setting.glyphs);
+    if let Some(said) = said {
+        model.say(Tone::Dim, said);
+    }
+}
+
+/// One step back: a change under way, what is looked for, the marks, a pane. At the first pane there is nothing to leave:
+/// quitting is another key, but for a picker.
+fn back(model: &mut Model, effects: &mut Vec<Effect>) {
+    if let Some(pending) = model.changes.iter().find(|pending| pending.progress.is_some())
+        && !pending.claim.is_stopped()
+    {
+        return pending.claim.stop();
+    }
+    if finding::end(model) {
+        return;
+    }
+    match model.focus {
+        Place::Tree => model.focus = Place::Sessions,
+        Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
+        Place::Sessions if model.search.is_some() => searching::close(model, effects),
+        Place::Sessions => effects.extend(model.setting.picker.map(|_| Effect::Quit)),
+        _ => model.focus = Place::Tree,
+    }
+}
+
+fn fold(model: &mut Model) {
+    match model.focus {
+        // There is no pane to go back to.
+        Place::Sessions => drop(model.sessions.fold(&model.library, model.setting.glyphs)),
+        Place::Tree if model.tree.fold_or_up() => {}
+        Place::Tree => model.focus = Place::Sessions,
+        _ => model.focus = Place::Tree,
+    }
+}
+
+fn unfold(model: &mut Model) {
+    match model.focus {
+        Place::Sessions if model.sessions.unfold(&model.library, model.setting.glyphs) => {}
+        Place::Sessions if model.sessions.selected_project().is_some() => go(model, 1),
+        Place::Sessions => model.focus = Place::Tree,
+        Place::Tree if model.tree.unfold_or_in() => {}
+        Place::Tree => match model.tree.selected_fork().map(|fork| fork.key) {
+            Some(fork) => drop(model.sessions.select(fork, &model.library, model.setting.glyphs)),
+            None => model.focus = Place::Preview,
+        },
+        _ => {}
+    }
+}
+
+fn toggle_filter(model: &mut Model, filter: Filter) {
+    model.tree.set_filter(if model.tree.filter == filter { Filter::Default } else { filter });
+}

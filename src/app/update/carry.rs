@@ -1,0 +1,106 @@
+//! Carrying out commands.
+
+use super::searching;
+use crate::app::command::{After, Command, GoOn};
+use crate::app::flows::{refusal, resume};
+use crate::app::layers::Layer;
+use crate::app::layers::note::Note;
+use crate::app::message::{Answer, Effect, Work};
+use crate::app::model::{Errand, Model, Pending};
+use crate::base::text::{Tone, width};
+use crate::changes::Request;
+use crate::keymap::Place;
+use crate::library::EntryRef;
+
+/// Does what is wanted.
+pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effect>) {
+    match command {
+        Command::All(commands) => commands.into_iter().for_each(|command| carry(model, command, effects)),
+        Command::Say(tone, text) => model.say(tone, text),
+        Command::Complain(title, error) => complain(model, title, error),
+        Command::Show(layer) => show(model, *layer),
+        Command::Focus(place) => model.focus = place,
+        Command::Select(key) => drop(model.sessions.select(key, &model.library, model.setting.glyphs)),
+        Command::GoTo(entry) => go_to(model, entry),
+        Command::Toggle => model.sessions.toggle(&model.library, model.setting.glyphs),
+        Command::GoToHit => drop(searching::go_to_hit(model)),
+        Command::Change(request, after) => change(model, request, after, effects),
+        Command::GoOn(next) => go_on(model, next, effects),
+        Command::Copy(clip) => errand(model, Work::Copy(clip), None, effects),
+        Command::CopyText(body) => errand(model, Work::Text(body), None, effects),
+        Command::Answer(answer) => effects.push(Effect::Answer(answer)),
+        Command::Quit => effects.push(Effect::Quit),
+    }
+}
+
+/// A line that is wanted is for a change.
+fn show(model: &mut Model, layer: Layer<Command>) {
+    match (&layer, refusal(&model.context())) {
+        (Layer::Prompt(_), Some(Command::Say(tone, text))) => model.say(tone, text),
+        _ => model.layers.push(layer),
+    }
+}
+
+fn complain(model: &mut Model, title: &str, error: String) {
+    if width(&error) + 2 <= usize::from(model.size.0) && !error.contains('\n') {
+        model.say(Tone::Error, error);
+    } else {
+        model.layers.push(Layer::Note(Note::new(title, error)));
+    }
+}
+
+/// Goes to an entry of any session, whatever hides it; as soon as its tree is open.
+fn go_to(model: &mut Model, entry: EntryRef) {
+    if model.sessions.select(entry.session, &model.library, model.setting.glyphs) {
+        model.focus = Place::Tree;
+        model.tree.go_to_entry(entry);
+    } else {
+        model.say(Tone::Warning, "this session is not there any more");
+    }
+}
+
+/// Has a change made, after those that were wanted before.
+fn change(model: &mut Model, request: Request, after: After, effects: &mut Vec<Effect>) {
+    if let Some(Command::Say(tone, text)) = refusal(&model.context()) {
+        return model.say(tone, text);
+    }
+    let claim = model.ask(Work::Change { request: request.clone(), now: model.now }, effects);
+    if !model.changes.is_empty() {
+        model.say(Tone::Dim, "waiting for the change before");
+    }
+    model.changes.push_back(Pending { claim, request, after, progress: None });
+}
+
+fn errand(model: &mut Model, work: Work, then: Option<GoOn>, effects: &mut Vec<Effect>) {
+    let claim = model.ask(work, effects);
+    model.errand = Some(Errand { claim, then });
+}
+
+/// Takes the next step of going on in pi.
+fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
+    match resume::step(&mut next) {
+        resume::NextStep::Read(body) => errand(model, Work::Text(body), Some(next), effects),
+        resume::NextStep::Change(request, after) => change(model, request, after, effects),
+        resume::NextStep::Copy(clip) => errand(model, Work::Copy(clip), Some(next), effects),
+        // Nothing that was begun is cut off by leaving.
+        resume::NextStep::Start if !model.changes.is_empty() => {
+            if let Some(last) = model.changes.back_mut() {
+                last.after = After::GoOn(next);
+            }
+            model.say(Tone::Dim, "pi starts when the change before is made; any key stays here");
+        }
+        resume::NextStep::Start => {
+            let GoOn { path, cwd, .. } = next;
+            effects.push(match model.setting.picker {
+                Some(_) => Effect::Answer(Answer::Command { path, cwd }),
+                None => Effect::Resume { path, cwd },
+            });
+        }
+    }
+}
+
+/// Reads the tree of the session that the tree pane is about, instead of what was read before.
+pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
+    let session = model.tree.session.and_then(|key| model.library.get(key)).cloned();
+    model.tree.opening = session.map(|session| model.ask(Work::Open { path: session.path.clone() }, effects));
+}

@@ -1,0 +1,95 @@
+//! Looking for words in the open session, or in the text of the preview.
+
+use std::sync::Arc;
+
+use crate::app::layers::Layer;
+use crate::app::message::{Effect, Work};
+use crate::app::model::Model;
+use crate::app::panes::preview::Subject;
+use crate::app::widgets::line::LineEdit;
+use crate::base::text::Tone;
+use crate::keymap::Place;
+use crate::search::words::Words;
+
+/// Asks what to look for.
+pub(super) fn open(model: &mut Model) {
+    if model.focus == Place::Tree {
+        if !model.tree.begin_find() {
+            return;
+        }
+    } else {
+        model.preview.begin_search();
+    }
+    model.layers.push(Layer::Find(LineEdit::default()));
+}
+
+/// Takes what is typed so far.
+pub(super) fn typed(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    let words = Words::new(text).map(Arc::new);
+    if model.focus == Place::Preview {
+        return model.preview.look_for(words);
+    }
+    model.tree.look_for(words);
+    ask(model, effects);
+}
+
+/// Has the open session searched for the words.
+fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
+    let path = model.tree.session.and_then(|key| model.library.get(key)).map(|session| session.path.clone());
+    let (Some(path), Some((tree, words))) = (path, model.tree.to_search()) else { return };
+    let claim = model.ask(Work::Find { path, tree, words }, effects);
+    if let Some(find) = &mut model.tree.find {
+        find.claim = Some(claim);
+    }
+}
+
+/// Esc in the line: all is as it was before.
+pub(super) fn give_up(model: &mut Model) {
+    match model.focus {
+        Place::Preview => model.preview.give_up(),
+        _ => model.tree.give_up_find(),
+    }
+}
+
+/// Enter in the line: the hits stay.
+pub(super) fn keep(model: &mut Model) {
+    match model.focus {
+        Place::Preview => model.preview.keep(),
+        _ => model.tree.keep_find(),
+    }
+}
+
+/// Ends what is looked for in a pane. Returns whether something was.
+pub(super) fn end(model: &mut Model) -> bool {
+    match model.focus {
+        Place::Preview => model.preview.end_search(),
+        Place::Tree => model.tree.end_find(),
+        _ => false,
+    }
+}
+
+/// Goes to the next hit, or the previous one.
+pub(super) fn next(model: &mut Model, forward: bool) {
+    let found = match model.focus {
+        Place::Preview => model.preview.next_hit(forward),
+        _ => model.tree.next_hit(forward),
+    };
+    match found {
+        None => model.say(Tone::Dim, "nothing is found"),
+        Some(true) if forward => model.say(Tone::Dim, "on from the top"),
+        Some(true) => model.say(Tone::Dim, "on from the bottom"),
+        Some(false) => {}
+    }
+}
+
+/// Searches a tree that took the place of the one that was, and shows the words in the preview.
+pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
+    if model.tree.look_for_awaited() || model.tree.look_again() {
+        ask(model, effects);
+    }
+    let words = match model.preview.subject {
+        Subject::Entry(entry) => model.tree.words_of(entry),
+        _ => None,
+    };
+    model.preview.show_words(words);
+}

@@ -1,0 +1,179 @@
+//! What a person does: keys, pasted text, the mouse. The layer on top gets it first; what it passes on is the pane's that
+//! has the keyboard.
+
+use super::act::{act, confirm};
+use super::{carry, finding, searching, typing};
+use crate::app::command::{After, Command};
+use crate::app::flows::name;
+use crate::app::layers::Layer;
+use crate::app::layers::answer::{Answer, Leads};
+use crate::app::layers::help::Help;
+use crate::app::message::Effect;
+use crate::app::model::Model;
+use crate::app::palettes;
+use crate::base::text::Tone;
+use crate::changes::Request;
+use crate::keymap::{Action, Key, Place};
+
+/// Rows that a turn of the wheel scrolls.
+pub const WHEEL: isize = 3;
+
+/// A key was pressed.
+pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
+    touch(model);
+    let action = model.setting.keymap.resolve(model.place(), key);
+    if typing::press_saved(model, key, effects) {
+        return;
+    }
+    let (layers, view) = model.layers();
+    match layers.press(key, action, view) {
+        Answer::Pass if model.layers.has_search() => typing::press(model, (key, action), effects),
+        Answer::Pass => {
+            searching::stay(model);
+            if let Some(action) = action {
+                act(model, action, effects);
+            }
+        }
+        answer => take(model, answer, effects),
+    }
+}
+
+/// Text was pasted.
+pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    touch(model);
+    match model.layers.paste(text) {
+        Answer::Pass => typing::paste(model, text, effects),
+        answer => take(model, answer, effects),
+    }
+}
+
+/// The mouse was pressed.
+pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &mut Vec<Effect>) {
+    touch(model);
+    let (layers, view) = model.layers();
+    match layers.click((column, row), double, view) {
+        Answer::Pass => click_pane(model, (column, row), double, effects),
+        answer => take(model, answer, effects),
+    }
+}
+
+/// The wheel was turned.
+pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
+    model.sessions.touched = true;
+    let (layers, view) = model.layers();
+    if !matches!(layers.wheel(by, view), Answer::Pass) {
+        return;
+    }
+    let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
+    let height = usize::from(area.body.height);
+    match place {
+        Place::Sessions => model.sessions.cursor.scroll(by, model.sessions.rows.len(), height),
+        Place::Tree => {
+            model.tree.await_nothing();
+            model.tree.cursor.scroll(by, model.tree.rows.list.len(), height);
+        }
+        _ => model.preview.scroll(by),
+    }
+}
+
+/// Somebody does something: what was to come later and would take them elsewhere does not.
+fn touch(model: &mut Model) {
+    model.notice = None;
+    model.sessions.touched = true;
+    model.tree.await_nothing();
+    if !model.layers.has_find() {
+        model.tree.stop_following();
+    }
+    let waits = model.errand.take().is_some_and(|errand| errand.then.is_some());
+    let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.after, After::GoOn(_)));
+    let waiting = waiting.map(|pending| {
+        pending.after = After::Rest;
+        // What is changed only so that pi goes on there is not changed, if it is not begun yet.
+        if matches!(pending.request, Request::MoveLeaf { .. } | Request::Fork { .. }) {
+            pending.claim.stop();
+        }
+    });
+    if waiting.count() > 0 || waits {
+        model.say(Tone::Warning, "pi is not started: you went on here");
+    }
+}
+
+/// Does what the layer on top answered.
+fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
+    if matches!(answer, Answer::Close | Answer::Chosen(_) | Answer::Keep | Answer::GiveUp | Answer::Accepted(..)) {
+        model.layers.pop();
+    }
+    match answer {
+        Answer::Stay | Answer::Close | Answer::Pass => {}
+        Answer::CloseLists => model.layers.close_palettes(),
+        Answer::Chosen(command) => carry::carry(model, command, effects),
+        Answer::Typed(text) => finding::typed(model, &text, effects),
+        Answer::Keep => finding::keep(model),
+        Answer::GiveUp => finding::give_up(model),
+        Answer::Accepted(purpose, text) => {
+            let command = name::accept(&model.context(), purpose, text);
+            carry::carry(model, command, effects);
+        }
+        Answer::Leads(leads) => lead(model, leads, effects),
+        Answer::Act(Action::Quit) => effects.push(Effect::Quit),
+        Answer::Act(Action::Suspend) => effects.push(Effect::Suspend),
+        Answer::Act(Action::Help) => {
+            let help = Help { over: model.layers.place(), ..Help::default() };
+            model.layers.push(Layer::Help(help));
+        }
+        Answer::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
+        Answer::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
+            let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
+            let leads = selected.map(|row| row.leads.clone());
+            let command = palettes::labels::change(&model.context(), leads.as_ref(), action == Action::ClearLabel);
+            carry::carry(model, command, effects);
+        }
+        Answer::Act(_) => {}
+    }
+}
+
+/// Does what the chosen row of a list leads to.
+fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
+    let palette = match leads {
+        Leads::Act(action) => {
+            model.layers.close_palettes();
+            return act(model, action, effects);
+        }
+        Leads::Search(query) => {
+            model.layers.close_palettes();
+            return searching::open(model, &query, effects);
+        }
+        Leads::Entry(entry) => {
+            model.layers.close_palettes();
+            return carry::carry(model, Command::GoTo(entry), effects);
+        }
+        Leads::File(file) => {
+            let outline = model.layers.palettes().next_back().map(|palette| palette.kind.clone());
+            palettes::files::touches_of(&model.context(), file, outline.as_ref())
+        }
+        Leads::Nothing => return,
+        Leads::Everywhere(file) => palettes::files::touches_everywhere(&model.context(), file),
+    };
+    model.layers.push(Layer::Palette(palette));
+}
+
+fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &mut Vec<Effect>) {
+    if let Some(search) = &mut model.search {
+        search.chosen = true;
+        model.layers.close_search();
+    }
+    let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
+    model.focus = place;
+    let Some(line) = row.checked_sub(area.body.y).map(usize::from) else { return };
+    let (cursor, len) = match place {
+        Place::Sessions => (&mut model.sessions.cursor, model.sessions.rows.len()),
+        Place::Tree => (&mut model.tree.cursor, model.tree.rows.list.len()),
+        _ => return,
+    };
+    if cursor.top + line < len {
+        cursor.at = cursor.top + line;
+        if double {
+            confirm(model, effects);
+        }
+    }
+}

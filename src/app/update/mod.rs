@@ -1,0 +1,56 @@
+//! How the browser changes: a message comes in, the model changes, effects go out. Nothing else changes the model: panes,
+//! layers and flows say what they want. `keys` takes what a person does, `replies` what comes of work, `act` does
+//! actions, `carry` carries out commands, `searching`, its line `typing`, and `finding` see to what is looked for, and
+//! after each message `settle` brings the rest in line.
+
+mod act;
+mod carry;
+mod finding;
+mod keys;
+mod replies;
+mod searching;
+mod settle;
+mod typing;
+
+use crate::app::layers::Layer;
+use crate::app::layers::note::Note;
+use crate::app::message::{Effect, Msg};
+use crate::app::model::Model;
+use crate::library::Library;
+pub use keys::WHEEL;
+
+/// Starts reading.
+pub fn start(model: &mut Model) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    model.library = Library::default();
+    act::scan(model, &mut effects);
+    let query = model.setting.query.clone();
+    if !query.is_empty() {
+        searching::open(model, &query, &mut effects);
+    }
+    settle::settle(model, &mut effects);
+    effects
+}
+
+/// Takes a message.
+pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    match msg {
+        Msg::Now(now) => {
+            // It comes before each of the others, which bring the rest in line.
+            model.now = now;
+            return effects;
+        }
+        // Nobody waits for it any more.
+        Msg::Reply(ticket, _) if !ticket.is_wanted() => return effects,
+        Msg::Reply(ticket, reply) => replies::take(model, ticket.number, reply, &mut effects),
+        Msg::Key(key) => keys::press(model, key, &mut effects),
+        Msg::Paste(text) => keys::paste(model, &text, &mut effects),
+        Msg::Click { column, row, double } => keys::click(model, (column, row), double, &mut effects),
+        Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
+        Msg::Resized(columns, rows) => model.size = (columns, rows),
+        Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("pi was not started", text))),
+    }
+    settle::settle(model, &mut effects);
+    effects
+}

@@ -1,0 +1,141 @@
+//! What comes of work that was asked for. Only replies that somebody waits for get here.
+
+use std::path::PathBuf;
+
+use super::{carry, searching};
+use crate::app::command::GoOn;
+use crate::app::flows::{change, copy};
+use crate::app::message::{Changed, Effect, Reply};
+use crate::app::model::Model;
+use crate::app::panes::preview::Subject;
+use crate::base::text::{Span, Tone};
+use crate::library::SessionKey;
+use crate::render::DocLine;
+use crate::session::digest::Digest;
+
+/// Takes a reply to the work of a ticket.
+pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut Vec<Effect>) {
+    match reply {
+        Reply::FilesFound { total, unreadable, live } => {
+            model.library.unreadable = unreadable;
+            model.library.progress.total = Some(total);
+            model.library.set_live_dirs(live, model.now);
+        }
+        Reply::Scanned { mut batch, gone } => {
+            batch.sessions.retain(|session| !model.scan.changed.contains(&session.path));
+            model.scan.read.extend(batch.sessions.iter().map(|session| session.path.clone()));
+            model.library.progress.done = batch.done;
+            model.library.unreadable.extend(batch.unreadable);
+            model.library.gone_dirs.extend(gone);
+            model.library.add(batch.sessions);
+            list_anew(model);
+        }
+        Reply::ScanDone => {
+            model.scan.claim = None;
+            model.library.progress.finished = true;
+            model.library.keep_only(&model.scan.read);
+            list_anew(model);
+        }
+        Reply::Opened(Ok(tree)) if tree.is_partial && model.tree.tree.is_some() => {
+            // Who has seen all of it does not want to see less for a moment.
+        }
+        Reply::Opened(Ok(tree)) => {
+            model.tree.show(tree);
+            // What the card or the preview says of the session is known only now.
+            model.preview.subject = Subject::Nothing;
+        }
+        Reply::Opened(Err(error)) => model.tree.fail(error),
+        Reply::Split(forks) => model.tree.set_forks(forks),
+        Reply::Read(doc) => model.preview.show(doc.unwrap_or_else(|error| failure(&error))),
+        Reply::TextsRead(done, total) => searching::take_read(model, done, total, effects),
+        Reply::Values(values) => searching::take_values(model, values),
+        Reply::SessionsFound { hits, more, progress } => searching::take_hits(model, hits, more, progress),
+        Reply::EntriesFound { hits, first_last } => model.tree.take_hits(hits, first_last),
+        Reply::Text(text) => take_text(model, text, effects),
+        Reply::Copied(text, done) => {
+            let then = model.errand.take().and_then(|errand| errand.then);
+            let command = copy::take_copied(&text, done, then, model.setting.glyphs);
+            carry::carry(model, command, effects);
+        }
+        Reply::Changing(done, total) => take_progress(model, ticket, (done, total)),
+        Reply::Changed(changed) => take_changed(model, ticket, *changed, effects),
+        Reply::Failed(error) => take_failure(model, ticket, error),
+    }
+}
+
+fn failure(error: &str) -> Vec<DocLine> {
+    vec![DocLine { spans: vec![Span::clean(Tone::Error, error)], ..DocLine::default() }]
+}
+
+/// The list of sessions changed.
+fn list_anew(model: &mut Model) {
+    model.library.note_live(model.now);
+    model.sessions.rebuild(&model.library, model.setting.glyphs);
+}
+
+fn take_text(model: &mut Model, text: Result<String, String>, effects: &mut Vec<Effect>) {
+    let then = model.errand.take().and_then(|errand| errand.then);
+    let command = match (text, then) {
+        (Ok(text), Some(go_on)) => {
+            let text = Some(text).filter(|text| !text.is_empty());
+            crate::app::command::Command::GoOn(GoOn { text, ..go_on })
+        }
+        (text, _) => copy::take_text(text),
+    };
+    carry::carry(model, command, effects);
+}
+
+fn take_progress(model: &mut Model, ticket: u64, (done, total): (usize, usize)) {
+    let Some(pending) = model.changes.iter_mut().find(|pending| pending.claim.number() == ticket) else { return };
+    pending.progress = Some((done, total));
+}
+
+fn take_changed(model: &mut Model, ticket: u64, changed: Changed, effects: &mut Vec<Effect>) {
+    let Some(at) = model.changes.iter().position(|pending| pending.claim.number() == ticket) else { return };
+    let Some(pending) = model.changes.remove(at) else { return };
+    let Changed { request, result, read, gone } = changed;
+    let new = take_files(model, read, &gone, effects);
+    model.notice = None;
+    let command = change::take(&model.context(), (request, result), new, pending.after);
+    carry::carry(model, command, effects);
+}
+
+/// Brings the list up to date with the files that were touched; gives the first session that is new in it. The open
+/// tree is read again if it is one of them.
+fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf], effects: &mut Vec<Effect>) -> Option<SessionKey> {
+    if read.is_empty() && gone.is_empty() {
+        return None;
+    }
+    // What a scan under way read of them before does not count.
+    model.scan.changed.extend(read.iter().map(|session| session.path.clone()).chain(gone.iter().cloned()));
+    model.scan.read.extend(read.iter().map(|session| session.path.clone()));
+    for path in gone {
+        model.scan.read.remove(path);
+    }
+    let paths: Vec<PathBuf> = read.iter().map(|session| session.path.clone()).collect();
+    let new = model.library.update(read, gone);
+    list_anew(model);
+    let is_open = |path: &PathBuf| model.tree.session.is_some() && model.library.key_of(path) == model.tree.session;
+    if paths.iter().any(is_open) {
+        carry::open(model, effects);
+    }
+    new
+}
+
+/// Work broke off: that is shown where it was waited for.
+fn take_failure(model: &mut Model, ticket: u64, error: String) {
+    let is_it =
+        |claim: &Option<crate::app::ticket::Claim>| claim.as_ref().is_some_and(|claim| claim.number() == ticket);
+    if is_it(&model.tree.opening) {
+        model.tree.fail(error);
+    } else if is_it(&model.preview.reading) {
+        model.preview.show(failure(&error));
+    } else {
+        if is_it(&model.scan.claim) {
+            model.scan.claim = None;
+            model.library.progress.finished = true;
+        }
+        model.changes.retain(|pending| pending.claim.number() != ticket);
+        model.say(Tone::Error, error);
+    }
+}

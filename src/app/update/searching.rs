@@ -1,0 +1,156 @@
+//! Searching all sessions: from the line that is typed to the hits in the list.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::app::flows::search::{Search, Wanted};
+use crate::app::layers::Layer;
+use crate::app::message::{Effect, Work};
+use crate::app::model::Model;
+use crate::app::widgets::line::LineEdit;
+use crate::keymap::Place;
+use crate::library::search::SessionHit;
+use crate::search::lists::Lists;
+
+/// Begins to search, or goes on where one was.
+pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    model.focus = Place::Sessions;
+    model.layers.close_search();
+    if text.is_empty() {
+        model.layers.push(Layer::Search);
+        if model.search.is_some() {
+            return;
+        }
+    }
+    model.giving_back = None;
+    model.search = Some(Search::new(&model.context(), text));
+    take_sessions(model, effects);
+    ask(model, effects);
+}
+
+/// Ends the search; the selection stays on its session. What was kept for it is given back.
+pub(super) fn close(model: &mut Model, effects: &mut Vec<Effect>) {
+    end(model, effects);
+    model.sessions.hits = None;
+    model.sessions.rebuild(&model.library, model.setting.glyphs);
+}
+
+fn end(model: &mut Model, effects: &mut Vec<Effect>) {
+    model.search = None;
+    model.layers.close_search();
+    model.values = Arc::default();
+    model.giving_back = Some(model.ask(Work::ForgetTexts, effects));
+}
+
+/// Somebody goes on in the list: the selection stays where it is, whatever is found.
+pub(super) fn stay(model: &mut Model) {
+    if let Some(search) = model.search.as_mut().filter(|_| !model.sessions.rows.is_empty()) {
+        search.chosen = true;
+    }
+}
+
+/// The text of the line is to be this one.
+pub(super) fn set_line(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    if let Some(search) = &mut model.search {
+        search.line = LineEdit::new(text);
+        changed(model, effects);
+    }
+}
+
+/// The line is another one.
+pub(super) fn changed(model: &mut Model, effects: &mut Vec<Effect>) {
+    if let Some(search) = &mut model.search {
+        search.chosen = false;
+        search.note_completion(&model.values);
+    }
+    ask(model, effects);
+}
+
+/// Switches between the conversation and everything in the files.
+pub(super) fn toggle_everything(model: &mut Model, effects: &mut Vec<Effect>) {
+    if let Some(search) = &mut model.search {
+        search.toggle_everything();
+        changed(model, effects);
+    }
+}
+
+/// Goes to the entry in which the selected session was found, and to the next ones by the keys for that. Returns whether
+/// there is one.
+pub(super) fn go_to_hit(model: &mut Model) -> bool {
+    let Some(found) = model.sessions.selected_hit().filter(|found| found.at.is_some()) else { return false };
+    model.tree.awaited_words = model.search.as_ref().map(|search| search.words_in(found));
+    model.focus = Place::Tree;
+    true
+}
+
+/// Asks for what the line reads as.
+fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(mut search) = model.search.take() else { return };
+    let hits = match search.wanted(&model.context()) {
+        Wanted::Nothing => None,
+        Wanted::All => Some(None),
+        // Those that are read meanwhile are not shown: most of them would be gone again at once.
+        Wanted::Wait => Some(Some(HashMap::new())),
+        Wanted::Hits { query, around } => {
+            let sessions = search.sessions.clone();
+            search.searching = Some(model.ask(Work::Search { query, sessions, around }, effects));
+            None
+        }
+    };
+    model.search = Some(search);
+    if let Some(hits) = hits {
+        model.sessions.hits = hits;
+        model.sessions.rebuild(&model.library, model.setting.glyphs);
+    }
+}
+
+/// Takes the sessions as they are now: their texts are read.
+fn take_sessions(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(mut search) = model.search.take() else { return };
+    search.take_sessions(&model.library);
+    search.reading = Some(model.ask(Work::ReadTexts(search.sessions.clone()), effects));
+    model.search = Some(search);
+}
+
+/// After a message: the list may have changed.
+pub(super) fn follow_list(model: &mut Model, effects: &mut Vec<Effect>) {
+    let is_outdated = |search: &Search| search.is_outdated(&model.library) && model.library.progress.finished;
+    if model.search.as_ref().is_some_and(is_outdated) {
+        take_sessions(model, effects);
+        ask(model, effects);
+    }
+    // Somebody went to a session that was not found.
+    if model.sessions.hits.is_none() && model.search.as_ref().is_some_and(Search::is_answered) {
+        end(model, effects);
+    }
+}
+
+/// Some of the texts were read.
+pub(super) fn take_read(model: &mut Model, done: usize, total: usize, effects: &mut Vec<Effect>) {
+    if model.search.as_mut().is_some_and(|search| search.take_read(done, total)) {
+        ask(model, effects);
+    }
+}
+
+/// Takes what the sessions have that qualifiers may ask for.
+pub(super) fn take_values(model: &mut Model, values: Arc<Lists>) {
+    model.values = values;
+    let is_typing = model.layers.has_search();
+    if let Some(search) = model.search.as_mut().filter(|_| is_typing) {
+        search.note_completion(&model.values);
+    }
+}
+
+/// Takes what was found, all of it or `more`.
+pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, progress: Option<(usize, usize)>) {
+    let Some(search) = &mut model.search else { return };
+    let is_new = search.take_hits(progress);
+    let is_chosen = search.chosen;
+    let mut hits = model.sessions.hits.take().filter(|_| more && !is_new).unwrap_or_default();
+    hits.extend(found.into_iter().map(|found| (found.session, found)));
+    model.sessions.hits = Some(hits);
+    model.sessions.rebuild(&model.library, model.setting.glyphs);
+    if !is_chosen {
+        model.sessions.select_first_hit();
+    }
+}

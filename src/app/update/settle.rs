@@ -1,0 +1,108 @@
+//! Brings everything in line after a message: selections into sight, the tree to the selected session, the preview to
+//! the selected row, palettes to what is known.
+
+use super::{carry, finding, searching};
+use crate::app::card;
+use crate::app::message::{Body, Effect, Work};
+use crate::app::model::Model;
+use crate::app::palettes;
+use crate::app::panes::preview::Subject;
+use crate::app::panes::sessions::SessionRow;
+use crate::app::panes::tree::rows::Item;
+use crate::keymap::Place;
+use crate::library::{EntryRef, SessionKey};
+
+/// Brings everything in line.
+pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
+    searching::follow_list(model, effects);
+    model.sessions.note_selection();
+    if let Some(area) = model.area(Place::Sessions) {
+        model.sessions.room = area.body.height.into();
+        model.sessions.cursor.fit(model.sessions.rows.len(), area.body.height.into());
+    }
+    follow_session(model, effects);
+    model.tree.note_selection();
+    if let Some(area) = model.area(Place::Tree) {
+        let height = usize::from(area.body.height);
+        if std::mem::take(&mut model.tree.fresh) {
+            // What led to the selected entry is seen above it.
+            model.tree.cursor.top = model.tree.cursor.at.saturating_sub(height * 2 / 3);
+        }
+        model.tree.cursor.fit(model.tree.rows.list.len(), height);
+    }
+    follow_library(model);
+    ask_for_forks(model, effects);
+    follow_selection(model, effects);
+    finding::settle(model, effects);
+    if let Some(area) = model.area(Place::Preview) {
+        model.preview.fit(area.text().width.into(), area.body.height.into());
+    }
+}
+
+/// What palettes list changes with the sessions.
+fn follow_library(model: &mut Model) {
+    let Model { layers, library, setting, now, focus, sessions, tree, preview, size, .. } = model;
+    let context = crate::app::context::Context { setting, library, now: *now, focus: *focus, sessions, tree, preview };
+    for palette in layers.palettes_mut() {
+        palettes::follow(&context, palette);
+        palette.fit(*size);
+    }
+}
+
+fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {
+    let wanted = model.sessions.selected_session();
+    if wanted != model.tree.session {
+        model.tree.turn_to(wanted);
+        carry::open(model, effects);
+    }
+    let hit = model.sessions.selected_hit().and_then(|found| found.at);
+    model.tree.point_at(hit);
+}
+
+fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
+    let (Some(session), Some(tree)) = (model.tree.session, model.tree.tree.clone()) else { return };
+    if tree.is_partial {
+        return; // the whole one comes soon
+    }
+    let forks: Vec<SessionKey> = model.library.forks(session).collect();
+    if forks != model.tree.asked_forks {
+        let sessions = forks.iter().map(|&key| (key, model.library[key].clone())).collect();
+        model.tree.asked_forks = forks;
+        model.tree.splitting = Some(model.ask(Work::Split { tree, forks: sessions }, effects));
+    }
+}
+
+fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
+    let entry = || match model.tree.selected_item()? {
+        Item::Entry(at) => model.tree.entry(at).map(Subject::Entry),
+        Item::Fork(place) => Some(Subject::Session(model.tree.forks.get(place)?.key)),
+    };
+    let row = || match model.sessions.selected_row()? {
+        // A session that was found by what an entry says shows that entry.
+        SessionRow::Session { .. } if model.sessions.selected_hit().is_some_and(|found| found.at.is_some()) => {
+            entry().filter(|_| model.tree.pointed().is_some())
+        }
+        SessionRow::Session { key, .. } => Some(Subject::Session(*key)),
+        SessionRow::Project(at) => Some(Subject::Project(model.sessions.projects.get(*at)?.key)),
+    };
+    let wanted = match model.focus {
+        Place::Sessions => row(),
+        Place::Tree => entry(),
+        // The preview stays with what it was about, unless that is gone.
+        _ if model.preview.subject != Subject::Nothing => return,
+        _ => entry().or_else(row),
+    }
+    .unwrap_or_default();
+    if wanted != model.preview.subject {
+        model.preview.turn_to(wanted);
+        if let (Subject::Entry(EntryRef { session, at }), Some(tree)) = (wanted, model.tree.tree.clone()) {
+            let path = model.library[session].path.clone();
+            model.preview.reading = Some(model.ask(Work::Read(Body { path, tree, at }), effects));
+        }
+    }
+    if matches!(wanted, Subject::Project(_) | Subject::Session(_)) {
+        // A card is made of what is known, which grows while sessions are read.
+        let lines = card::of(&model.context(), wanted);
+        model.preview.show(lines);
+    }
+}

@@ -1,0 +1,5 @@
+//! What panes and layers are made of: a list's [`cursor`], a [`mod@line`] that is typed, a [`sheet`] of text in a box.
+
+pub mod cursor;
+pub mod line;
+pub mod sheet;

@@ -1,0 +1,32 @@
+//! Files are deleted for good. That is no change of the journal, as nothing takes it back.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail};
+
+use crate::base::numbers::{count, thousands};
+use crate::changes::engine::Engine;
+use crate::changes::kinds::guard::unchanged;
+use crate::changes::outcome::Done;
+use crate::changes::request::Seen;
+
+pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
+    let there = unchanged(files)?;
+    let said = |done| format!("{} deleted for good", count(done, "session", "sessions"));
+    if work.is_dry() {
+        return Ok(Done::nothing(&said(there.len())));
+    }
+    for (done, file) in there.iter().enumerate() {
+        let left = there.len() - done;
+        if work.is_stopped(done, there.len()) {
+            let said = format!("{}; stopped, {} left", said(done), thousands(left));
+            return Ok(Done { left, ..Done::nothing(&said) });
+        }
+        let deleted = fs::remove_file(&file.path).with_context(|| format!("can't delete {}", file.path.display()));
+        match deleted {
+            Err(error) if done > 0 => bail!("{}, {} left: {error:#}", said(done), thousands(left)),
+            deleted => deleted?,
+        }
+    }
+    Ok(Done::nothing(&said(there.len())))
+}

@@ -1,0 +1,109 @@
+//! A new session of the path to an entry. Undone, it goes to the trash.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::changes::change::{Change, Forked};
+use crate::changes::engine::{Engine, random};
+use crate::changes::journal::{Record, Step};
+use crate::changes::kinds::guard::{exists, file_is_used_since, must_exist, overtaken};
+use crate::changes::kinds::kind::Kind;
+use crate::changes::outcome::Done;
+use crate::disk::files::Files;
+use crate::disk::load;
+use crate::disk::load::Bodies;
+use crate::disk::trash::Bin;
+use crate::disk::{create, locate};
+use crate::session::entry::EntryId;
+use crate::session::tree::{Index, Tree};
+use crate::session::write::fork;
+use crate::session::write::fork::NewSession;
+use crate::session::write::line;
+
+pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> Result<Done> {
+    let tree = load::tree(Files::Disk, path, "")?;
+    let at = match at {
+        Some(at) => Some(at.find(&tree).with_context(|| format!("{} has no such entry any more", path.display()))?),
+        None => None,
+    };
+    let home = locate::home().to_string_lossy().into_owned();
+    let id = line::uuid_v7(work.now, ten(random()));
+    let cwd = Some(&tree.header.cwd).filter(|cwd| !cwd.is_empty()).unwrap_or(&home);
+    let source = path.to_string_lossy();
+    let new = NewSession { id: &id, time_ms: work.now, cwd, parent: Some(&source) };
+    let bytes = built(&tree, path, at, &new).with_context(|| format!("can't fork {}", path.display()))?;
+    let made = path.with_file_name(line::file_name(work.now, &id));
+    let change = Change::Fork(Forked { path: made.clone(), bytes: bytes.len() as u64 });
+    work.make(&change, |_| {
+        create::file(&made, &bytes, path).with_context(|| format!("can't make {}", made.display()))
+    })?;
+    Ok(Done::of(Step::Make, vec![change], 0))
+}
+
+impl Kind for Forked {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn describe(&self) -> String {
+        "new session".into()
+    }
+
+    fn said(&self, step: Step, count: usize) -> Option<String> {
+        let said = match step {
+            Step::Make => "a new session, forked here",
+            Step::Undo => "the forked session is in the trash",
+            Step::Redo => "the forked session is back",
+        };
+        (count == 1).then(|| said.into())
+    }
+
+    fn brings(&self, step: Step) -> bool {
+        step != Step::Undo
+    }
+
+    fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
+        if step == Step::Redo {
+            return work.make_again(record, step, |bin| bin.take_back(&self.path, self.bytes));
+        }
+        must_exist(&self.path)?;
+        if file_is_used_since(work.past(), &self.path, self.bytes)? {
+            return overtaken(format!("the new session was used since; it stays: {}", self.path.display()));
+        }
+        work.make_again(record, step, |bin| bin.put(&self.path))
+    }
+
+    fn happened(&self, _: &Record, step: Step) -> bool {
+        exists(&self.path) == self.brings(step)
+    }
+
+    fn clear(&self, _: &mut Bin<'_>) {
+        let _ = fs::remove_file(create::draft(&self.path));
+    }
+}
+
+fn built(tree: &Tree, path: &Path, at: Option<Index>, new: &NewSession<'_>) -> Result<Vec<u8>> {
+    let mut bodies = Bodies::open(Files::Disk, path)?;
+    let mut lines = |entries: Vec<Index>| -> Result<Vec<Vec<u8>>> {
+        entries.into_iter().map(|at| bodies.line(&tree.nodes[at as usize])).collect()
+    };
+    match at {
+        None => Ok(fork::fork::<Vec<u8>>(new, &[], &[], &mut random)?),
+        Some(at) if tree.header.version < 3.0 => {
+            let whole = bodies.whole()?;
+            Ok(fork::of_old(new, &whole, at, &mut random)?)
+        }
+        Some(at) => {
+            let (path, labels) = (lines(tree.path(at))?, lines(tree.label_entries().collect())?);
+            Ok(fork::fork(new, &path, &labels, &mut random)?)
+        }
+    }
+}
+
+fn ten(random: u128) -> [u8; 10] {
+    let mut ten = [0; 10];
+    ten.copy_from_slice(&random.to_be_bytes()[..10]);
+    ten
+}

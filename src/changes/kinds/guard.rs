@@ -1,0 +1,58 @@
+//! What is looked at before somebody else's work would be touched.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::changes::journal::Records;
+use crate::changes::outcome::Refusal;
+use crate::changes::request::Seen;
+use crate::disk::files::Files;
+use crate::disk::load;
+use crate::disk::scan::milliseconds;
+use crate::session::entry::kind::Kind;
+use crate::session::tree::Tree;
+use crate::session::tree::node::Node;
+
+/// Whether there is something, a link that leads nowhere included.
+pub(super) fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Fails if there is nothing any more.
+pub(super) fn must_exist(path: &Path) -> Result<()> {
+    if exists(path) { Ok(()) } else { overtaken(format!("{} is gone", path.display())) }
+}
+
+/// Fails because somebody else was faster.
+pub(super) fn overtaken<T>(reason: String) -> Result<T> {
+    Err(Refusal::Overtaken { reason }.into())
+}
+
+/// Those of the files that are there.
+///
+/// # Errors
+/// Some changed since they were seen.
+pub(super) fn unchanged(files: &[Seen]) -> Result<Vec<&Seen>> {
+    let there: Vec<&Seen> = files.iter().filter(|file| exists(&file.path)).collect();
+    let is_changed = |file: &&&Seen| {
+        fs::metadata(&file.path)
+            .is_ok_and(|now| now.len() != file.bytes || now.modified().map_or(0, milliseconds) != file.mtime)
+    };
+    let paths: Vec<_> = there.iter().filter(is_changed).map(|file| file.path.clone()).collect();
+    if paths.is_empty() { Ok(there) } else { Err(Refusal::Changed { paths }.into()) }
+}
+
+/// Whether a file holds entries behind its first `bytes` that pitree did not write.
+pub(super) fn file_is_used_since(past: &Records, path: &Path, bytes: u64) -> Result<bool> {
+    Ok(is_used_since(past, &load::tree(Files::Disk, path, "")?, bytes))
+}
+
+/// Whether a tree has entries from `offset` on that pitree did not write. The model and the thinking level do not count:
+/// pi writes them down whenever it opens a session (0.87.1).
+pub(super) fn is_used_since(past: &Records, tree: &Tree, offset: u64) -> bool {
+    let is_ours = |node: &Node| node.id.as_ref().is_some_and(|id| past.is_ours(id));
+    let counts = |node: &Node| !matches!(node.kind, Kind::ModelChange | Kind::ThinkingLevel) && !is_ours(node);
+    tree.nodes.iter().any(|node| node.offset >= offset && counts(node))
+}

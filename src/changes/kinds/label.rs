@@ -1,0 +1,83 @@
+//! An entry gets a label, or none.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::changes::change::{Change, Labelled};
+use crate::changes::engine::Engine;
+use crate::changes::journal::{Record, Step};
+use crate::changes::kinds::guard::{must_exist, overtaken};
+use crate::changes::kinds::kind::Kind;
+use crate::changes::kinds::line::{done, is_there, leaf_id, string_id, was};
+use crate::changes::outcome::Done;
+use crate::session::entry::EntryId;
+use crate::session::tree::{Index, Tree};
+use crate::session::write::line;
+use crate::session::write::line::NewEntry;
+
+pub(crate) fn make(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: &str) -> Result<Done> {
+    let label = line::clean_label(label).context("the label is not taken")?;
+    let after = Some(label).filter(|label| !label.is_empty());
+    let now = work.now;
+    let change = work.append(path, true, |tree, id| {
+        let at = target.find(tree).with_context(|| format!("{} has no such entry any more", path.display()))?;
+        let before = label_of(tree, at);
+        if before == after {
+            return Ok(None);
+        }
+        let target = string_id(tree, path, at)?;
+        let change = Labelled { path: path.into(), entry: id.into(), target, before, after: after.clone() };
+        let line = change.line(tree, after.as_deref(), (id, now))?;
+        Ok(Some((line, Change::Label(change))))
+    })?;
+    Ok(done(change, if after.is_none() { "it has no label already" } else { "it has that label already" }))
+}
+
+impl Kind for Labelled {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn entry(&self) -> Option<&str> {
+        Some(&self.entry)
+    }
+
+    fn describe(&self) -> String {
+        let (target, was) = (&self.target, was(self.before.as_ref()));
+        match &self.after {
+            Some(label) => format!("label {label:?} on {target}{was}"),
+            None => format!("no label on {target}{was}"),
+        }
+    }
+
+    fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
+        must_exist(&self.path)?;
+        let (from, to) = step.ends(&self.before, &self.after);
+        let now = work.now;
+        work.append_again(record, step, true, |_, tree, id| {
+            let label = tree.find(&self.target).and_then(|at| label_of(tree, at));
+            if &label != from {
+                return overtaken(format!("the label was changed since, to {:?}", label.unwrap_or_default()));
+            }
+            self.line(tree, to.as_deref(), (id, now))
+        })
+    }
+
+    fn happened(&self, record: &Record, _: Step) -> bool {
+        is_there(&self.path, record)
+    }
+}
+
+impl Labelled {
+    /// The line that gives the entry a label, or clears it; `new` are its id and time.
+    fn line(&self, tree: &Tree, label: Option<&str>, new: (&str, i64)) -> Result<String> {
+        let parent = leaf_id(tree, &self.path)?;
+        let new = NewEntry { id: new.0, parent: parent.as_deref(), time_ms: new.1 };
+        Ok(line::label(&new, &self.target, label))
+    }
+}
+
+fn label_of(tree: &Tree, at: Index) -> Option<String> {
+    tree.labels.get(&at).map(|label| label.text.to_string())
+}

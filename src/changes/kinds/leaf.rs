@@ -1,0 +1,76 @@
+//! The leaf is moved, so that pi goes on from another entry.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::changes::change::{Change, Moved};
+use crate::changes::engine::Engine;
+use crate::changes::journal::{Record, Step};
+use crate::changes::kinds::guard::{is_used_since, must_exist, overtaken};
+use crate::changes::kinds::kind::Kind;
+use crate::changes::kinds::line::{done, is_there, string_id};
+use crate::changes::outcome::Done;
+use crate::session::entry::EntryId;
+use crate::session::tree::Tree;
+use crate::session::write::line;
+use crate::session::write::line::NewEntry;
+
+/// The file gets a new time, so that `pi -c` takes the session.
+const KEEP_TIME: bool = false;
+
+pub(crate) fn make(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> Result<Done> {
+    let now = work.now;
+    let change = work.append(path, KEEP_TIME, |tree, id| {
+        let to = match to {
+            Some(to) => Some(to.find(tree).with_context(|| format!("{} has no such entry any more", path.display()))?),
+            None => None,
+        };
+        if tree.goes_on_at(to) {
+            return Ok(None);
+        }
+        let before = tree.leaf.map(|leaf| string_id(tree, path, leaf)).transpose()?;
+        let after = to.map(|to| string_id(tree, path, to)).transpose()?;
+        let line = leaf_line(tree, after.as_deref(), (id, now));
+        Ok(Some((line, Change::Leaf(Moved { path: path.into(), entry: id.into(), before, after }))))
+    })?;
+    Ok(done(change, "the leaf is there already"))
+}
+
+impl Kind for Moved {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn entry(&self) -> Option<&str> {
+        Some(&self.entry)
+    }
+
+    fn describe(&self) -> String {
+        format!("leaf moved to {}", self.after.as_deref().unwrap_or("before the first entry"))
+    }
+
+    fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
+        must_exist(&self.path)?;
+        let (_, to) = step.ends(&self.before, &self.after);
+        let now = work.now;
+        work.append_again(record, step, KEEP_TIME, |past, tree, id| {
+            let last = record.entries.iter().rev().find_map(|entry| tree.find(entry));
+            let end = last.map_or(0, |last| tree.nodes[last as usize].offset);
+            if is_used_since(past, tree, end) {
+                return overtaken("the session went on since".into());
+            }
+            Ok(leaf_line(tree, to.as_deref(), (id, now)))
+        })
+    }
+
+    fn happened(&self, record: &Record, _: Step) -> bool {
+        is_there(&self.path, record)
+    }
+}
+
+/// The line that moves the leaf; `new` are its id and time.
+fn leaf_line(tree: &Tree, to: Option<&str>, new: (&str, i64)) -> String {
+    let has_label = to.and_then(|to| tree.find(to)).is_some_and(|at| tree.labels.contains_key(&at));
+    line::leaf_move(&NewEntry { id: new.0, parent: to, time_ms: new.1 }, has_label)
+}

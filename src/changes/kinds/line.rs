@@ -1,0 +1,53 @@
+//! What the changes of one appended line have in common.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::changes::change::Change;
+use crate::changes::journal::{Record, Step};
+use crate::changes::outcome::Done;
+use crate::disk::files::Files;
+use crate::disk::load::Bodies;
+use crate::session::entry::read;
+use crate::session::tree::{Index, Tree};
+
+/// What was done by appending a line; `or_else` says why there was nothing to append.
+pub(super) fn done(change: Option<Change>, or_else: &str) -> Done {
+    change.map_or_else(|| Done::nothing(or_else), |change| Done::of(Step::Make, vec![change], 0))
+}
+
+/// What something was before, where that is to be said of a change.
+pub(super) fn was(before: Option<&String>) -> String {
+    before.map_or(String::new(), |before| format!(" (was {before:?})"))
+}
+
+/// The id of the leaf, which a new line follows. Files of version 1 have none: pi ties their lines when it opens them.
+pub(super) fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
+    match tree.leaf {
+        Some(leaf) if tree.header.version >= 2.0 => string_id(tree, path, leaf).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The id of an entry that others can follow or point at: a text, as pi's always are.
+pub(super) fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
+    let node = &tree.nodes[at as usize];
+    let line = Bodies::open(Files::Disk, path)?.line(node)?;
+    let entry = read::line(&line).ok().flatten().unwrap_or_default();
+    match entry.id.filter(|_| entry.id_is_text) {
+        Some(id) => Ok(id.text().into_owned()),
+        None => bail!(
+            "an entry of {} has no id that another one could name ({}), so nothing can follow it",
+            path.display(),
+            node.text
+        ),
+    }
+}
+
+/// Whether a file has the line that was to be appended last for a change: by the id that pitree gave it.
+pub(super) fn is_there(path: &Path, record: &Record) -> bool {
+    let Some(id) = record.entries.last() else { return false };
+    let whole = Bodies::open(Files::Disk, path).and_then(|mut bodies| bodies.whole());
+    whole.is_ok_and(|bytes| memchr::memmem::find(&bytes, format!("\"id\":\"{id}\"").as_bytes()).is_some())
+}

@@ -1,0 +1,85 @@
+//! A session gets a name, or none.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::base::js::js_trim;
+use crate::changes::change::{Change, Named};
+use crate::changes::engine::Engine;
+use crate::changes::journal::{Record, Step};
+use crate::changes::kinds::guard::{must_exist, overtaken};
+use crate::changes::kinds::kind::Kind;
+use crate::changes::kinds::line::{done, is_there, leaf_id, was};
+use crate::changes::outcome::Done;
+use crate::disk::files::Files;
+use crate::disk::load::Bodies;
+use crate::session::entry::kind::Kind as EntryKind;
+use crate::session::entry::read;
+use crate::session::tree::Tree;
+use crate::session::write::line;
+use crate::session::write::line::NewEntry;
+
+pub(crate) fn make(work: &mut Engine<'_>, path: &Path, name: &str) -> Result<Done> {
+    let name = line::clean_name(name).context("the name is not taken")?;
+    let after = Some(name).filter(|name| !name.is_empty());
+    let now = work.now;
+    let change = work.append(path, true, |tree, id| {
+        let before = name_of(tree, path)?;
+        if before == after {
+            return Ok(None);
+        }
+        let line = name_line(tree, path, after.as_deref(), (id, now))?;
+        let change = Named { path: path.into(), entry: id.into(), before, after: after.clone() };
+        Ok(Some((line, Change::Name(change))))
+    })?;
+    Ok(done(change, if after.is_none() { "it has no name already" } else { "it has that name already" }))
+}
+
+impl Kind for Named {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn entry(&self) -> Option<&str> {
+        Some(&self.entry)
+    }
+
+    fn describe(&self) -> String {
+        let was = was(self.before.as_ref());
+        self.after.as_ref().map_or_else(|| format!("no name{was}"), |name| format!("name {name:?}{was}"))
+    }
+
+    fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
+        must_exist(&self.path)?;
+        let (from, to) = step.ends(&self.before, &self.after);
+        let now = work.now;
+        work.append_again(record, step, true, |_, tree, id| {
+            let name = name_of(tree, &self.path)?;
+            if &name != from {
+                return overtaken(format!("the name was changed since, to {:?}", name.unwrap_or_default()));
+            }
+            name_line(tree, &self.path, to.as_deref(), (id, now))
+        })
+    }
+
+    fn happened(&self, record: &Record, _: Step) -> bool {
+        is_there(&self.path, record)
+    }
+}
+
+/// The line that gives a name, or clears it; `new` are its id and time.
+fn name_line(tree: &Tree, path: &Path, name: Option<&str>, new: (&str, i64)) -> Result<String> {
+    let parent = leaf_id(tree, path)?;
+    let new = NewEntry { id: new.0, parent: parent.as_deref(), time_ms: new.1 };
+    Ok(line::session_info(&new, name.unwrap_or_default()))
+}
+
+/// The name of a session: the last one given, as in pi's list.
+fn name_of(tree: &Tree, path: &Path) -> Result<Option<String>> {
+    let Some(node) = tree.nodes.iter().rev().find(|node| node.kind == EntryKind::SessionInfo) else { return Ok(None) };
+    let line = Bodies::open(Files::Disk, path)?.line(node)?;
+    let entry = read::line(&line).ok().flatten().unwrap_or_default();
+    let name = entry.name.map(|name| js_trim(&name.text()).to_string());
+    Ok(name.filter(|name| !name.is_empty()))
+}

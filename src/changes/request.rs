@@ -1,0 +1,112 @@
+//! What can be asked for.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use crate::session::digest::Digest;
+use crate::session::entry::EntryId;
+
+/// A file as it was when it was last read: one that changed since is asked about again before it goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The file.
+    pub path: PathBuf,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// When it was last written, in milliseconds since 1970.
+    pub mtime: i64,
+}
+
+impl Seen {
+    /// As a list has it.
+    pub fn of(session: &Digest) -> Self {
+        Self { path: session.path.clone(), bytes: session.bytes, mtime: session.mtime }
+    }
+}
+
+/// What is to be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Give a session a name; an empty one clears it.
+    Rename {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// Label an entry; an empty label clears it.
+    Label {
+        /// The file.
+        path: PathBuf,
+        /// The entry.
+        target: EntryId,
+        /// The label.
+        label: String,
+        /// Whether a file of an old version may be brought into the form of today: see [`Refusal::Old`](crate::changes::Refusal::Old).
+        migrate: bool,
+    },
+    /// Move the leaf, so that pi goes on from another entry.
+    MoveLeaf {
+        /// The file.
+        path: PathBuf,
+        /// The entry; `None` for an empty conversation, before the first one.
+        to: Option<EntryId>,
+        /// As for a label.
+        migrate: bool,
+    },
+    /// Make a new session of the path from the root to an entry.
+    Fork {
+        /// The file.
+        path: PathBuf,
+        /// The entry; `None` for an empty conversation, before the first one.
+        at: Option<EntryId>,
+    },
+    /// Move files to the trash.
+    Trash {
+        /// The files.
+        files: Vec<Seen>,
+    },
+    /// Delete files for good: only what the trash can't take, and only after asking twice. There is no undo.
+    Delete {
+        /// The files.
+        files: Vec<Seen>,
+    },
+    /// Take a change back.
+    Undo {
+        /// Its number in the journal, else the last one.
+        number: Option<u64>,
+    },
+    /// Make the change again that was taken back last.
+    Redo,
+}
+
+impl Request {
+    /// The files that it names, each of which it may change; undo and redo name none.
+    pub fn paths(&self) -> Vec<&Path> {
+        match self {
+            Self::Rename { path, .. }
+            | Self::Label { path, .. }
+            | Self::MoveLeaf { path, .. }
+            | Self::Fork { path, .. } => vec![path],
+            Self::Trash { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
+            Self::Undo { .. } | Self::Redo => Vec::new(),
+        }
+    }
+}
+
+/// How far a request of several changes is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// As many are made.
+    pub done: usize,
+    /// Of as many.
+    pub total: usize,
+}
+
+/// Is told between two changes of a request how far it is, and may stop it there: what was made stays, as one group.
+pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// Lets a request go on to its end: a [`Watch`] where nobody waits.
+pub fn to_the_end(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}

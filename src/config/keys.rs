@@ -1,0 +1,73 @@
+//! The keys of actions: the table `[keys]` of the file.
+
+use std::collections::HashMap;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::config::reader::{Reader, wrong_type};
+use crate::keymap::{Action, Key, Keymap, KeymapError};
+
+/// The table of the file that holds them.
+pub(super) const KEYS: &str = "keys";
+
+/// The keymap with the changes of the table; `None` if it has any mistake.
+pub(super) fn read(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>) -> Option<Keymap> {
+    let Some(table) = value.get_ref().as_table() else {
+        let what = wrong_type("a table of actions, such as [keys] and a line quit = [\"q\"]", value.get_ref());
+        reader.problem(value.span(), format!("{KEYS:?}: {what}"));
+        return None;
+    };
+    let mut overrides = Vec::new();
+    let mut lines = HashMap::new();
+    for (key, value) in table {
+        let name = key.get_ref().as_ref();
+        let Some(action) = Action::from_name(name) else {
+            let hint = match Action::nearest(name) {
+                Some(action) => format!("did you mean {:?}?", action.name()),
+                None => "pitree config --default lists all".to_owned(),
+            };
+            reader.problem(key.span(), format!("unknown action {name:?} in [{KEYS}]; {hint}"));
+            continue;
+        };
+        if let Some(keys) = read_list(reader, name, value) {
+            lines.insert(action, reader.line(&key.span()));
+            overrides.push((action, keys));
+        }
+    }
+    match Keymap::new(&overrides) {
+        Ok(keymap) => Some(keymap),
+        Err(errors) => {
+            for error in errors {
+                // Of two actions in conflict at least one was overridden, as the defaults have no conflict.
+                let line = match error {
+                    KeymapError::Conflict { first, second, .. } => lines.get(&first).max(lines.get(&second)),
+                    KeymapError::NoKey(action) => lines.get(&action),
+                };
+                reader.problem_in_line(line.copied().unwrap_or(1), error.to_string());
+            }
+            None
+        }
+    }
+}
+
+/// The keys that can be read; `None` when there should be some but all are wrong.
+fn read_list(reader: &mut Reader<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<Key>> {
+    let items: Vec<_> = match value.get_ref() {
+        DeValue::Array(items) => items.iter().collect(),
+        _ => vec![value],
+    };
+    let mut keys = Vec::new();
+    for &item in &items {
+        let parsed = match item.get_ref() {
+            DeValue::String(text) => text.parse::<Key>().map_err(|error| error.to_string()),
+            other => Err(wrong_type("a list of keys, such as [\"q\", \"ctrl+c\"]", other)),
+        };
+        match parsed {
+            Ok(key) if keys.contains(&key) => {}
+            Ok(key) => keys.push(key),
+            Err(what) => reader.problem(item.span(), format!("{name:?}: {what}")),
+        }
+    }
+    (items.is_empty() || !keys.is_empty()).then_some(keys)
+}

@@ -1,0 +1,38 @@
+//! What is wrong with the text of a configuration file, by its lines.
+
+use std::ops::Range;
+
+use toml::de::DeValue;
+
+/// The text, and what was found to be wrong with it so far.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    /// With the numbers of the lines.
+    pub(super) problems: Vec<(usize, String)>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, problems: Vec::new() }
+    }
+
+    /// The number of the line in which a piece begins.
+    pub(super) fn line(&self, piece: &Range<usize>) -> usize {
+        1 + self.text.bytes().take(piece.start).filter(|&byte| byte == b'\n').count()
+    }
+
+    /// Notes what is wrong with a piece of the text.
+    pub(super) fn problem(&mut self, piece: Range<usize>, what: String) {
+        self.problem_in_line(self.line(&piece), what);
+    }
+
+    /// Notes what is wrong in a line.
+    pub(super) fn problem_in_line(&mut self, line: usize, what: String) {
+        self.problems.push((line, what));
+    }
+}
+
+/// What to say of a value of another type than is wanted.
+pub(super) fn wrong_type(wanted: &str, value: &DeValue<'_>) -> String {
+    format!("must be {wanted}, but is of type {}", value.type_str())
+}

@@ -1,0 +1,190 @@
+//! Families: who was forked from whom among some sessions, threaded as in pi's session list (0.87.1).
+
+use std::cmp::Reverse;
+
+use crate::library::key::SessionKey;
+
+/// The forests of families among sessions.
+#[derive(Debug, Default)]
+pub struct Families {
+    /// Sessions without a parent among them, the family with the newest member first.
+    roots: Vec<SessionKey>,
+    /// What is known of each session, by its key; nothing of sessions that are not among them.
+    members: Vec<Member>,
+    len: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Member {
+    parent: Option<SessionKey>,
+    /// The ones with the newest member first.
+    forks: Vec<SessionKey>,
+    /// The newest time in the session and its forks, in milliseconds since 1970.
+    latest: i64,
+    /// How many hang at it, those of its forks included.
+    below: usize,
+}
+
+impl Families {
+    /// Ties sessions by their parents, which form no cycle; `time` is in milliseconds since 1970. One whose parent is not
+    /// among them is a root.
+    pub(super) fn new(
+        sessions: &[SessionKey],
+        parent: impl Fn(SessionKey) -> Option<SessionKey>,
+        time: impl Fn(SessionKey) -> i64,
+    ) -> Self {
+        let size = sessions.iter().map(|key| key.place() + 1).max().unwrap_or_default();
+        let mut is_member = vec![false; size];
+        for key in sessions {
+            is_member[key.place()] = true;
+        }
+        let mut families = Self { members: vec![Member::default(); size], roots: Vec::new(), len: sessions.len() };
+        for &key in sessions {
+            let parent = parent(key).filter(|parent| is_member.get(parent.place()).is_some_and(|is| *is));
+            let member = &mut families.members[key.place()];
+            (member.parent, member.latest) = (parent, time(key));
+            match parent {
+                Some(parent) => families.members[parent.place()].forks.push(key),
+                None => families.roots.push(key),
+            }
+        }
+        for key in families.preorder().into_iter().rev() {
+            let Member { parent: Some(parent), latest, below, .. } = families.members[key.place()] else { continue };
+            let parent = &mut families.members[parent.place()];
+            parent.latest = parent.latest.max(latest);
+            parent.below += 1 + below;
+        }
+        let latest: Vec<i64> = families.members.iter().map(|member| member.latest).collect();
+        let newest_first = |keys: &mut Vec<SessionKey>| keys.sort_by_key(|key| Reverse(latest[key.place()]));
+        newest_first(&mut families.roots);
+        families.members.iter_mut().for_each(|member| newest_first(&mut member.forks));
+        families
+    }
+
+    /// The families of some of these sessions alone.
+    pub fn of(&self, sessions: &[SessionKey], time: impl Fn(SessionKey) -> i64) -> Self {
+        Self::new(sessions, |key| self.parent(key), time)
+    }
+
+    /// How many sessions there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Sessions without a parent among them, the family with the newest member first.
+    pub fn roots(&self) -> &[SessionKey] {
+        &self.roots
+    }
+
+    /// The session that one was forked from.
+    pub fn parent(&self, key: SessionKey) -> Option<SessionKey> {
+        self.members.get(key.place())?.parent
+    }
+
+    /// A session, the one that it was forked from, and so on up.
+    pub fn line(&self, key: SessionKey) -> impl Iterator<Item = SessionKey> {
+        std::iter::successors(Some(key), |&key| self.parent(key))
+    }
+
+    /// The sessions right below one, the ones with the newest member first.
+    pub fn forks(&self, key: SessionKey) -> &[SessionKey] {
+        self.members.get(key.place()).map_or(&[], |member| &member.forks)
+    }
+
+    /// How many sessions hang at one, those of its forks included.
+    pub fn below(&self, key: SessionKey) -> usize {
+        self.members.get(key.place()).map_or(0, |member| member.below)
+    }
+
+    /// The newest time in a session and its forks, in milliseconds since 1970.
+    pub fn latest(&self, key: SessionKey) -> i64 {
+        self.members.get(key.place()).map_or(i64::MIN, |member| member.latest)
+    }
+
+    /// A session and all below it.
+    pub fn family(&self, key: SessionKey) -> Vec<SessionKey> {
+        let mut family = vec![key];
+        let mut next = 0;
+        while let Some(&key) = family.get(next) {
+            family.extend(self.forks(key));
+            next += 1;
+        }
+        family
+    }
+
+    /// All sessions, parents before forks.
+    pub fn preorder(&self) -> Vec<SessionKey> {
+        self.below_all(&self.roots)
+    }
+
+    /// Some sessions and all below them, parents before forks.
+    pub fn below_all(&self, roots: &[SessionKey]) -> Vec<SessionKey> {
+        let mut order = Vec::new();
+        let mut stack: Vec<SessionKey> = roots.iter().rev().copied().collect();
+        while let Some(key) = stack.pop() {
+            order.push(key);
+            stack.extend(self.forks(key).iter().rev());
+        }
+        order
+    }
+}
+
+/// Cuts each cycle of parents, which pi's list drops, at its first session.
+pub(super) fn cut_cycles(parents: &mut [Option<SessionKey>]) {
+    let mut seen = vec![usize::MAX; parents.len()];
+    for start in 0..parents.len() {
+        let mut at = start;
+        loop {
+            if seen[at] == start {
+                parents[at] = None;
+                break;
+            }
+            if seen[at] != usize::MAX {
+                break;
+            }
+            seen[at] = start;
+            let Some(parent) = parents[at] else { break };
+            at = parent.place();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::library::Library;
+    use crate::library::tests::library;
+
+    fn names(library: &Library) -> String {
+        let order = library.families().preorder();
+        order.iter().map(|&key| library[key].path.to_str().unwrap()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn orders_families_by_their_newest_member() {
+        let library = library(&[
+            ("old", None, 1),
+            ("new", None, 5),
+            ("fork", Some("old"), 3),
+            ("newest", Some("fork"), 9),
+            ("sister", Some("old"), 4),
+            ("lost", Some("gone"), 2),
+        ]);
+        assert_eq!(names(&library), "old fork newest sister new lost");
+        let old = library.families().roots()[0];
+        assert_eq!((library.families().below(old), library.families().latest(old)), (3, 9));
+        let without_fork: Vec<_> = library.keys().filter(|key| library[*key].path.to_str() != Some("fork")).collect();
+        let some = library.families().of(&without_fork, |key| library[key].order_time());
+        assert_eq!(some.roots().len(), 4, "what hangs at a hidden one stands for itself");
+    }
+
+    #[test]
+    fn shows_sessions_whose_parents_form_a_cycle() {
+        let library = library(&[("a", Some("b"), 1), ("b", Some("a"), 2), ("c", Some("c"), 3)]);
+        assert_eq!(names(&library), "c a b");
+    }
+}

@@ -1,0 +1,201 @@
+//! Words that match nowhere literally: their letters in order, from the beginning of a word on, with few others in
+//! between. The only user of the crate `fuzzy-matcher`, which rates what was found.
+
+use std::ops::Range;
+
+use fuzzy_matcher::FuzzyMatcher;
+use fuzzy_matcher::skim::SkimMatcherV2;
+
+/// How much of a text is looked at, in characters.
+pub const CAP: usize = 512;
+
+/// The letters that a word must have: shorter ones are found in nearly every text.
+const LEAST: usize = 3;
+/// The letters that it may have.
+const MOST: usize = 32;
+/// How far the next letter of the word may be. What is scattered more widely is noise.
+const STEP: u16 = 12;
+
+/// Whether a folded word can match fuzzily.
+pub fn is_long_enough(folded: &str) -> bool {
+    folded.chars().nth(LEAST - 1).is_some()
+}
+
+/// The beginning of a text that is looked at.
+pub fn capped(text: &str) -> &str {
+    if text.len() <= CAP {
+        return text;
+    }
+    text.char_indices().nth(CAP).map_or(text, |(end, _)| &text[..end])
+}
+
+/// A word to look for.
+pub struct Fuzzy {
+    word: String,
+    letters: Vec<char>,
+    /// For each ASCII letter its places in the word, as bits.
+    places: [u32; 128],
+    skim: SkimMatcherV2,
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FuzzyMatch {
+    /// How well it matches: more is better.
+    pub score: i64,
+    /// Where it starts and ends.
+    pub start: usize,
+    /// See `start`.
+    pub end: usize,
+}
+
+impl Fuzzy {
+    /// A folded word; `None` if it is too short to match fuzzily, or longer than anybody would leave letters out of.
+    pub fn new(folded: &str) -> Option<Self> {
+        let letters: Vec<char> = folded.chars().take(MOST + 1).collect();
+        if !(LEAST..=MOST).contains(&letters.len()) {
+            return None;
+        }
+        let mut places = [0; 128];
+        for (place, letter) in letters.iter().enumerate() {
+            if let Some(places) = places.get_mut(*letter as usize) {
+                *places |= 1 << place;
+            }
+        }
+        Some(Self { word: folded.into(), letters, places, skim: SkimMatcherV2::default().respect_case() })
+    }
+
+    /// Looks for the word in a folded text, in the first 512 characters of it.
+    pub fn find(&self, folded: &str) -> Option<FuzzyMatch> {
+        let Range { start, end } = self.span(capped(folded))?;
+        let score = self.skim.fuzzy_match(&folded[start..end], &self.word)?;
+        Some(FuzzyMatch { score, start, end })
+    }
+
+    /// The letters that make a match, as ranges of the folded text.
+    pub fn letters(&self, folded: &str) -> Vec<Range<usize>> {
+        let Some(Range { start, end }) = self.span(capped(folded)) else { return Vec::new() };
+        let span = &folded[start..end];
+        let places = self.skim.fuzzy_indices(span, &self.word).map(|(_, places)| places).unwrap_or_default();
+        let letter = |(at, (byte, c)): (usize, (usize, char))| {
+            places.contains(&at).then(|| start + byte..start + byte + c.len_utf8())
+        };
+        span.char_indices().enumerate().filter_map(letter).collect()
+    }
+
+    /// The shortest piece of the text that has the letters in order.
+    fn span(&self, text: &str) -> Option<Range<usize>> {
+        let first = *self.letters.first()?;
+        // Its first byte is no other character's but at a start.
+        let starts = memchr::memchr_iter(*self.word.as_bytes().first()?, text.as_bytes());
+        let is_start = |start: &usize| {
+            let before = text.as_bytes()[..*start].last();
+            let is_in_word = match before {
+                Some(byte) if byte.is_ascii() => byte.is_ascii_alphanumeric(),
+                Some(_) => text[..*start].chars().next_back().is_some_and(char::is_alphanumeric),
+                None => false,
+            };
+            !is_in_word && text[*start..].starts_with(first)
+        };
+        let spans = starts.filter(is_start).filter_map(|start| Some(start..start + self.reach(&text[start..])?));
+        spans.min_by_key(Range::len)
+    }
+
+    /// Where the letters end that begin at the start of the text, at the earliest.
+    fn reach(&self, text: &str) -> Option<usize> {
+        // The places that were reached, as bits, and where in the text each one was last, in characters: the nearest is
+        // the best to go on from.
+        let (mut reached, mut found, mut newest) = (1_u32, [0_u16; MOST], 0);
+        for (at, (byte, c)) in (0_u16..).zip(text.char_indices()).skip(1) {
+            if at - newest > STEP {
+                return None;
+            }
+            // From the last letter on, so that one character of the text is one letter of the word.
+            let mut places = self.places_of(c) & (reached << 1);
+            while places != 0 {
+                let place = places.ilog2() as usize;
+                places &= !(1 << place);
+                if at - found[place - 1] > STEP {
+                    continue;
+                }
+                if place + 1 == self.letters.len() {
+                    return Some(byte + c.len_utf8());
+                }
+                reached |= 1 << place;
+                (found[place], newest) = (at, at);
+            }
+        }
+        None
+    }
+
+    fn places_of(&self, c: char) -> u32 {
+        match self.places.get(c as usize) {
+            Some(places) => *places,
+            None => (0..self.letters.len()).filter(|&place| self.letters[place] == c).map(|place| 1 << place).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn found<'a>(word: &str, text: &'a str) -> Option<&'a str> {
+        Fuzzy::new(word)?.find(text).map(|found| &text[found.start..found.end])
+    }
+
+    #[test]
+    fn finds_letters_in_order() {
+        assert_eq!(found("rfauth", "the refactor auth module"), Some("refactor auth"));
+        assert_eq!(found("rmt", "refactor module tests"), Some("refactor module t"));
+        assert_eq!(found("pitre", "/home/dev/pi-tree"), Some("pi-tre"));
+        assert_eq!(found("größ", "gro gr öß"), Some("gr öß"));
+        assert_eq!(found("漢話", "x 漢字会話"), Some("漢字会話").filter(|_| false));
+        assert_eq!(found("漢会話", "x 漢字会話"), Some("漢字会話"));
+        assert_eq!(found("ab", "a b"), None);
+        assert_eq!(found("uth", "oauth"), None);
+        assert_eq!(found("abc", &format!("a{}b c", " ".repeat(STEP as usize))), None);
+        assert_eq!(found("abc", &format!("{}a b c", " ".repeat(CAP))), None);
+        // The nearest letters, not the first ones.
+        assert_eq!(found("abc", "a b, ab c"), Some("ab c"));
+    }
+
+    #[test]
+    fn says_which_letters() {
+        let fuzzy = Fuzzy::new("rfé").unwrap();
+        assert_eq!(fuzzy.letters("a refé"), [2..3, 4..5, 5..7]);
+        assert!(fuzzy.letters("nothing").is_empty());
+    }
+
+    #[test]
+    fn rates_what_stands_together_higher() {
+        let fuzzy = Fuzzy::new("auth").unwrap();
+        let score = |text: &str| fuzzy.find(text).unwrap().score;
+        assert!(score("au th") > score("axuxtxh") && score("a-u-t-h") > score("abcude thing"));
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_word_begins_with_is_found_where_the_word_is(word in "[a-d]{4,7}", text in "[a-d éx]{0,60}") {
+            let shorter = Fuzzy::new(&word[..word.len() - 1]).unwrap();
+            if Fuzzy::new(&word).unwrap().find(&text).is_some() {
+                prop_assert!(shorter.find(&text).is_some());
+            }
+        }
+
+        #[test]
+        fn agrees_with_trying_all_starts(word in "[a-c]{3,5}", text in "[a-c x]{0,40}") {
+            let letters: Vec<char> = word.chars().collect();
+            let text_chars: Vec<char> = text.chars().collect();
+            let starts = (0..text_chars.len())
+                .filter(|&at| text_chars[at] == letters[0] && (at == 0 || !text_chars[at - 1].is_alphanumeric()));
+            let mut reached: Vec<usize> = starts.collect();
+            for letter in &letters[1..] {
+                let is_near = |at: &usize| reached.iter().any(|from| *from < *at && at - from <= STEP as usize);
+                reached = (0..text_chars.len()).filter(|at| text_chars[*at] == *letter && is_near(at)).collect();
+            }
+            prop_assert_eq!(Fuzzy::new(&word).unwrap().find(&text).is_some(), !reached.is_empty());
+        }
+    }
+}

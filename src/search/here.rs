@@ -1,0 +1,14 @@
+//! Where and when a query is asked: what `~`, `today` and `2w` in it mean.
+
+use jiff::tz::TimeZone;
+
+/// Where and when a query is asked.
+#[derive(Clone, Debug)]
+pub struct HereAndNow {
+    /// Now, in milliseconds since 1970.
+    pub now_ms: i64,
+    /// The home directory, for `~`.
+    pub home: String,
+    /// The zone in which days begin.
+    pub zone: TimeZone,
+}

@@ -1,0 +1,65 @@
+//! What the sessions have that qualifiers may ask for, to choose from.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::session::digest::Digest;
+
+/// What values there are to choose from, the likeliest first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Values<'a> {
+    /// Project directories, as they are shown.
+    pub dirs: &'a [String],
+    /// Files that tools touched.
+    pub files: &'a [String],
+    /// Labels.
+    pub labels: &'a [String],
+    /// Models.
+    pub models: &'a [String],
+    /// Tools.
+    pub tools: &'a [String],
+}
+
+/// What the sessions have that qualifiers may ask for, what is in most of them first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lists {
+    /// Files that tools touched.
+    pub files: Vec<String>,
+    /// Labels.
+    pub labels: Vec<String>,
+    /// Models.
+    pub models: Vec<String>,
+    /// Tools.
+    pub tools: Vec<String>,
+}
+
+impl Lists {
+    /// The most of a kind.
+    const MOST: usize = 2000;
+
+    /// Gathers them from digests.
+    pub fn new<'a>(digests: impl Iterator<Item = &'a Digest>) -> Self {
+        let (mut files, mut labels) = (HashMap::new(), HashMap::new());
+        let (mut models, mut tools) = (HashMap::new(), HashMap::new());
+        for digest in digests {
+            count(&mut files, digest.touches.paths.iter().map(|path| &**path));
+            count(&mut labels, digest.labels.iter().map(|label| &*label.text));
+            count(&mut models, digest.models.iter().map(|(model, _)| &**model));
+            count(&mut tools, digest.tools.keys().map(|tool| &**tool));
+        }
+        let [files, labels, models, tools] = [files, labels, models, tools].map(most);
+        Self { files, labels, models, tools }
+    }
+}
+
+/// Counts each value of one session once.
+fn count<'a>(counts: &mut HashMap<&'a str, usize>, values: impl Iterator<Item = &'a str>) {
+    for value in values.collect::<HashSet<_>>() {
+        *counts.entry(value).or_default() += 1;
+    }
+}
+
+fn most(counts: HashMap<&str, usize>) -> Vec<String> {
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
+    counts.sort_unstable_by(|(a, often), (b, oftener)| oftener.cmp(often).then_with(|| a.cmp(b)));
+    counts.into_iter().take(Lists::MOST).map(|(value, _)| value.to_string()).collect()
+}

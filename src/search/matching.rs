@@ -1,0 +1,483 @@
+//! A query held against sessions: which match, how well, and where. Literal matches come first; only a word that is
+//! nowhere in a session literally may match it fuzzily. A session can be tried before its texts were read: then there is
+//! what its digest says.
+//!
+//! Fields and tiers are those of pi's picker (1.5.2), with labels and summaries added; as there, each field is matched
+//! alone, and different words may match different fields.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use crate::base::fold::fold;
+use crate::search::candidate::{Candidate, MatchField, MatchPlace};
+use crate::search::fuzzy::Fuzzy;
+use crate::search::here::HereAndNow;
+use crate::search::needle::Needle;
+use crate::search::qualifier::shape::{Holds, Test};
+use crate::search::query::{Query, Term, What};
+use crate::search::words::{Word, marks};
+use crate::session::digest::Digest;
+use crate::session::digest::texts::{Passages, Texts};
+use crate::session::shape::Index;
+
+/// How directly something matched, the best first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// In the name; also where no text was looked for.
+    #[default]
+    Name,
+    /// In a label.
+    Label,
+    /// In the conversation, a summary, the id or the directory.
+    Text,
+    /// Only the letters, scattered.
+    Fuzzy,
+}
+
+/// A session that matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Match {
+    /// The least direct match of a word.
+    pub tier: Tier,
+    /// How well all words match within the tier: less is better.
+    pub score: u32,
+    /// Where to look: at the first word that matched in an entry, else at the first that matched.
+    pub place: Option<MatchPlace>,
+    /// When the session was last active, to order what matches equally well.
+    pub time: i64,
+}
+
+impl Match {
+    /// What to sort by: the best first, then the newest.
+    pub fn rank(&self) -> (Tier, u32, Reverse<i64>) {
+        (self.tier, self.score, Reverse(self.time))
+    }
+}
+
+/// What a tier weighs in a score, more than any difference within it.
+const WEIGHT: u32 = 1000;
+
+/// A query made ready to be held against many sessions.
+pub struct Matcher {
+    texts: Vec<Word>,
+    tests: Vec<(bool, Test)>,
+}
+
+/// How one word matched.
+struct TermMatch {
+    tier: Tier,
+    /// Less is better; below the weight of a tier.
+    score: u32,
+    place: MatchPlace,
+}
+
+impl std::fmt::Debug for Matcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Matcher").field("texts", &self.texts.len()).field("tests", &self.tests.len()).finish()
+    }
+}
+
+impl Matcher {
+    /// Makes a query ready.
+    pub fn new(query: &Query, here: &HereAndNow) -> Self {
+        let test = |term: &Term| match &term.what {
+            What::Qualified(qualified) => Some((term.is_excluded, qualified.test(here))),
+            _ => None,
+        };
+        let text = |term: &Term| {
+            let fuzzy = match &term.what {
+                What::Word(word) if !term.is_excluded => Fuzzy::new(&fold(word)),
+                _ => None,
+            };
+            Some(Word { is_excluded: term.is_excluded, needle: Needle::of(&term.what)?, fuzzy })
+        };
+        Self {
+            texts: query.terms.iter().filter_map(text).collect(),
+            tests: query.terms.iter().filter_map(test).collect(),
+        }
+    }
+
+    /// Whether a session matches, and how.
+    pub fn matches(&self, session: &Candidate<'_>) -> Option<Match> {
+        let mut hit = Match { tier: Tier::Name, score: 0, place: None, time: 0 };
+        let mut qualified_place = None;
+        for (is_excluded, test) in &self.tests {
+            match test(session) {
+                Holds::At(place) if !is_excluded => qualified_place = qualified_place.or(place),
+                Holds::No if *is_excluded => {}
+                _ => return None,
+            }
+        }
+        for text in &self.texts {
+            let found = text.find(session);
+            if text.is_excluded {
+                if found.is_some() {
+                    return None;
+                }
+                continue;
+            }
+            let found = found?;
+            hit.tier = hit.tier.max(found.tier);
+            hit.score += found.tier as u32 * WEIGHT + found.score;
+            let is_better = found.place.entry.is_some() && !has_entry(&hit);
+            if hit.place.is_none() || is_better {
+                hit.place = Some(found.place);
+            }
+        }
+        if qualified_place.is_some() && !has_entry(&hit) {
+            hit.place = qualified_place;
+        }
+        hit.time = session.digest.order_time();
+        Some(hit)
+    }
+
+    /// The first entry of a conversation that has all that is looked for, if there are several things; and where the
+    /// first of them stands.
+    pub fn together(&self, texts: &Texts) -> Option<MatchPlace> {
+        let wanted: Vec<&Word> = self.texts.iter().filter(|text| !text.is_excluded).collect();
+        let said = &texts.conversation;
+        let [first, _, ..] = wanted[..] else { return None };
+        let has_all = |said: &str| wanted.iter().all(|text| text.needle.find(said).is_some());
+        let (&(start, entry), (_, passage)) =
+            said.starts.iter().zip(said.each()).find(|(_, (_, said))| has_all(said))?;
+        let at = first.needle.find(passage)?;
+        let start = start as usize;
+        Some(MatchPlace { field: MatchField::Conversation, entry: Some(entry), at: start + at.start..start + at.end })
+    }
+
+    /// The entries in which something stands that is looked for, and in what: those with the most of it first, else in
+    /// file order.
+    pub fn entries(&self, digest: &Digest, texts: &Texts) -> Vec<(Index, MatchField)> {
+        let wanted: Vec<&Word> = self.texts.iter().filter(|text| !text.is_excluded).collect();
+        let count = |folded: &str| wanted.iter().filter(|text| text.needle.find(folded).is_some()).count();
+        let labels = digest.labels.iter().map(|label| (count(&fold(&label.text)), label.at, MatchField::Label));
+        let said = texts.conversation.each().map(|(entry, said)| (count(said), entry, MatchField::Conversation));
+        let summed_up = texts.summaries.each().map(|(entry, summary)| (count(summary), entry, MatchField::Summary));
+        let mut found: Vec<_> = labels.chain(said).chain(summed_up).filter(|(count, ..)| *count > 0).collect();
+        found.sort_by_key(|&(count, entry, _)| (Reverse(count), entry));
+        found.into_iter().map(|(_, entry, field)| (entry, field)).collect()
+    }
+
+    /// What to highlight in a text, in order, as byte ranges of whole grapheme clusters: what is looked for literally,
+    /// and the letters of words that match only `fuzzily`.
+    pub fn marks(&self, text: &str, fuzzily: bool) -> Vec<Range<usize>> {
+        marks(&self.texts, text, fuzzily)
+    }
+}
+
+fn has_entry(hit: &Match) -> bool {
+    hit.place.as_ref().is_some_and(|place| place.entry.is_some())
+}
+
+impl Word {
+    fn find(&self, session: &Candidate<'_>) -> Option<TermMatch> {
+        self.find_literally(session).or_else(|| self.find_fuzzily(session))
+    }
+
+    fn find_literally(&self, session: &Candidate<'_>) -> Option<TermMatch> {
+        let titles = session.titles;
+        if let Some(at) = self.find_if_any(&titles.name) {
+            return Some(TermMatch {
+                tier: Tier::Name,
+                score: name_score(&titles.name, &at),
+                place: title(MatchField::Name, at),
+            });
+        }
+        for (entry, label) in &titles.labels {
+            if let Some(at) = self.needle.find(label) {
+                let place = MatchPlace { field: MatchField::Label, entry: Some(*entry), at };
+                return Some(TermMatch { tier: Tier::Label, score: 0, place });
+            }
+        }
+        let said = match session.texts {
+            Some(Texts { conversation, summaries }) => {
+                let said = self.needle.find(&conversation.folded);
+                let summed_up = || self.find_if_any(&summaries.folded);
+                said.map(|at| passage(MatchField::Conversation, conversation, at))
+                    .or_else(|| summed_up().map(|at| passage(MatchField::Summary, summaries, at)))
+            }
+            None => self.find_if_any(&titles.first_message).map(|at| title(MatchField::FirstMessage, at)),
+        };
+        let place = said
+            .or_else(|| self.needle.find(&titles.id).map(|at| title(MatchField::Id, at)))
+            .or_else(|| self.needle.find(&titles.cwd).map(|at| title(MatchField::Cwd, at)))?;
+        Some(TermMatch { tier: Tier::Text, score: 0, place })
+    }
+
+    /// A name or a summary that isn't there matches nothing, not even a pattern of nothing. For pi an empty
+    /// conversation, id or directory does.
+    fn find_if_any(&self, folded: &str) -> Option<Range<usize>> {
+        if folded.is_empty() { None } else { self.needle.find(folded) }
+    }
+
+    fn find_fuzzily(&self, session: &Candidate<'_>) -> Option<TermMatch> {
+        let fuzzy = self.fuzzy.as_ref()?;
+        let titles = session.titles;
+        let named = [
+            (MatchField::Name, &titles.name),
+            (MatchField::FirstMessage, &titles.first_message),
+            (MatchField::Cwd, &titles.cwd),
+        ];
+        let in_titles = named.into_iter().filter_map(|(field, text)| Some((fuzzy.find(text)?, field, None)));
+        let in_labels = titles.labels.iter();
+        let in_labels =
+            in_labels.filter_map(|(entry, label)| Some((fuzzy.find(label)?, MatchField::Label, Some(*entry))));
+        let (found, field, entry) = in_titles.chain(in_labels).max_by_key(|(found, ..)| found.score)?;
+        let score = WEIGHT - 1 - found.score.clamp(0, i64::from(WEIGHT) - 1) as u32;
+        Some(TermMatch { tier: Tier::Fuzzy, score, place: MatchPlace { field, entry, at: found.start..found.end } })
+    }
+}
+
+fn title(field: MatchField, at: Range<usize>) -> MatchPlace {
+    MatchPlace { field, entry: None, at }
+}
+
+fn passage(field: MatchField, passages: &Passages, at: Range<usize>) -> MatchPlace {
+    MatchPlace { field, entry: passages.entry_at(at.start), at }
+}
+
+/// A whole name before the beginning of one, that before the beginning of a word, that before all else.
+fn name_score(name: &str, at: &Range<usize>) -> u32 {
+    let starts_word = !name[..at.start].chars().next_back().is_some_and(char::is_alphanumeric);
+    match at.start {
+        0 if at.end == name.len() => 0,
+        0 => 1,
+        _ if starts_word => 2,
+        _ => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::candidate::Titles;
+    use crate::session::digest::builder::{Builder, Wants};
+    use jiff::tz::TimeZone;
+    use proptest::prelude::*;
+
+    const DAY: i64 = 86_400_000;
+
+    fn here() -> HereAndNow {
+        HereAndNow { now_ms: 100 * DAY, home: "/home/dev".into(), zone: TimeZone::UTC }
+    }
+
+    fn matcher(query: &str) -> Matcher {
+        Matcher::new(&Query::parse(query).unwrap(), &here())
+    }
+
+    /// A session with what is searched of it.
+    struct Session {
+        digest: Digest,
+        titles: Titles,
+        texts: Texts,
+        is_live: bool,
+    }
+
+    impl Session {
+        fn new(name: &str, first_message: &str, lines: &[&str]) -> Self {
+            let mut builder = Builder::new(Wants { texts: true }, "");
+            builder.line(0, br#"{"type":"session","version":3,"id":"0195a001-abc","cwd":"/home/dev/App"}"#, true);
+            lines.iter().for_each(|line| builder.line(0, line.as_bytes(), true));
+            let digest = builder.finish(0, &mut |_| None).unwrap();
+            let some = |text: &str| (!text.is_empty()).then(|| text.to_string());
+            let (name, first_message, modified) = (some(name), some(first_message), Some(90 * DAY));
+            let mut digest = Digest { name, first_message, modified, ..digest };
+            let texts = digest.texts.take().unwrap();
+            Self { titles: Titles::new(&digest), digest, texts, is_live: false }
+        }
+
+        fn try_with(&self, query: &str, texts: Option<&Texts>) -> Option<Match> {
+            let &Self { ref digest, ref titles, is_live, .. } = self;
+            let (has_forks, is_fork) = (false, false);
+            matcher(query).matches(&Candidate { digest, titles, texts, is_live, has_forks, is_fork })
+        }
+
+        fn hit(&self, query: &str) -> Option<Match> {
+            self.try_with(query, Some(&self.texts))
+        }
+
+        /// The tier and the place of a hit.
+        fn at(&self, query: &str) -> Option<(Tier, MatchField, Option<Index>)> {
+            let hit = self.hit(query)?;
+            hit.place.map(|place| (hit.tier, place.field, place.entry))
+        }
+    }
+
+    fn session() -> Session {
+        Session::new(
+            "Login Größe",
+            "Refactor the auth module",
+            &[
+                r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Refactor the auth module"}}"#,
+                r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"JWT  works,\nfinally"},{"type":"toolCall","id":"c","name":"edit","arguments":{"path":"src/auth.rs"}},{"type":"toolCall","id":"d","name":"read","arguments":{"path":"doc.md"}}]}}"#,
+                r#"{"type":"label","id":"3","parentId":"2","targetId":"2","label":"Before it broke"}"#,
+                r#"{"type":"compaction","id":"4","parentId":"3","summary":"All about cookies"}"#,
+            ],
+        )
+    }
+
+    #[test]
+    fn finds_words_where_they_are() {
+        let session = session();
+        for (query, at) in [
+            ("login", (Tier::Name, MatchField::Name, None)),
+            ("gro\u{308}ße", (Tier::Name, MatchField::Name, None)),
+            ("BROKE", (Tier::Label, MatchField::Label, Some(1))),
+            ("auth", (Tier::Text, MatchField::Conversation, Some(0))),
+            ("jwt", (Tier::Text, MatchField::Conversation, Some(1))),
+            (r#""jwt works, finally""#, (Tier::Text, MatchField::Conversation, Some(1))),
+            (r#""module jwt""#, (Tier::Text, MatchField::Conversation, Some(0))),
+            ("re:W[O]RKS.", (Tier::Text, MatchField::Conversation, Some(1))),
+            ("cookies", (Tier::Text, MatchField::Summary, Some(3))),
+            ("0195a", (Tier::Text, MatchField::Id, None)),
+            ("dev/app", (Tier::Text, MatchField::Cwd, None)),
+            ("rfauth", (Tier::Fuzzy, MatchField::FirstMessage, None)),
+            ("lgn", (Tier::Fuzzy, MatchField::Name, None)),
+            ("bfr", (Tier::Fuzzy, MatchField::Label, Some(1))),
+            // The least direct one says how well all match; a place in an entry is worth more than another.
+            ("login jwt", (Tier::Text, MatchField::Conversation, Some(1))),
+            ("login rfauth", (Tier::Fuzzy, MatchField::Name, None)),
+            ("login label:broke", (Tier::Name, MatchField::Label, Some(1))),
+            ("file:auth", (Tier::Name, MatchField::File, Some(1))),
+        ] {
+            assert_eq!(session.at(query), Some(at), "{query}");
+        }
+        let Some(Match { place: Some(MatchPlace { at, .. }), .. }) = session.hit("works") else { panic!("not found") };
+        assert_eq!(&session.texts.conversation.folded[at], "works");
+        for query in ["login nowhere", "xyz", r#""rfauth""#, r#""works jwt""#, "re:cookies$x"] {
+            assert_eq!(session.at(query), None, "{query}");
+        }
+    }
+
+    #[test]
+    fn facts_and_exclusions_hold() {
+        let mut session = session();
+        session.is_live = true;
+        session.digest.cost = 1.5;
+        session.digest.bytes = 2_000_000;
+        session.digest.entry_count = 4;
+        for query in [
+            "",
+            "in:~/app",
+            "file:src/auth.rs",
+            "edited:auth",
+            "edited:src/ file:doc.md",
+            "label:before",
+            "model:sonnet",
+            "tool:edit",
+            "is:named is:labelled is:live",
+            "after:2w before:1d",
+            "after:1970-04-01",
+            "cost:>1 size:>1M entries:<=4",
+            "-is:fork -is:forked -is:branched -is:abandoned -is:damaged -is:empty",
+            "in: -label:",
+            "-nowhere",
+            "-rfauth",
+            "-\"works jwt\"",
+            "-tool:bash -model:gpt -label:x -file:x -in:/x",
+        ] {
+            assert!(session.hit(query).is_some(), "{query}");
+        }
+        for query in [
+            "in:/app",
+            "file:main.rs",
+            "edited:doc.md",
+            "label:x",
+            "model:gpt",
+            "tool:bash",
+            "is:fork",
+            "is:empty",
+            "before:2w",
+            "after:1d",
+            "cost:>2",
+            "-login",
+            "-auth login",
+            "-\"jwt works\"",
+            "-label:before",
+            "-file:auth",
+            "-is:live",
+            "-in:app",
+        ] {
+            assert!(session.hit(query).is_none(), "{query}");
+        }
+    }
+
+    #[test]
+    fn before_the_texts_are_read_the_digest_is_searched() {
+        let session = session();
+        let first = |query: &str| session.try_with(query, None);
+        assert_eq!(
+            first("refactor").and_then(|hit| hit.place).map(|place| place.field),
+            Some(MatchField::FirstMessage)
+        );
+        assert!(first("login app is:labelled after:2w").is_some() && first("rfauth").is_some());
+        for query in ["broke", "label:broke", "file:auth", "-file:x", "tool:edit", "-model:gpt"] {
+            assert!(first(query).is_some(), "{query}");
+        }
+        assert!(first("jwt").is_none());
+    }
+
+    #[test]
+    fn the_best_come_first() {
+        let [whole, begins, word, inside, label, said, scattered] = [
+            Session::new("auth", "", &[]),
+            Session::new("auth module", "", &[]),
+            Session::new("the auth", "", &[]),
+            Session::new("oauth", "", &[]),
+            Session::new(
+                "",
+                "",
+                &[
+                    r#"{"type":"message","id":"1","message":{"role":"user","content":"x"}}"#,
+                    r#"{"type":"label","id":"2","parentId":"1","targetId":"1","label":"auth"}"#,
+                ],
+            ),
+            Session::new("", "", &[r#"{"type":"message","id":"1","message":{"role":"user","content":"auth"}}"#]),
+            Session::new("a unit with", "", &[]),
+        ];
+        let order = [whole, begins, word, inside, label, said, scattered];
+        let ranks: Vec<_> = order.iter().map(|session| session.hit("auth").unwrap().rank()).collect();
+        assert!(ranks.windows(2).all(|pair| pair[0] < pair[1]), "{ranks:?}");
+        let mut newer = Session::new("oauth", "", &[]);
+        newer.digest.modified = Some(95 * DAY);
+        assert!(newer.hit("auth").unwrap().rank() < ranks[3]);
+    }
+
+    #[test]
+    fn marks_what_matches() {
+        let marks = |query: &str, text: &'static str| -> Vec<&str> {
+            matcher(query).marks(text, true).into_iter().map(|mark| &text[mark]).collect()
+        };
+        assert_eq!(marks("auth é", "Auth, oAUTH e\u{301}t"), ["Auth", "AUTH", "e\u{301}"]);
+        assert_eq!(marks("foo oob", "a foobar"), ["foob"]);
+        assert_eq!(marks(r#""a b""#, "a \n b ab"), ["a \n b"]);
+        assert_eq!(marks(r"re:\bx*", "ax x xx"), ["x", "xx"]);
+        assert_eq!(marks("rfa", "refactor"), ["r", "fa"]);
+        assert_eq!(marks("-auth in:x is:fork", "auth in x"), [""; 0]);
+        assert!(matcher("rfa").marks("refactor", false).is_empty());
+    }
+
+    proptest! {
+        /// What narrows finds nothing that the earlier query didn't.
+        #[test]
+        fn narrowing_loses_nothing(
+            (earlier, later) in "(-?[ab]{1,3}|\"[ab ]{1,4}\"|is:named|in:a|-?label:[ab]{1,2})( -?[ab]{1,3}| \"[ab]{1,3} [ab]\")?".prop_flat_map(|query| {
+                let longer = query.clone();
+                (Just(query), "[ab\" -]{0,4}".prop_map(move |more| longer.clone() + &more))
+            }),
+            name in "[ab ]{0,8}", said in "[ab ]{0,12}", label in "[abB]{0,4}",
+        ) {
+            let session = Session::new(&name, &said, &[
+                &format!(r#"{{"type":"message","id":"1","message":{{"role":"user","content":"{said}"}}}}"#),
+                &format!(r#"{{"type":"label","id":"2","parentId":"1","targetId":"1","label":"{label}"}}"#),
+            ]);
+            let wide = Query::parse(&earlier).unwrap();
+            let Ok(narrow) = Query::parse(&later) else { return Ok(()) };
+            for texts in [None, Some(&session.texts)] {
+                if narrow.narrows(&wide) && session.try_with(&later, texts).is_some() {
+                    prop_assert!(session.try_with(&earlier, texts).is_some(), "{} in {}", later, earlier);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! `before:` Sessions that were last active before a time.
+
+use crate::search::here::HereAndNow;
+use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::value::when::When;
+
+pub(crate) struct Before;
+
+impl Qualifier for Before {
+    type Value = When;
+
+    const NAME: &'static str = "before";
+    const HELP: &'static str = "that were last active before then";
+    const EXAMPLE: &'static str = "before:2026-05";
+
+    fn test(when: &When, here: &HereAndNow) -> Test {
+        let time = when.ms(here);
+        Box::new(move |session| session.digest.modified.is_some_and(|modified| modified < time).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::qualifier::sample::{Sample, here};
+
+    #[test]
+    fn the_time_itself_is_not_before_it() {
+        let mut session = Sample::default();
+        assert!(!session.is::<Before>("2w"), "it is not known when it was active");
+        session.digest.modified = Some(here().now_ms - 14 * 86_400_000);
+        assert!(session.is::<Before>("13d") && session.is::<Before>("2026-05") && !session.is::<Before>("2w"));
+    }
+}

@@ -1,0 +1,38 @@
+//! `edited:` The files that tools wrote or edited.
+
+use crate::search::here::HereAndNow;
+use crate::search::lists::Values;
+use crate::search::qualifier::file::{File, touched};
+use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::value::text::Text;
+use crate::session::entry::call::Touch;
+
+pub(crate) struct Edited;
+
+impl Qualifier for Edited {
+    type Value = Text;
+
+    const NAME: &'static str = "edited";
+    const HELP: &'static str = "in which a tool wrote or edited such a file";
+    const EXAMPLE: &'static str = "edited:src/";
+
+    fn choices(values: Values<'_>) -> Vec<&str> {
+        File::choices(values)
+    }
+
+    fn test(path: &Text, here: &HereAndNow) -> Test {
+        touched(path, here, |touch| touch != Touch::Read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::qualifier::sample::Sample;
+
+    #[test]
+    fn what_was_only_read_is_not_edited() {
+        let is_edited = |tool: &str| Sample::calling(tool, "src/auth.rs").is::<Edited>("src/");
+        assert_eq!(["read", "write", "edit"].map(is_edited), [false, true, true]);
+    }
+}

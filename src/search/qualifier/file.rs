@@ -1,0 +1,115 @@
+//! `file:` The files that tools read, wrote or edited.
+
+use crate::base::fold::fold;
+use crate::search::candidate::{MatchField, MatchPlace};
+use crate::search::here::HereAndNow;
+use crate::search::lists::Values;
+use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::value::path::{Path, components, is_absolute};
+use crate::search::qualifier::value::text::Text;
+use crate::session::digest::touches::FileTouch;
+use crate::session::entry::call::Touch;
+
+pub(crate) struct File;
+
+impl Qualifier for File {
+    type Value = Text;
+
+    const NAME: &'static str = "file";
+    const HELP: &'static str = "in which a tool read, wrote or edited such a file; src/ means any below it";
+    const EXAMPLE: &'static str = "file:auth.rs";
+
+    fn choices(values: Values<'_>) -> Vec<&str> {
+        values.files.iter().map(String::as_str).collect()
+    }
+
+    fn test(path: &Text, here: &HereAndNow) -> Test {
+        touched(path, here, |_| true)
+    }
+}
+
+/// Whether and where a tool touched such a file in a way that is wanted.
+pub(super) fn touched(path: &Text, here: &HereAndNow, is_wanted: fn(Touch) -> bool) -> Test {
+    let wanted = Path::new(path, here);
+    Box::new(move |session| {
+        let touches = &session.digest.touches;
+        // A file is touched many times: each path is looked at once.
+        let is_such: Vec<bool> =
+            touches.paths.iter().map(|path| is_such_a_file(&wanted, path, &session.titles.cwd)).collect();
+        let is_it = |touch: &&FileTouch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true);
+        let place = |touch: &FileTouch| MatchPlace { field: MatchField::File, entry: Some(touch.entry), at: 0..0 };
+        touches.all.iter().find(is_it).map(place).into()
+    })
+}
+
+/// Whether a path that a tool was given is such a file: by a piece of its path without `/`; by its last names; by its
+/// directory, if that ends with `/`; or from the root on. `cwd` is the folded directory that the path starts from.
+fn is_such_a_file(wanted: &Path, path: &str, cwd: &str) -> bool {
+    let path = fold(path);
+    if !wanted.text.contains('/') {
+        return path.contains(&wanted.text);
+    }
+    let from_root = path.starts_with(['/', '\\', '~']) || is_absolute(&path.replace('\\', "/"));
+    let base = if from_root { "" } else { cwd };
+    let parts: Vec<&str> = components(base).chain(components(&path)).collect();
+    let (names, count) = (&wanted.components[..], wanted.components.len());
+    match (wanted.is_absolute, wanted.text.ends_with('/')) {
+        (true, false) => parts == names,
+        (true, true) => parts.len() > count && parts[..count] == *names,
+        (false, false) => parts.len() >= count && parts[parts.len() - count..] == *names,
+        (false, true) => {
+            // Below the project: its own directory is no part of the answer.
+            let own: Vec<&str> = components(&path).collect();
+            count == 0 || own[..own.len().saturating_sub(1)].windows(count).any(|run| run == names)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::qualifier::sample::{Sample, here};
+    use crate::search::qualifier::shape::Holds;
+
+    #[test]
+    fn says_at_which_entry() {
+        let session = Sample::calling("read", "src/auth.rs");
+        let place = MatchPlace { field: MatchField::File, entry: Some(1), at: 0..0 };
+        assert_eq!(session.test::<File>("auth"), Holds::At(Some(place)));
+        assert_eq!(session.test::<File>("main"), Holds::No);
+    }
+
+    #[test]
+    fn files_match_by_ending_or_piece() {
+        let has =
+            |file: &str, path: &str| is_such_a_file(&Path::new(&Text(file.into()), &here()), path, "/home/dev/app");
+        for (file, path) in [
+            ("src/auth.rs", "src/auth.rs"),
+            ("src/auth.rs", "/x/src/Auth.rs"),
+            ("./src/auth.rs", "./src/auth.rs"),
+            ("app/src/auth.rs", "src/auth.rs"),
+            ("auth", "src/oauth.rs"),
+            ("auth.rs", "auth.rs"),
+            ("~/app/src/auth.rs", "src/auth.rs"),
+            ("/home/dev/app/a", "/home/dev/app/a"),
+            ("src/", "src/auth.rs"),
+            ("src/", "/x/src/deep/a.rs"),
+            ("~/app/src/", "src/auth.rs"),
+            (r"src\auth.rs", "src/auth.rs"),
+            ("src/auth.rs", r"C:\x\src\auth.rs"),
+        ] {
+            assert!(has(file, path), "{file} {path}");
+        }
+        for (file, path) in [
+            ("rc/auth.rs", "src/auth.rs"),
+            ("src/auth", "src/auth.rs"),
+            ("/src/auth.rs", "src/auth.rs"),
+            ("auth", "src/main.rs"),
+            ("app/", "src/auth.rs"),
+            ("src/", "src"),
+            ("~/app/src/auth.rs", "~/src/auth.rs"),
+        ] {
+            assert!(!has(file, path), "{file} {path}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! `is:` Kinds of sessions: a row a kind.
+
+use std::fmt;
+
+use crate::search::candidate::Candidate;
+use crate::search::here::HereAndNow;
+use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::value::Value;
+
+pub(crate) struct Is;
+
+/// What makes a session one of a kind.
+type IsOne = fn(&Candidate<'_>) -> bool;
+
+/// The kinds, in the order in which they are shown.
+const KINDS: &[(&str, IsOne)] = &[
+    ("named", |session| session.digest.name.is_some()),
+    ("labelled", |session| !session.digest.labels.is_empty()),
+    ("forked", |session| session.has_forks),
+    ("fork", |session| session.is_fork),
+    ("branched", |session| session.digest.branch_points > 0),
+    // With more than one end at least one was left.
+    ("abandoned", |session| session.digest.leaves > 1),
+    ("live", |session| session.is_live),
+    ("damaged", |session| !session.digest.problems.is_empty()),
+    ("empty", |session| session.digest.first_message.is_none()),
+];
+
+/// A kind, by its place in the table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Kind(usize);
+
+impl Value for Kind {
+    fn read(text: &str) -> Result<Option<Self>, String> {
+        // pi spells it so.
+        let name = if text == "labeled" { "labelled" } else { text };
+        let kind = KINDS.iter().position(|(kind, _)| *kind == name).map(Self);
+        kind.map(Some).ok_or_else(|| format!("is:{text} is not known; known are {}", Self::forms().join(", ")))
+    }
+
+    fn forms() -> Vec<&'static str> {
+        KINDS.iter().map(|(name, _)| *name).collect()
+    }
+
+    fn choices() -> Vec<&'static str> {
+        Self::forms()
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(KINDS[self.0].0)
+    }
+}
+
+impl Qualifier for Is {
+    type Value = Kind;
+
+    const NAME: &'static str = "is";
+    const HELP: &'static str = "of a kind; abandoned ones have branches that were left";
+    const EXAMPLE: &'static str = "is:abandoned";
+
+    fn test(kind: &Kind, _: &HereAndNow) -> Test {
+        let (_, is_one) = KINDS[kind.0];
+        Box::new(move |session| is_one(session).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::qualifier::sample::Sample;
+    use crate::session::digest;
+    use crate::session::entry::EntryId;
+
+    #[test]
+    fn each_kind_is_told_from_the_others() {
+        let kinds = |session: &Sample| -> Vec<&str> {
+            Kind::forms().into_iter().filter(|kind| session.is::<Is>(kind)).collect()
+        };
+        let mut session = Sample::default();
+        assert_eq!(kinds(&session), ["empty"]);
+        session.digest.first_message = Some("x".into());
+        assert_eq!(kinds(&session), [""; 0]);
+        (session.has_forks, session.is_fork, session.is_live) = (true, true, true);
+        assert_eq!(kinds(&session), ["forked", "fork", "live"]);
+        let label = digest::Label { entry: EntryId::Place(0), at: 0, text: "x".into(), time: None, row: "".into() };
+        (session.digest.name, session.digest.labels) = (Some("x".into()), vec![label]);
+        (session.digest.branch_points, session.digest.leaves) = (1, 2);
+        assert_eq!(kinds(&session), ["named", "labelled", "forked", "fork", "branched", "abandoned", "live"]);
+    }
+
+    #[test]
+    fn says_which_kinds_there_are() {
+        assert!(Kind::read("nmaed").is_err_and(|what| what.contains("is:nmaed") && what.contains("abandoned")));
+        assert_eq!(Kind::read("labeled"), Kind::read("labelled"));
+    }
+}

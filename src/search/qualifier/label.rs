@@ -1,0 +1,52 @@
+//! `label:` The labels of entries.
+
+use crate::search::candidate::{MatchField, MatchPlace};
+use crate::search::here::HereAndNow;
+use crate::search::lists::Values;
+use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::value::text::Text;
+
+pub(crate) struct Label;
+
+impl Qualifier for Label {
+    type Value = Text;
+
+    const NAME: &'static str = "label";
+    const HELP: &'static str = "with such a label";
+    const EXAMPLE: &'static str = "label:works";
+
+    fn choices(values: Values<'_>) -> Vec<&str> {
+        values.labels.iter().map(String::as_str).collect()
+    }
+
+    fn implies(narrow: &Text, wide: &Text) -> bool {
+        narrow.has_piece(wide)
+    }
+
+    fn test(label: &Text, _: &HereAndNow) -> Test {
+        let wanted = label.folded();
+        let place = move |(entry, label): &(_, Box<str>)| {
+            let at = label.find(&wanted)?;
+            Some(MatchPlace { field: MatchField::Label, entry: Some(*entry), at: at..at + wanted.len() })
+        };
+        Box::new(move |session| session.titles.labels.iter().find_map(&place).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::qualifier::sample::Sample;
+    use crate::search::qualifier::shape::Holds;
+
+    #[test]
+    fn says_at_which_entry_and_where_in_the_label() {
+        let session = Sample::of(&[
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"x"}}"#,
+            r#"{"type":"label","id":"2","parentId":"1","targetId":"1","label":"It Works"}"#,
+        ]);
+        let place = MatchPlace { field: MatchField::Label, entry: Some(0), at: 3..7 };
+        assert_eq!(session.test::<Label>("work"), Holds::At(Some(place)));
+        assert_eq!(session.test::<Label>("broke"), Holds::No);
+    }
+}

@@ -1,0 +1,42 @@
+//! `model:` The models that answered.
+
+use crate::base::fold::fold;
+use crate::search::here::HereAndNow;
+use crate::search::lists::Values;
+use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::value::text::Text;
+
+pub(crate) struct Model;
+
+impl Qualifier for Model {
+    type Value = Text;
+
+    const NAME: &'static str = "model";
+    const HELP: &'static str = "in which such a model answered";
+    const EXAMPLE: &'static str = "model:sonnet";
+
+    fn choices(values: Values<'_>) -> Vec<&str> {
+        values.models.iter().map(String::as_str).collect()
+    }
+
+    fn implies(narrow: &Text, wide: &Text) -> bool {
+        narrow.has_piece(wide)
+    }
+
+    fn test(model: &Text, _: &HereAndNow) -> Test {
+        let wanted = model.folded();
+        Box::new(move |session| session.digest.models.iter().any(|(model, _)| fold(model).contains(&wanted)).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::qualifier::sample::Sample;
+
+    #[test]
+    fn a_piece_of_its_name_is_enough() {
+        let session = Sample::calling("read", "a");
+        assert!(session.is::<Model>("sonnet") && session.is::<Model>("Claude") && !session.is::<Model>("opus"));
+    }
+}

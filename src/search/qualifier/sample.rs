@@ -1,0 +1,62 @@
+//! A session for the tests of qualifiers.
+
+use jiff::tz::TimeZone;
+
+use crate::search::candidate::{Candidate, Titles};
+use crate::search::here::HereAndNow;
+use crate::search::qualifier::shape::{Holds, Qualifier};
+use crate::search::qualifier::value::Value;
+use crate::session::digest::Digest;
+use crate::session::digest::builder::{Builder, Wants};
+
+/// 100 days after the beginning of 1970, at home.
+pub(super) fn here() -> HereAndNow {
+    HereAndNow { now_ms: 100 * 86_400_000, home: "/home/Dev".into(), zone: TimeZone::UTC }
+}
+
+/// A session, changed as a test needs it.
+#[derive(Default)]
+pub(super) struct Sample {
+    pub(super) digest: Digest,
+    pub(super) titles: Titles,
+    pub(super) is_live: bool,
+    pub(super) has_forks: bool,
+    pub(super) is_fork: bool,
+}
+
+impl Sample {
+    /// One with these lines behind its header, that worked in `/home/Dev/app`.
+    pub(super) fn of(lines: &[&str]) -> Self {
+        let mut builder = Builder::new(Wants::default(), "");
+        builder.line(0, br#"{"type":"session","version":3,"id":"s","cwd":"/home/Dev/app"}"#, true);
+        lines.iter().for_each(|line| builder.line(0, line.as_bytes(), true));
+        let digest = builder.finish(0, &mut |_| None).unwrap();
+        Self { titles: Titles::new(&digest), digest, ..Self::default() }
+    }
+
+    /// One in which a call of a tool stands in the second entry.
+    pub(super) fn calling(tool: &str, path: &str) -> Self {
+        let call = format!(r#"{{"type":"toolCall","id":"c","name":"{tool}","arguments":{{"path":"{path}"}}}}"#);
+        Self::of(&[
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"x"}}"#,
+            &format!(
+                r#"{{"type":"message","id":"2","parentId":"1","message":{{"role":"assistant","model":"claude-Sonnet","content":[{call}]}}}}"#
+            ),
+        ])
+    }
+
+    pub(super) fn candidate(&self) -> Candidate<'_> {
+        let &Self { ref digest, ref titles, is_live, has_forks, is_fork } = self;
+        Candidate { digest, titles, texts: None, is_live, has_forks, is_fork }
+    }
+
+    /// What a qualifier with this value says of it.
+    pub(super) fn test<Q: Qualifier>(&self, value: &str) -> Holds {
+        Q::test(&Q::Value::read(value).unwrap().unwrap(), &here())(&self.candidate())
+    }
+
+    /// Whether it holds.
+    pub(super) fn is<Q: Qualifier>(&self, value: &str) -> bool {
+        matches!(self.test::<Q>(value), Holds::At(_))
+    }
+}

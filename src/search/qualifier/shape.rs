@@ -1,0 +1,55 @@
+//! What every qualifier has to say of itself.
+
+use crate::search::candidate::{Candidate, MatchPlace};
+use crate::search::here::HereAndNow;
+use crate::search::lists::Values;
+use crate::search::qualifier::value::Value;
+
+/// A qualifier.
+pub(crate) trait Qualifier {
+    /// What stands behind the colon: how it is read, printed and completed.
+    type Value: Value;
+
+    /// What stands before the colon, in lowercase letters.
+    const NAME: &'static str;
+    /// How "finds sessions" goes on, in one line.
+    const HELP: &'static str;
+    /// It with a value that says something.
+    const EXAMPLE: &'static str;
+
+    /// The values to choose from, the likeliest first.
+    fn choices(_: Values<'_>) -> Vec<&str> {
+        Self::Value::choices()
+    }
+
+    /// Whether one value certainly holds for no session for which the other one doesn't.
+    fn implies(narrow: &Self::Value, wide: &Self::Value) -> bool {
+        narrow == wide
+    }
+
+    /// Makes a value ready to be held against many sessions.
+    fn test(value: &Self::Value, here: &HereAndNow) -> Test;
+}
+
+/// Whether a qualifier holds for a session.
+pub(crate) type Test = Box<dyn Fn(&Candidate<'_>) -> Holds + Send + Sync>;
+
+/// Whether it holds.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Holds {
+    No,
+    /// It does, and this is where.
+    At(Option<MatchPlace>),
+}
+
+impl From<bool> for Holds {
+    fn from(holds: bool) -> Self {
+        if holds { Self::At(None) } else { Self::No }
+    }
+}
+
+impl From<Option<MatchPlace>> for Holds {
+    fn from(place: Option<MatchPlace>) -> Self {
+        place.map_or(Self::No, |place| Self::At(Some(place)))
+    }
+}

@@ -1,0 +1,33 @@
+//! `size:` How long the file of a session is.
+
+use crate::search::here::HereAndNow;
+use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::value::bound::Bound;
+
+pub(crate) struct Size;
+
+impl Qualifier for Size {
+    type Value = Bound;
+
+    const NAME: &'static str = "size";
+    const HELP: &'static str = "by how long the file is, in bytes";
+    const EXAMPLE: &'static str = "size:>1M";
+
+    fn test(bound: &Bound, _: &HereAndNow) -> Test {
+        let bound = *bound;
+        Box::new(move |session| bound.holds(session.digest.bytes as f64).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::qualifier::sample::Sample;
+
+    #[test]
+    fn compares_the_length_of_the_file() {
+        let mut session = Sample::default();
+        session.digest.bytes = 1_000_000;
+        assert!(session.is::<Size>("1M") && session.is::<Size>("=1000k") && !session.is::<Size>(">1MB"));
+    }
+}

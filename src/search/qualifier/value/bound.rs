@@ -1,0 +1,113 @@
+//! Numbers to compare with: `>1.5M`.
+
+use std::fmt;
+
+use crate::search::qualifier::value::Value;
+
+/// How a number is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// `>=`, and what holds without a sign.
+    AtLeast,
+    /// `<=`
+    AtMost,
+    /// `>`
+    More,
+    /// `<`
+    Less,
+    /// `=`
+    Equal,
+}
+
+/// The signs. The longer ones come first, as the others begin them.
+const SIGNS: [(&str, Order); 5] =
+    [(">=", Order::AtLeast), ("<=", Order::AtMost), (">", Order::More), ("<", Order::Less), ("=", Order::Equal)];
+
+/// What a number is compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bound {
+    /// How.
+    pub(crate) order: Order,
+    /// With which number: finite, not below zero.
+    pub(crate) number: f64,
+}
+
+impl Bound {
+    /// Whether it holds for a number.
+    pub(crate) fn holds(self, number: f64) -> bool {
+        match self.order {
+            Order::AtLeast => number >= self.number,
+            Order::AtMost => number <= self.number,
+            Order::More => number > self.number,
+            Order::Less => number < self.number,
+            Order::Equal => number == self.number,
+        }
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    let text = text.strip_suffix(['b', 'B']).unwrap_or(text);
+    let (digits, factor) = match text.strip_suffix(|c: char| c.is_ascii_alphabetic()) {
+        Some(digits) => match text.as_bytes().last()? {
+            b'k' | b'K' => (digits, 1e3),
+            b'm' | b'M' => (digits, 1e6),
+            b'g' | b'G' => (digits, 1e9),
+            _ => return None,
+        },
+        None => (text, 1.0),
+    };
+    // Not what else Rust takes for a number: signs, `1e9`, `inf`.
+    let is_plain = digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let number = digits.parse::<f64>().ok().filter(|_| is_plain)? * factor;
+    number.is_finite().then_some(number)
+}
+
+impl Value for Bound {
+    /// A sign, if there is one, and a number with k, M or G behind it for thousands, or `$` before it.
+    fn read(text: &str) -> Result<Option<Self>, String> {
+        let signed = SIGNS.iter().find_map(|(sign, order)| Some((*order, text.strip_prefix(sign)?)));
+        let (order, digits) = signed.unwrap_or((Order::AtLeast, text));
+        let digits = digits.strip_prefix('$').unwrap_or(digits);
+        if digits.is_empty() {
+            return Ok(None);
+        }
+        let bound = number(digits).map(|number| Self { order, number });
+        bound.map(Some).ok_or_else(|| format!("no number: {text}; use {}", Self::forms().join(", ")))
+    }
+
+    fn forms() -> Vec<&'static str> {
+        vec![">1", ">=1.5", "<2k", "<=1M", "=3"]
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = SIGNS.iter().find(|(_, order)| *order == self.order).map_or("", |(sign, _)| sign);
+        write!(f, "{sign}{}", self.number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_numbers() {
+        let bound = |text: &str| Bound::read(text).unwrap().unwrap();
+        assert_eq!(bound(">1.5M"), Bound { order: Order::More, number: 1.5e6 });
+        assert_eq!(bound("500"), Bound { order: Order::AtLeast, number: 500.0 });
+        assert_eq!(bound("<=$0.5"), Bound { order: Order::AtMost, number: 0.5 });
+        assert_eq!(bound("=2KB"), Bound { order: Order::Equal, number: 2000.0 });
+        assert_eq!((Bound::read(">"), Bound::read("")), (Ok(None), Ok(None)));
+        for text in [">x", "1e9", "inf", "nan", "-1", "1.2.3", ">>1", "1T", "."] {
+            assert!(Bound::read(text).is_err(), "{text}");
+        }
+        let holds = |text: &str| [1.0, 2.0, 3.0].map(|number| bound(text).holds(number));
+        assert_eq!(holds(">2"), [false, false, true]);
+        assert_eq!(holds(">=2"), [false, true, true]);
+        assert_eq!(holds("2"), [false, true, true]);
+        assert_eq!(holds("<2"), [true, false, false]);
+        assert_eq!(holds("<=2"), [true, true, false]);
+        assert_eq!(holds("=2"), [false, true, false]);
+    }
+}

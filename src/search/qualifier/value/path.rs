@@ -1,0 +1,48 @@
+//! Paths as they are compared: folded, with `/` only, `~` expanded, cut into components.
+
+use crate::base::fold::fold;
+use crate::search::here::HereAndNow;
+use crate::search::qualifier::value::text::Text;
+
+/// A path that is looked for.
+pub(crate) struct Path {
+    /// All of it.
+    pub(crate) text: String,
+    /// The names in it, in order.
+    pub(crate) components: Vec<String>,
+    /// Whether it is named from the root on.
+    pub(crate) is_absolute: bool,
+}
+
+impl Path {
+    pub(crate) fn new(Text(path): &Text, here: &HereAndNow) -> Self {
+        let path = path.replace('\\', "/");
+        let is_home = path == "~" || path.starts_with("~/");
+        let text = fold(&if is_home { path.replacen('~', here.home.trim_end_matches('/'), 1) } else { path });
+        Self { components: components(&text).map(str::to_string).collect(), is_absolute: is_absolute(&text), text }
+    }
+}
+
+/// Whether a path with `/` only is named from the root on.
+pub(crate) fn is_absolute(path: &str) -> bool {
+    path.starts_with('/') || path.get(1..3) == Some(":/")
+}
+
+/// The names in a path, in order.
+pub(crate) fn components(path: &str) -> impl Iterator<Item = &str> {
+    path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::qualifier::sample::here;
+
+    #[test]
+    fn is_folded_and_starts_at_the_root_where_it_can() {
+        let path = |text: &str| Path::new(&Text(text.into()), &here());
+        assert_eq!((path("~/Code/./app/").text.as_str(), path("~").is_absolute), ("/home/dev/code/./app/", true));
+        assert_eq!(path("~/Code//./app/").components, ["home", "dev", "code", "app"]);
+        assert!(path(r"C:\Work").is_absolute && !path("~x/y").is_absolute && !path("a/b").is_absolute);
+    }
+}

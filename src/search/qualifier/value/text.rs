@@ -1,0 +1,59 @@
+//! Any text: a label, the name of a model, a path.
+
+use std::fmt;
+
+use crate::base::fold::fold;
+use crate::base::js::is_js_space;
+use crate::search::qualifier::value::Value;
+
+/// A text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Text(pub(crate) String);
+
+impl Text {
+    /// As it is compared where it may be a piece of another text.
+    pub(crate) fn folded(&self) -> String {
+        fold(&self.0)
+    }
+
+    /// Whether a text that has this piece has that one too.
+    pub(crate) fn has_piece(&self, piece: &Self) -> bool {
+        self.folded().contains(&piece.folded())
+    }
+}
+
+impl Value for Text {
+    fn read(text: &str) -> Result<Option<Self>, String> {
+        Ok(Some(Self(text.into())))
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&in_quotes(&self.0))
+    }
+}
+
+/// A value as it stands in a query: in quotes, if it would end or mean something else without.
+pub(crate) fn in_quotes(value: &str) -> String {
+    let needs_quotes = value.contains(is_js_space) || value.starts_with(':') || value.starts_with("//");
+    if needs_quotes { format!("\"{value}\"") } else { value.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_quoted_where_it_has_to_be() {
+        for (text, printed) in [("a", "a"), ("a b", "\"a b\""), (":a", "\":a\""), ("//a", "\"//a\""), ("a:/", "a:/")] {
+            assert_eq!(Text(text.into()).to_string(), printed);
+        }
+    }
+
+    #[test]
+    fn pieces_whatever_the_case() {
+        let has = |text: &str, piece: &str| Text(text.into()).has_piece(&Text(piece.into()));
+        assert!(has("Works", "ork") && has("É", "e\u{301}") && !has("ork", "works"));
+    }
+}

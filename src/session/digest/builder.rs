@@ -1,0 +1,574 @@
+//! Gathers a digest from the lines of a file in one pass, which can stop anywhere and go on when the file has grown.
+
+use crate::base::js::js_trim;
+use crate::base::text::clean;
+use crate::base::time;
+use crate::session::digest::texts::Texts;
+use crate::session::digest::touches::{Gatherer, Spoken};
+use crate::session::digest::{Digest, Label};
+use crate::session::entry::call;
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Content, Entry, EntryId, Stamp, read, row};
+use crate::session::json::Str;
+use crate::session::lines::{LabelLine, Lines, NotASession};
+use crate::session::models::Models;
+use crate::session::problem::Problem;
+use crate::session::shape::{Index, Shape};
+use crate::session::tree::active::Active;
+
+/// How many entries up a tool's answer has its call at most: the answers of one message hang below each other.
+const NEARBY: usize = 64;
+
+/// What a digest is to hold beside what lists show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// The texts that are searched.
+    pub texts: bool,
+}
+
+/// Reads again the line that starts at an offset, if it can: for the rows of labelled entries, which stand before their
+/// labels.
+pub type Again<'a> = dyn FnMut(u64) -> Option<Vec<u8>> + 'a;
+
+/// Gathers a digest from the lines of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    home: Box<str>,
+    lines: Lines,
+    /// The last line, while no line break follows it: it may be a part of one.
+    last: Option<(u64, Box<[u8]>)>,
+    digest: Digest,
+    /// The newest time of a user or an assistant.
+    activity: Option<f64>,
+    models: Models,
+    touches: Gatherer,
+    spoken: Spoken,
+    is_hidden_in_pi: bool,
+    is_undrawn_in_pi: bool,
+}
+
+impl Builder {
+    /// An empty digest. In tool calls, paths below `home` start with `~`.
+    pub fn new(wants: Wants, home: &str) -> Self {
+        let texts = wants.texts.then(Texts::default);
+        Self { home: home.into(), digest: Digest { texts, ..Digest::default() }, ..Self::default() }
+    }
+
+    /// Takes the line that starts at `offset`; `ended` says whether a line break follows it.
+    pub fn line(&mut self, offset: u64, line: &[u8], ended: bool) {
+        if ended {
+            self.last = None;
+            self.take(offset, line, ended);
+        } else {
+            self.last = Some((offset, line.into()));
+        }
+    }
+
+    /// Where to go on when the file has grown: at the last line, if no line break followed it, else behind it.
+    pub fn place(&self) -> u64 {
+        self.last.as_ref().map_or(self.lines.end().0, |(offset, _)| *offset)
+    }
+
+    /// Whether no further line can make a session of it.
+    pub fn is_refused(&self) -> bool {
+        self.lines.is_refused()
+    }
+
+    /// The digest so far; more lines may follow. Costs a copy, so [`Builder::finish`] if none do.
+    ///
+    /// # Errors
+    /// As [`Builder::finish`].
+    pub fn snapshot(&self, mtime: i64, again: &mut Again<'_>) -> Result<Digest, NotASession> {
+        self.clone().finish(mtime, again)
+    }
+
+    /// The digest. `path`, `bytes` and what else the file system knows is left to the caller; `mtime` is when the file
+    /// was last written, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// The first line that parses is not a header, or there is none.
+    pub fn finish(mut self, mtime: i64, again: &mut Again<'_>) -> Result<Digest, NotASession> {
+        if let Some((offset, line)) = self.last.take() {
+            self.take(offset, &line, false);
+        }
+        if self.lines.header().is_none() {
+            return Err(NotASession);
+        }
+        let shape = self.lines.shape();
+        let labels = self.labels(&shape, again);
+        let header = self.lines.take_header()?;
+        let mut digest = self.digest;
+        for children in shape.child_counts() {
+            digest.branch_points += usize::from(children > 1);
+            digest.leaves += usize::from(children == 0);
+        }
+        digest.mtime = mtime;
+        digest.modified = match self.activity.filter(|&time| time > 0.0) {
+            Some(activity) => time::from_number(activity),
+            None => Some(header.created.filter(|_| header.created_is_text).unwrap_or(mtime)),
+        };
+        digest.problems = self.lines.problems(&shape);
+        digest.problems.extend(self.is_hidden_in_pi.then_some(Problem::NoContent));
+        digest.problems.extend(self.is_undrawn_in_pi.then_some(Problem::NoText));
+        digest.labels = labels;
+        digest.touches = self.touches.finish(&shape, &self.spoken);
+        digest.models = self.models.busiest_first();
+        digest.active = Active::new(&shape);
+        digest.header = header;
+        if let Some(texts) = &mut digest.texts {
+            texts.conversation.shrink();
+            texts.summaries.shrink();
+        }
+        Ok(digest)
+    }
+
+    fn take(&mut self, offset: u64, line: &[u8], ended: bool) {
+        if self.lines.is_refused() {
+            return;
+        }
+        let read = read::line(line);
+        if let Some(entry) = self.lines.note(offset..offset + line.len() as u64, ended, &read)
+            && !self.lines.is_refused()
+        {
+            self.entry(entry);
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>) {
+        let at = self.digest.entry_count as Index;
+        self.digest.entry_count += 1;
+        if let Some(usage) = entry.used() {
+            self.digest.cost += usage.cost;
+            self.digest.tokens += usage.tokens;
+        }
+        let message = entry.message.as_ref();
+        match entry.kind {
+            Kind::User => self.said(at, entry),
+            Kind::Assistant => {
+                self.said(at, entry);
+                self.did(at, entry);
+            }
+            Kind::ToolResult => {
+                self.digest.message_count += 1;
+                self.touches.answer(at, entry.timestamp, message.and_then(|message| message.tool_call_id));
+            }
+            Kind::SummaryRole => {
+                self.digest.message_count += 1;
+                self.summed_up(at, message.and_then(|message| message.summary));
+            }
+            Kind::Bash | Kind::SystemRole | Kind::CustomRole => self.digest.message_count += 1,
+            Kind::OtherMessage => {
+                self.digest.message_count += 1;
+                self.is_hidden_in_pi |= message.is_none();
+            }
+            Kind::Compaction | Kind::BranchSummary => self.summed_up(at, entry.summary),
+            Kind::SessionInfo => {
+                let name = entry.name.map(|name| js_trim(&name.text()).to_string());
+                self.digest.name = name.filter(|name| !name.is_empty());
+            }
+            // Labels are gathered with the lines.
+            Kind::Label
+            | Kind::CustomMessage
+            | Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => {}
+        }
+    }
+
+    /// Takes a message of the user or of an assistant.
+    fn said(&mut self, at: Index, entry: &Entry<'_>) {
+        self.digest.message_count += 1;
+        let Some(message) = &entry.message else { return };
+        if !row::is_silent(entry) {
+            self.spoken.push(at, entry);
+        }
+        if let Some(texts) = &mut self.digest.texts {
+            texts.conversation.push(at, &message.content.text(" "));
+        }
+        if matches!(message.content, Content::Missing) {
+            return;
+        }
+        let time = match message.timestamp {
+            Some(Stamp::Number(ms)) => Some(ms),
+            _ => entry.timestamp.and_then(Stamp::ms).map(|ms| ms as f64),
+        };
+        if let Some(time) = time {
+            self.activity = Some(self.activity.unwrap_or(0.0).max(time));
+        }
+        self.is_hidden_in_pi |= message.content.breaks_pi_list();
+        if entry.kind == Kind::Assistant {
+            self.is_undrawn_in_pi |= message.content.breaks_pi_tree();
+        } else if self.digest.first_message.is_none() {
+            let text = message.content.text(" ");
+            self.digest.first_message = (!text.is_empty()).then_some(text);
+        }
+    }
+
+    /// Takes what an assistant did: the tools it called, as which model.
+    fn did(&mut self, at: Index, entry: &Entry<'_>) {
+        let Some(message) = &entry.message else { return };
+        for call in message.content.tool_calls() {
+            let name = call.name.text();
+            match self.digest.tools.get_mut(&*name) {
+                Some(calls) => *calls += 1,
+                None => drop(self.digest.tools.insert(name.into(), 1)),
+            }
+            self.touches.call(at, entry.timestamp, call);
+        }
+        if let Some(model) = message.model {
+            self.models.note(model, entry.cost());
+        }
+    }
+
+    fn summed_up(&mut self, at: Index, summary: Option<Str<'_>>) {
+        if let (Some(texts), Some(summary)) = (&mut self.digest.texts, summary) {
+            texts.summaries.push(at, &summary.text());
+        }
+    }
+
+    fn labels(&self, shape: &Shape, again: &mut Again<'_>) -> Vec<Label> {
+        let label = |(at, set): (Index, &LabelLine)| Label {
+            entry: EntryId::Id(set.target_id.clone().into()),
+            at,
+            text: set.text.clone(),
+            time: set.time,
+            row: self.row(at, shape, again).unwrap_or_default().into(),
+        };
+        self.lines.labels(shape).into_iter().map(label).collect()
+    }
+
+    /// The row of an entry, from its line; that of a tool's answer is its call.
+    fn row(&self, at: Index, shape: &Shape, again: &mut Again<'_>) -> Option<String> {
+        let mut line = |at: Index| again(*self.lines.offsets().get(at as usize)?);
+        let own = line(at)?;
+        let entry = read::line(&own).ok()??;
+        let row = || Some(row::text(&entry));
+        let answer = entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult);
+        let Some(call) = answer.and_then(|answer| answer.tool_call_id) else { return row() };
+        let parent = |&at: &Index| shape.parents[at as usize];
+        for at in std::iter::successors(parent(&at), parent).take(NEARBY) {
+            let line = line(at)?;
+            let Ok(Some(above)) = read::line(&line) else { break };
+            if above.kind == Kind::Assistant {
+                let calls = above.message.iter().flat_map(|message| message.content.tool_calls());
+                let said = calls.into_iter().find(|one| one.id.is(&call.text()));
+                return said.map_or_else(row, |said| Some(clean(&call::describe(said, &self.home)).into_owned()));
+            }
+        }
+        row()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::base::js::cut;
+    use crate::session::entry::call::Touch;
+    use crate::session::tree::{Part, Tree};
+
+    /// A file in lines, each with its offset and whether a line break follows.
+    fn lines(text: &[u8]) -> impl Iterator<Item = (u64, &[u8], bool)> {
+        let mut offset = 0;
+        text.split_inclusive(|&b| b == b'\n').map(move |line| {
+            let (start, ended) = (offset, line.ends_with(b"\n"));
+            offset += line.len() as u64;
+            (start, line.strip_suffix(b"\n").unwrap_or(line), ended)
+        })
+    }
+
+    /// Reads lines of a text again.
+    fn again(text: &[u8]) -> impl FnMut(u64) -> Option<Vec<u8>> {
+        move |offset| text.get(offset as usize..)?.split(|&b| b == b'\n').next().map(<[u8]>::to_vec)
+    }
+
+    fn builder() -> Builder {
+        Builder::new(Wants { texts: true }, "/home/me")
+    }
+
+    fn digest(text: &[u8]) -> Result<Digest, NotASession> {
+        let mut builder = builder();
+        lines(text).for_each(|(offset, line, ended)| builder.line(offset, line, ended));
+        builder.finish(5, &mut again(text))
+    }
+
+    fn of(lines: &[&str]) -> Digest {
+        digest(lines.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes()).unwrap()
+    }
+
+    /// Both readings of the same file.
+    fn both(text: &[u8]) -> Option<(Digest, Tree)> {
+        let mut part = Part::new("/home/me");
+        lines(text).for_each(|(offset, line, ended)| part.line(offset, line, ended));
+        match (digest(text), Tree::build([part])) {
+            (Ok(digest), Ok(tree)) => Some((digest, tree)),
+            (Err(_), Err(_)) => None,
+            (digest, tree) => panic!("one of them is a session: {digest:?}, {tree:?}"),
+        }
+    }
+
+    fn agree(digest: &Digest, tree: &Tree) {
+        for at in 0..tree.nodes.len() as Index {
+            assert_eq!(digest.is_active(at), tree.is_active(at), "entry {at}");
+        }
+        assert!(!digest.is_active(tree.nodes.len() as Index));
+        let mut labels: Vec<_> = tree.labels.iter().collect();
+        labels.sort_by_key(|(at, _)| **at);
+        let labels = labels.into_iter().map(|(&at, label)| Label {
+            entry: EntryId::of(tree, at),
+            at,
+            text: label.text.clone(),
+            time: label.time,
+            row: tree.nodes[at as usize].text.clone(),
+        });
+        assert_eq!(digest.labels, labels.collect::<Vec<_>>());
+        let touches: Vec<_> =
+            digest.touches.iter().map(|touched| (touched.path, touched.touch, touched.entry)).collect();
+        let tree_touches: Vec<_> =
+            tree.touches.iter().map(|touched| (&*touched.path, touched.touch, touched.entry)).collect();
+        assert_eq!(touches, tree_touches);
+        for touched in digest.touches.iter() {
+            assert_eq!(touched.time, tree.nodes[touched.entry as usize].time);
+            let says = |at: &Index| {
+                let node = &tree.nodes[*at as usize];
+                node.kind == Kind::User || (node.kind == Kind::Assistant && !node.silent)
+            };
+            let mut above = std::iter::successors(Some(touched.entry), |&at| tree.parent(at));
+            let said = above.find(says).map_or("", |at| &tree.nodes[at as usize].text);
+            assert_eq!(touched.said, js_trim(cut(said, 100)));
+        }
+        let paths: BTreeSet<&str> = digest.touches.paths.iter().map(|path| &**path).collect();
+        assert_eq!(paths.len(), digest.touches.paths.len(), "each path once");
+        assert_eq!(paths, tree.files.keys().map(|path| &**path).collect());
+        assert_eq!(digest.models, tree.models);
+        let of_tree = |problem: &&Problem| !matches!(problem, Problem::NoContent | Problem::NoText);
+        assert_eq!(digest.problems.iter().filter(of_tree).copied().collect::<Vec<_>>(), tree.problems);
+        let facts = (digest.entry_count, digest.branch_points, digest.cost);
+        assert_eq!(facts, (tree.nodes.len(), tree.branch_points(), tree.cost()));
+        let conversation = digest.conversation();
+        for &(start, at) in &conversation.starts {
+            let node = &tree.nodes[at as usize];
+            assert!(matches!(node.kind, Kind::User | Kind::Assistant), "entry {at} is a {:?}", node.kind);
+            assert!(conversation.folded.is_char_boundary(start as usize));
+        }
+        let said: Vec<Index> = (0..tree.nodes.len() as Index)
+            .filter(|&at| tree.nodes[at as usize].kind == Kind::User && !tree.nodes[at as usize].text.is_empty())
+            .collect();
+        let is_there = |at| conversation.starts.binary_search_by_key(&at, |(_, entry)| *entry).is_ok();
+        assert_eq!(said.into_iter().filter(|&at| !is_there(at)).collect::<Vec<_>>(), [0; 0]);
+    }
+
+    /// The file cut at a byte, and gathered in two goes, with a look at what is there in between.
+    fn in_two_goes(text: &[u8], cut: usize) -> Result<Digest, NotASession> {
+        let mut builder = builder();
+        lines(&text[..cut]).for_each(|(offset, line, ended)| builder.line(offset, line, ended));
+        let between = builder.snapshot(5, &mut again(&text[..cut]));
+        assert_eq!(format!("{between:?}"), format!("{:?}", digest(&text[..cut])));
+        let place = builder.place();
+        let rest = lines(&text[place as usize..]);
+        rest.for_each(|(offset, line, ended)| builder.line(place + offset, line, ended));
+        builder.finish(5, &mut again(text))
+    }
+
+    #[test]
+    fn agrees_with_the_trees_of_all_fixtures() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let (mut folders, mut sessions) = (vec![root.join("fixtures"), root.join("assets")], 0);
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "jsonl")
+                    && let Some((digest, tree)) = both(&std::fs::read(&path).unwrap())
+                {
+                    agree(&digest, &tree);
+                    sessions += 1;
+                }
+            }
+        }
+        assert!(sessions > 50, "{sessions}");
+    }
+
+    #[test]
+    fn texts_are_joined_as_pi_joins_them() {
+        let found = of(&[
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Use JWT"}}"#,
+            r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[]}}"#,
+            r#"{"type":"message","id":"3","parentId":"1","message":{"role":"toolResult","content":"nothing said"}}"#,
+            r#"{"type":"compaction","id":"4","parentId":"1","summary":"All\nof it"}"#,
+            r#"{"type":"message","id":"5","parentId":"4","message":{"role":"assistant","content":[{"type":"text","text":"A"},{"type":"thinking","thinking":"no"},{"type":"text","text":"\u00c9"}]}}"#,
+        ]);
+        assert_eq!(found.conversation().folded, "use jwt a é");
+        assert_eq!(found.conversation().starts, [(0, 0), (8, 4)]);
+        assert_eq!((&*found.summaries().folded, &found.summaries().starts[..]), ("all\nof it", &[(0, 3)][..]));
+    }
+
+    #[test]
+    fn what_tools_did_is_counted_and_placed() {
+        let found = of(&[
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"message","id":"0","message":{"role":"user","content":"Mend it"}}"#,
+            r#"{"type":"message","id":"1","parentId":"0","timestamp":5,"message":{"role":"assistant","model":"m","content":[{"type":"toolCall","id":"a","name":"read","arguments":{"path":"a.rs"}},{"type":"toolCall","id":"b","name":"edit","arguments":{"file_path":"a.rs"}},{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"}},{"type":"toolCall","id":"d","name":"read","arguments":{}}]}}"#,
+            r#"{"type":"message","id":"2","parentId":"1","timestamp":7,"message":{"role":"toolResult","toolCallId":"b"}}"#,
+        ]);
+        let touches: Vec<_> = found.touches.iter().map(|it| (it.path, it.touch, it.entry, it.time, it.said)).collect();
+        assert_eq!(
+            touches,
+            [("a.rs", Touch::Read, 1, Some(5), "Mend it"), ("a.rs", Touch::Edit, 2, Some(7), "Mend it")]
+        );
+        let tools: Vec<(&str, u32)> = found.tools.iter().map(|(name, calls)| (&**name, *calls)).collect();
+        assert_eq!(tools, [("bash", 1), ("edit", 1), ("read", 2)]);
+        assert_eq!(found.models.iter().map(|(model, uses)| (&**model, uses.answers)).collect::<Vec<_>>(), [("m", 1)]);
+    }
+
+    #[test]
+    fn a_label_has_the_row_of_its_entry() {
+        let found = of(&[
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"message","id":"u","message":{"role":"user","content":" Go\non "}}"#,
+            r#"{"type":"message","id":"a","parentId":"u","message":{"role":"assistant","content":[{"type":"toolCall","id":"x","name":"ls"},{"type":"toolCall","id":"y","name":"read","arguments":{"path":"/home/me/a.rs"}}]}}"#,
+            r#"{"type":"message","id":"x","parentId":"a","message":{"role":"toolResult","toolCallId":"x","toolName":"ls"}}"#,
+            r#"{"type":"message","id":"y","parentId":"x","message":{"role":"toolResult","toolCallId":"y","toolName":"read"}}"#,
+            r#"{"type":"message","id":"z","parentId":"y","message":{"role":"toolResult","toolCallId":"z","toolName":"odd"}}"#,
+            r#"{"type":"label","id":"1","targetId":"y","label":"old"}"#,
+            r#"{"type":"label","id":"2","timestamp":8,"targetId":"y","label":"read"}"#,
+            r#"{"type":"label","id":"3","targetId":"u","label":"begin"}"#,
+            r#"{"type":"label","id":"4","targetId":"a","label":"calls"}"#,
+            r#"{"type":"label","id":"5","targetId":"z","label":"odd"}"#,
+            r#"{"type":"label","id":"6","targetId":"x","label":"gone"}"#,
+            r#"{"type":"label","id":"7","targetId":"x"}"#,
+        ]);
+        let labels: Vec<_> = found.labels.iter().map(|it| (&*it.text, it.at, &*it.row, it.time)).collect();
+        assert_eq!(
+            labels,
+            [
+                ("begin", 0, "Go on", None),
+                ("calls", 1, "(no content)", None),
+                ("read", 3, "[read: ~/a.rs]", Some(8)),
+                ("odd", 4, "[odd]", None),
+            ]
+        );
+        assert_eq!(found.labels[0].entry, EntryId::Id("u".into()));
+    }
+
+    #[test]
+    fn a_header_has_a_string_for_an_id() {
+        assert!(digest(br#"{"type":"session","id":"42"}"#).is_ok());
+        for header in [r#"{"type":"session","id":42}"#, r#"{"type":"session"}"#, r#"{"type":"message","id":"42"}"#] {
+            assert_eq!(digest(header.as_bytes()).err(), Some(NotASession), "{header}");
+        }
+    }
+
+    #[test]
+    fn only_a_header_time_that_is_a_string_counts_as_modified() {
+        let text = of(&[r#"{"type":"session","id":"a","timestamp":"1970-01-01T00:00:01Z"}"#]);
+        assert_eq!((text.header.created, text.modified), (Some(1000), Some(1000)));
+        let number = of(&[r#"{"type":"session","id":"a","timestamp":1000}"#]);
+        assert_eq!((number.header.created, number.modified), (Some(1000), Some(5)));
+    }
+
+    #[test]
+    fn says_what_pi_fails_at() {
+        let problems = |role: &str, content: &str| {
+            let message = format!(
+                r#"{{"type":"message","id":"1","parentId":null,"message":{{"role":"{role}","content":{content}}}}}"#
+            );
+            let problems = of(&[r#"{"type":"session","version":3,"id":"a"}"#, &message]).problems;
+            problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; ")
+        };
+        assert!(problems("user", "null").contains("pi's own list"));
+        assert!(problems("assistant", r#"[{"type":"text","text":5}]"#).contains("pi's own /tree"));
+        assert_eq!(problems("user", r#"[{"type":"text","text":5}]"#), "");
+        assert_eq!(problems("assistant", r#"[{"type":"text"},{"type":"text","text":null}]"#), "");
+        assert_eq!(problems("toolResult", "null"), "");
+    }
+
+    #[test]
+    fn a_line_that_is_cut_off_is_read_when_it_is_whole() {
+        let text = b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n{\"type\":\"session_info\",\"name\":\"one\"}\n";
+        for cut in 0..text.len() {
+            assert_eq!(format!("{:?}", in_two_goes(text, cut)), format!("{:?}", digest(text)), "cut at {cut}");
+        }
+        let torn = digest(&text[..60]).unwrap();
+        assert_eq!((torn.problems, torn.name), (vec![Problem::CutOff], None));
+    }
+
+    #[test]
+    fn a_chain_of_a_hundred_thousand_costs_no_more_than_its_length() {
+        let mut text = String::from("{\"type\":\"session\",\"id\":\"s\"}\n");
+        for _ in 0..100_000 {
+            text += r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"read","arguments":{"path":"p"}}]}}"#;
+            text.push('\n');
+        }
+        let found = digest(text.as_bytes()).unwrap();
+        assert_eq!((found.touches.all.len(), found.touches.said.len()), (100_000, 1));
+    }
+
+    /// A file of any lines that matter, odd ones included.
+    fn any_file() -> impl Strategy<Value = String> {
+        let line = (0u8..9, 0u8..20, 0u8..20, "[a-c]?", any::<bool>());
+        (1u8..4, proptest::collection::vec(line, 0..60)).prop_map(|(version, lines)| {
+            let mut text = format!("{{\"type\":\"session\",\"version\":{version},\"id\":\"s\"}}\n");
+            for (kind, id, other, word, flag) in lines {
+                let head = format!(r#""id":"{id}","parentId":"{other}","timestamp":{id}"#);
+                text += &match kind {
+                    0 => format!(r#"{{"type":"label",{head},"targetId":"{other}","label":"{word}"}}"#),
+                    1 => "{\"type\":\"session\",\"id\":\"again\"}".into(),
+                    2 => "no JSON".into(),
+                    3 => format!(r#"{{"type":"session_info",{head},"name":"{word}"}}"#),
+                    4 => format!(r#"{{"type":"compaction",{head},"summary":"{word}"}}"#),
+                    5 | 6 => {
+                        let tool = if flag { "read" } else { "bash" };
+                        format!(
+                            r#"{{"type":"message",{head},"message":{{"role":"assistant","model":"{word}","content":[{{"type":"text","text":"{word}"}},{{"type":"toolCall","id":"{other}","name":"{tool}","arguments":{{"path":"{word}"}}}}]}}}}"#
+                        )
+                    }
+                    7 => format!(r#"{{"type":"message",{head},"message":{{"role":"user","content":"{word}"}}}}"#),
+                    _ => format!(
+                        r#"{{"type":"message",{head},"message":{{"role":"toolResult","toolCallId":"{other}","toolName":"{word}"}}}}"#
+                    ),
+                };
+                text.push('\n');
+            }
+            text
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_tree_of_any_file(text in any_file()) {
+            let (mut digest, tree) = both(text.as_bytes()).unwrap();
+            // The tree finds the call of an answer wherever it stands; the digest above it.
+            for label in &mut digest.labels {
+                let node = &tree.nodes[label.at as usize];
+                if node.kind == Kind::ToolResult {
+                    label.row.clone_from(&node.text);
+                }
+            }
+            agree(&digest, &tree);
+        }
+
+        #[test]
+        fn two_goes_give_the_same_as_one(text in any_file(), cut in any::<prop::sample::Index>()) {
+            let cut = cut.index(text.len() + 1);
+            prop_assert_eq!(format!("{:?}", in_two_goes(text.as_bytes(), cut)), format!("{:?}", digest(text.as_bytes())));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let mut text = b"{\"type\":\"session\",\"id\":\"s\"}\n".to_vec();
+            let _ = digest(&bytes);
+            text.extend(bytes);
+            prop_assert!(digest(&text).is_ok());
+        }
+    }
+}

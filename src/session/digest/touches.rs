@@ -1,0 +1,189 @@
+//! Which files the tools of a session read, wrote and edited, when, and what was last said before: kept small, because
+//! lists hold them for all sessions.
+
+use crate::session::entry::call;
+use crate::session::entry::call::Touch;
+use crate::session::entry::{Entry, Stamp, ToolCall, row};
+use crate::session::json::Str;
+use crate::session::shape::{ById, IdHash, Index, Shape};
+
+/// How much is kept of what was said, in UTF-16 code units.
+const SAID: usize = 100;
+
+/// Every call of a tool that did something to a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Touches {
+    /// The files, each once, as the model named them.
+    pub paths: Vec<Box<str>>,
+    /// What was said before them: the beginnings of rows.
+    pub said: Vec<Box<str>>,
+    /// The calls, in file order.
+    pub all: Vec<FileTouch>,
+}
+
+/// A call of a tool that did something to a file, with places in [`Touches`] for its texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileTouch {
+    /// The file: its place in [`Touches::paths`].
+    pub path: u32,
+    /// What was last said when the tool was called: its place in [`Touches::said`].
+    pub said: u32,
+    /// The entry with the tool's answer, else the one with the call.
+    pub entry: Index,
+    /// What was done.
+    pub touch: Touch,
+    /// When that entry was written, in milliseconds since 1970.
+    pub time: Option<i64>,
+}
+
+/// A call of a tool that did something to a file, with its texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touched<'a> {
+    /// The file, as the model named it.
+    pub path: &'a str,
+    /// What was done.
+    pub touch: Touch,
+    /// The entry with the tool's answer, else the one with the call.
+    pub entry: Index,
+    /// When that entry was written, in milliseconds since 1970.
+    pub time: Option<i64>,
+    /// What the user or the assistant last said above that entry, as the row begins; empty if nobody said anything.
+    pub said: &'a str,
+}
+
+impl Touches {
+    /// The calls with their texts, in file order.
+    pub fn iter(&self) -> impl Iterator<Item = Touched<'_>> {
+        self.all.iter().map(move |&FileTouch { path, said, entry, touch, time }| Touched {
+            path: self.paths.get(path as usize).map_or("", |path| path),
+            said: self.said.get(said as usize).map_or("", |said| said),
+            entry,
+            touch,
+            time,
+        })
+    }
+}
+
+/// Gathers the calls from the entries of a file, in file order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gatherer {
+    touches: Touches,
+    paths: ById<u32>,
+    /// The last touch of each call.
+    calls: ById<usize>,
+}
+
+impl Gatherer {
+    /// Takes a call in the entry `at`.
+    pub(crate) fn call(&mut self, at: Index, stamp: Option<Stamp<'_>>, call: &ToolCall<'_>) {
+        let Some((path, touch)) = call::touched(call) else { return };
+        let next = self.touches.paths.len() as u32;
+        let number = *self.paths.entry(IdHash::new(path.as_bytes())).or_insert(next);
+        if number == next {
+            self.touches.paths.push(path.into());
+        }
+        self.calls.insert(IdHash::of(call.id), self.touches.all.len());
+        let time = stamp.and_then(Stamp::ms);
+        self.touches.all.push(FileTouch { path: number, said: 0, entry: at, touch, time });
+    }
+
+    /// Takes the answer to a call, in the entry `at`: models give the same id again, and the last call is meant.
+    pub(crate) fn answer(&mut self, at: Index, stamp: Option<Stamp<'_>>, call: Option<Str<'_>>) {
+        if self.calls.is_empty() {
+            return;
+        }
+        if let Some(&touch) = self.calls.get(&IdHash::of(call.unwrap_or_default()))
+            && let Some(touch) = self.touches.all.get_mut(touch)
+        {
+            (touch.entry, touch.time) = (at, stamp.and_then(Stamp::ms));
+        }
+    }
+
+    /// What was gathered; `spoken` has what those said who said something.
+    pub(crate) fn finish(self, shape: &Shape, spoken: &Spoken) -> Touches {
+        let mut touches = self.touches;
+        if touches.all.is_empty() {
+            return touches;
+        }
+        let mut above = Above { shape, spoken, known: vec![UNKNOWN; shape.parents.len()] };
+        let mut places = vec![None; spoken.starts.len() + 1];
+        for touch in &mut touches.all {
+            let number = above.number(touch.entry) as usize;
+            touch.said = *places[number - 1].get_or_insert_with(|| {
+                touches.said.push(spoken.text(number).into());
+                touches.said.len() as u32 - 1
+            });
+        }
+        touches.all.shrink_to_fit();
+        touches
+    }
+}
+
+/// What the user and the assistant said, as their rows begin.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spoken {
+    rows: String,
+    /// Of which entry each row is, and where it starts.
+    starts: Vec<(Index, usize)>,
+}
+
+impl Spoken {
+    /// Takes the next entry that says something.
+    pub(crate) fn push(&mut self, at: Index, entry: &Entry<'_>) {
+        self.starts.push((at, self.rows.len()));
+        row::start_into(&mut self.rows, entry, SAID);
+    }
+
+    /// The number of what an entry says, from [`FIRST`] on.
+    fn number(&self, at: Index) -> Option<u32> {
+        self.starts.binary_search_by_key(&at, |(entry, _)| *entry).ok().map(|row| row as u32 + FIRST)
+    }
+
+    /// What has a number.
+    fn text(&self, number: usize) -> &str {
+        let start = |row: usize| self.starts.get(row).map_or(self.rows.len(), |(_, start)| *start);
+        number.checked_sub(FIRST as usize).map_or("", |row| &self.rows[start(row)..start(row + 1)])
+    }
+}
+
+/// Of an entry it is not known yet who spoke above it.
+const UNKNOWN: u32 = 0;
+/// Nobody did.
+const NOBODY: u32 = 1;
+/// The first of those who did.
+const FIRST: u32 = 2;
+
+/// Finds the nearest entries above others that say something; each entry is passed once, however many are asked for.
+struct Above<'a> {
+    shape: &'a Shape,
+    spoken: &'a Spoken,
+    /// What is known of each entry: the number of what it says, or the nearest above it.
+    known: Vec<u32>,
+}
+
+impl Above<'_> {
+    fn number(&mut self, of: Index) -> u32 {
+        let Self { shape, spoken, known } = self;
+        let path = || std::iter::successors(Some(of), |&at| shape.parents[at as usize]);
+        let number = |at: Index| match known[at as usize] {
+            UNKNOWN => spoken.number(at),
+            known => Some(known),
+        };
+        let end = path().find(|&at| number(at).is_some());
+        let found = end.and_then(number).unwrap_or(NOBODY);
+        for passed in path().take_while(|&at| Some(at) != end).chain(end) {
+            known[passed as usize] = found;
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_touch_is_small() {
+        assert!(size_of::<FileTouch>() <= 32);
+    }
+}

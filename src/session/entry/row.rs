@@ -1,0 +1,123 @@
+//! The text of an entry's row, and whether pi hides the row, as in pi's `/tree` (0.87.1).
+
+use crate::base::js::{cut, is_js_space, js_trim};
+use crate::base::text::clean_char;
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Content, Entry, Message};
+use crate::session::json::Str;
+
+/// How much of a text a row shows, in UTF-16 code units, as in pi's `/tree` (0.87.1).
+const ROW_UNITS: usize = 200;
+
+/// Whether pi's `/tree` hides an entry: an assistant's message without text that stopped as it should.
+pub(crate) fn is_silent(entry: &Entry<'_>) -> bool {
+    let stopped_well = |message: &Message<'_>| {
+        let stop = message.stop_reason.unwrap_or_default();
+        stop.is_empty() || stop.is("stop") || stop.is("toolUse")
+    };
+    let is_silent = |message: &Message<'_>| stopped_well(message) && !has_text(&message.content);
+    entry.kind == Kind::Assistant && entry.message.as_ref().is_some_and(is_silent)
+}
+
+fn has_text(content: &Content<'_>) -> bool {
+    content.texts().any(|text| text.chars().any(|c| !is_js_space(c)))
+}
+
+/// The text of an entry's row: clean, on one line, without white space around. That of a tool's result names the tool;
+/// a tree and a digest put the call in its place.
+pub(crate) fn text(entry: &Entry<'_>) -> String {
+    let flat = |text: Option<Str<'_>>| flat(text.into_iter());
+    let message = entry.message.as_ref();
+    match entry.kind {
+        Kind::User | Kind::Assistant => {
+            let mut out = String::with_capacity(ROW_UNITS);
+            start_into(&mut out, entry, ROW_UNITS);
+            out
+        }
+        Kind::ToolResult => {
+            let name = flat(message.and_then(|message| message.tool_name));
+            format!("[{}]", if name.is_empty() { "tool" } else { &name })
+        }
+        Kind::Bash => flat(message.and_then(|message| message.command)),
+        Kind::CustomRole => "[custom]".into(), // so pi names `hookMessage` when it migrates v2 to v3
+        Kind::SystemRole | Kind::SummaryRole | Kind::OtherMessage => {
+            let role = flat(entry.role());
+            format!("[{}]", if role.is_empty() { "no role" } else { &role })
+        }
+        Kind::CustomMessage => {
+            format!("[{}]: {}", flat(entry.custom_type), self::flat(entry.content.texts()))
+        }
+        Kind::Compaction => match entry.tokens_before {
+            Some(tokens) => format!("[compaction: {}k tokens]", (tokens / 1000.0).round()),
+            None => "[compaction]".into(),
+        },
+        Kind::BranchSummary => flat(entry.summary),
+        Kind::ModelChange => format!("[model: {}]", flat(entry.model_id)),
+        Kind::ThinkingLevel => format!("[thinking: {}]", flat(entry.thinking_level)),
+        Kind::Custom => format!("[custom: {}]", flat(entry.custom_type)),
+        Kind::Label => match entry.label {
+            Some(label) => format!("[label: {}]", flat(Some(label))),
+            None => "[label: (cleared)]".into(),
+        },
+        Kind::SessionInfo => {
+            let name = flat(entry.name);
+            format!("[title: {}]", if name.is_empty() { "empty" } else { &name })
+        }
+        Kind::Usage => format!("[usage: {} ${:.3}]", flat(entry.model_id), entry.cost()),
+        Kind::ContextEdit => {
+            format!(
+                "[context {}: {}]",
+                if entry.replacement.is_some() { "replace" } else { "omit" },
+                flat(entry.target_id)
+            )
+        }
+        Kind::Unknown if entry.type_name.is_empty() => "[no type]".into(),
+        Kind::Unknown => format!("[{}]", flat(Some(entry.type_name))),
+    }
+}
+
+/// Appends the first `units` UTF-16 code units of what a user or an assistant said.
+pub(crate) fn start_into(out: &mut String, entry: &Entry<'_>, units: usize) {
+    let Some(message) = &entry.message else { return };
+    let start = out.len();
+    flat_into(out, message.content.texts(), units);
+    if entry.kind == Kind::Assistant && out.len() == start {
+        let error = flat(message.error_message.into_iter());
+        out.push_str(match () {
+            () if message.stop_reason.is_some_and(|stop| stop.is("aborted")) => "(aborted)",
+            () if !error.is_empty() => cut(&error, 80),
+            () => "(no content)",
+        });
+    }
+}
+
+/// The start of texts, joined.
+fn flat<'a>(texts: impl Iterator<Item = Str<'a>>) -> String {
+    let mut out = String::with_capacity(ROW_UNITS);
+    flat_into(&mut out, texts, ROW_UNITS);
+    out
+}
+
+/// The first `most` UTF-16 code units of texts, joined, in one pass: every line of a file comes through here.
+fn flat_into<'a>(out: &mut String, texts: impl Iterator<Item = Str<'a>>, most: usize) {
+    let start = out.len();
+    out.reserve(most);
+    let mut units = 0;
+    'texts: for text in texts {
+        let mut chars = text.chars();
+        loop {
+            let run = chars.ascii_run(most - units);
+            units += run.len();
+            out.push_str(if out.len() == start { run.trim_start() } else { run });
+            let Some(c) = chars.next() else { break };
+            units += c.len_utf16();
+            if units > most {
+                break 'texts;
+            }
+            if !(out.len() == start && is_js_space(c)) {
+                out.push(clean_char(c));
+            }
+        }
+    }
+    out.truncate(start + js_trim(&out[start..]).len());
+}

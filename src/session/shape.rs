@@ -1,0 +1,167 @@
+//! Who is whose parent in a session file: ids resolved as pi's `SessionManager` resolves them (0.74.2, 0.87.1), with
+//! what pi can't show (ids that stand twice, cycles) found and cut, so that everything above sees a forest.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use crate::session::json::Str;
+use crate::session::problem::Problem;
+
+/// The place of an entry in its file, counted from 0 without headers.
+pub type Index = u32;
+
+/// An id by its hash: files have hundreds of thousands, and 64 bits tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdHash(u64);
+
+impl IdHash {
+    /// The hash of an id: FNV-1a, with its bits mixed at the end so that a map can use the low ones.
+    pub fn new(id: &[u8]) -> Self {
+        let fnv = |hash: u64, &b: &u8| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3);
+        let hash = id.iter().fold(0xcbf2_9ce4_8422_2325, fnv);
+        Self(hash ^ (hash >> 29))
+    }
+
+    /// The hash of an id in a file.
+    pub fn of(id: Str<'_>) -> Self {
+        Self::new(&id.bytes())
+    }
+}
+
+impl Hash for IdHash {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0);
+    }
+}
+
+/// Passes a hash through: hashing it again would gain nothing.
+#[derive(Debug, Default)]
+pub struct Through(u64);
+
+impl Hasher for Through {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(b);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+/// A map by ids.
+pub type ById<V> = HashMap<IdHash, V, BuildHasherDefault<Through>>;
+
+/// What an entry says of its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Ids {
+    /// Its own id.
+    pub id: Option<IdHash>,
+    /// Its parent's.
+    pub parent: Option<IdHash>,
+}
+
+/// The parents of the entries of a file.
+#[derive(Debug, Default)]
+pub struct Shape {
+    /// The parent of each entry; roots have none. Free of cycles.
+    pub parents: Vec<Option<Index>>,
+    /// Entries whose id stood before: children belong to the last one that has it.
+    pub duplicates: Vec<Index>,
+    /// Entries whose parent is not in the file: roots.
+    pub orphans: Vec<Index>,
+    /// The first entry of each cycle of parents, be it of one entry alone: made a root.
+    pub cycles: Vec<Index>,
+    by_id: ById<Index>,
+}
+
+impl Shape {
+    /// Resolves the parents. In files without ids (`version` below 2) each entry follows the one before it.
+    pub fn new(ids: &[Ids], version: f64) -> Self {
+        let mut shape = Self { parents: Vec::with_capacity(ids.len()), ..Self::default() };
+        if version < 2.0 {
+            shape.parents = (0..ids.len() as Index).map(|at| at.checked_sub(1)).collect();
+            return shape;
+        }
+        shape.by_id.reserve(ids.len());
+        for (at, ids) in ids.iter().enumerate() {
+            if let Some(id) = ids.id
+                && shape.by_id.insert(id, at as Index).is_some()
+            {
+                shape.duplicates.push(at as Index);
+            }
+        }
+        for (at, ids) in ids.iter().enumerate() {
+            let parent = ids.parent.and_then(|id| shape.by_id.get(&id).copied());
+            if ids.parent.is_some() && parent.is_none() {
+                shape.orphans.push(at as Index);
+            }
+            let is_own = parent.is_some() && ids.parent == ids.id;
+            if is_own {
+                shape.cycles.push(at as Index);
+            }
+            shape.parents.push(parent.filter(|_| !is_own));
+        }
+        shape.cut_cycles();
+        shape
+    }
+
+    /// The entry with an id: the last one, if it stands twice.
+    pub fn find(&self, id: IdHash) -> Option<Index> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// How many children each entry has.
+    pub fn child_counts(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.parents.len()];
+        for parent in self.parents.iter().flatten() {
+            counts[*parent as usize] += 1;
+        }
+        counts
+    }
+
+    /// What is wrong.
+    pub fn problems(&self) -> impl Iterator<Item = Problem> {
+        let found =
+            |found: &Vec<Index>, problem: fn(usize) -> Problem| (!found.is_empty()).then(|| problem(found.len()));
+        let double = found(&self.duplicates, Problem::DoubleIds);
+        let unknown = found(&self.orphans, Problem::UnknownParents);
+        [double, unknown, found(&self.cycles, Problem::Cycles)].into_iter().flatten()
+    }
+
+    fn cut_cycles(&mut self) {
+        const NEW: u32 = 0;
+        let mut seen = vec![NEW; self.parents.len()];
+        for start in 0..self.parents.len() as Index {
+            let walk = start + 1;
+            let mut at = Some(start);
+            while let Some(here) = at {
+                if seen[here as usize] == walk {
+                    let first = self.first_of_cycle(here);
+                    self.parents[first as usize] = None;
+                    self.cycles.push(first);
+                    break;
+                }
+                if seen[here as usize] != NEW {
+                    break;
+                }
+                seen[here as usize] = walk;
+                at = self.parents[here as usize];
+            }
+        }
+    }
+
+    fn first_of_cycle(&self, member: Index) -> Index {
+        let (mut first, mut at) = (member, self.parents[member as usize]);
+        while let Some(here) = at.filter(|&here| here != member) {
+            first = first.min(here);
+            at = self.parents[here as usize];
+        }
+        first
+    }
+}

@@ -1,0 +1,64 @@
+//! The screens for no sessions, and for a terminal that is too small.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+use crate::app::model::Model;
+use crate::app::panes::layout::SMALLEST;
+use crate::app::widgets::sheet::Sheet;
+use crate::base::paths::shorten;
+use crate::base::text::Tone;
+use crate::keymap::Action;
+use crate::render::DocLine;
+use crate::render::wrap::Wrapped;
+use crate::ui::layers::sheet::rows;
+use crate::ui::pen::Pen;
+use crate::ui::widgets::key_of;
+
+pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Pen<'_>) {
+    let (columns, rows) = SMALLEST;
+    let area = frame.area();
+    let text = format!("pitree needs {columns}x{rows}, this is {}x{}", area.width, area.height);
+    plain_rows(frame, pen, area, vec![DocLine::new(Tone::Warning, &text)]);
+}
+
+/// Lines without a frame.
+fn plain_rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, lines: Vec<DocLine>) {
+    let mut wrapped = Wrapped::new(area.width.into());
+    wrapped.all(&lines);
+    let sheet = Sheet { size: (area.width, area.height), height: area.height.into(), lines, wrapped };
+    rows(frame, pen, area, &sheet, 0);
+}
+
+/// Whether all was read and there is no session.
+pub(super) fn is_nothing_to_show(model: &Model) -> bool {
+    model.library.progress.finished && model.library.is_empty()
+}
+
+/// The screen for no sessions: where pitree looked, and what to do.
+pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
+    let located = &model.setting.located;
+    let mut lines = vec![DocLine::new(Tone::Strong, "No sessions here."), DocLine::default()];
+    lines.push(DocLine::new(Tone::Text, &format!("pitree looked in (from {}):", located.origin)));
+    for dir in &located.dirs {
+        let problem = model.library.unreadable.iter().find(|one| &one.path == dir);
+        let reason = problem.map_or("no session files".into(), |one| one.reason.clone());
+        let path = shorten(&dir.to_string_lossy(), &model.setting.home).into_owned();
+        lines.push(DocLine::new(Tone::Warning, &format!("  {path}: {reason}")));
+    }
+    lines.push(DocLine::default());
+    for text in [
+        "pitree --dir DIR       reads another directory",
+        "pitree --demo          shows sample sessions",
+        "pitree config          says where dirs = [...] can be set for good",
+    ] {
+        lines.push(DocLine::new(Tone::Text, text));
+    }
+    lines.push(DocLine::default());
+    let key = |action| key_of(model, pen, action);
+    let (reload, quit) = (key(Action::Reload), key(Action::Quit));
+    let last = format!("pi writes a session as soon as a model has answered. {reload} looks again, {quit} leaves.");
+    lines.push(DocLine::new(Tone::Dim, &last));
+    let inside = Rect { x: area.x + 2, y: area.y + 1, width: area.width.saturating_sub(4), height: area.height - 1 };
+    plain_rows(frame, pen, inside, lines);
+}

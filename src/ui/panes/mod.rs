@@ -1,0 +1,24 @@
+//! Draws the panes that are seen.
+
+mod hits;
+mod preview;
+mod sessions;
+mod tree;
+
+use ratatui::Frame;
+
+use crate::app::model::Model;
+use crate::app::panes::layout::Layout;
+use crate::ui::pen::Pen;
+
+pub(super) fn draw(frame: &mut Frame<'_>, layout: &Layout, model: &Model, pen: &Pen<'_>) {
+    if let Some(area) = layout.sessions {
+        sessions::draw(frame, area, model, pen);
+    }
+    if let Some(area) = layout.tree {
+        tree::draw(frame, area, model, pen);
+    }
+    if let Some(area) = layout.preview {
+        preview::draw(frame, area, model, pen);
+    }
+}

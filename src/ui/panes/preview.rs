@@ -1,0 +1,73 @@
+//! Draws the preview: the rows of the wrapped text that are in sight.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+use crate::app::model::Model;
+use crate::app::panes::layout::PaneArea;
+use crate::app::panes::preview::Subject;
+use crate::base::text::{Span, Tone};
+use crate::keymap::Place;
+use crate::session::entry::kind::Kind;
+use crate::ui::pen::Pen;
+use crate::ui::widgets::{hits, scroll_bar, title};
+
+pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
+    let pane = &model.preview;
+    let height = usize::from(area.body.height);
+    let is_whole = pane.wrapped.complete(&pane.lines);
+    let right = match () {
+        () if is_whole && pane.wrapped.len() <= height => String::new(),
+        () if is_whole => {
+            let end = (pane.top + height).min(pane.wrapped.len());
+            format!("{}% ", 100 * end / pane.wrapped.len())
+        }
+        () => format!("line {}+ ", pane.top + 1),
+    };
+    let right = match pane.hit() {
+        Some((at, count)) if right.is_empty() => hits(Some(at), count) + " ",
+        Some((at, count)) => format!("{} {} {right}", hits(Some(at), count), pen.glyphs().dot),
+        None => right,
+    };
+    let focused = model.focus == Place::Preview;
+    title(frame, pen, area, focused, (Span::clean(Tone::Text, &name(model)), right));
+    for (at, row) in area.text().rows().enumerate() {
+        let index = pane.top + at;
+        if index >= pane.wrapped.len() {
+            break;
+        }
+        pen.put(frame, row, &pane.row(index));
+    }
+    if pane.lines.is_empty() && pane.waiting && pane.subject != Subject::Nothing {
+        pen.put(frame, Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, " reading")]);
+    }
+    scroll_bar(frame, area.body, pen, pane.top, pane.wrapped.len());
+}
+
+fn name(model: &Model) -> String {
+    match &model.preview.subject {
+        Subject::Nothing => "Preview".into(),
+        Subject::Project(_) => "Project".into(),
+        Subject::Session(_) => "Session".into(),
+        Subject::Entry(entry) => {
+            let node = model.tree.tree.as_ref().and_then(|tree| tree.nodes.get(entry.at as usize));
+            match node.map(|node| node.kind) {
+                Some(Kind::User) => "User".into(),
+                Some(Kind::Assistant) => "Assistant".into(),
+                Some(Kind::ToolResult) => "Tool".into(),
+                Some(Kind::Bash) => "Bash".into(),
+                Some(Kind::Compaction) => "Compaction".into(),
+                Some(Kind::BranchSummary) => "Branch summary".into(),
+                Some(Kind::Label) => "Label".into(),
+                Some(Kind::SessionInfo) => "Session name".into(),
+                Some(Kind::ModelChange) => "Model change".into(),
+                Some(Kind::ThinkingLevel) => "Thinking level".into(),
+                Some(Kind::Usage) => "Usage".into(),
+                Some(Kind::ContextEdit) => "Context edit".into(),
+                Some(Kind::Custom | Kind::CustomMessage) => "Extension".into(),
+                Some(Kind::SystemRole | Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage) => "Message".into(),
+                Some(Kind::Unknown) | None => "Entry".into(),
+            }
+        }
+    }
+}

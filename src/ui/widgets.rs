@@ -1,0 +1,100 @@
+//! What several panes and layers draw: titles, lists, scroll bars, lines that are typed.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use tui_tree_widget::{Tree, TreeItem, TreeState};
+
+use crate::app::model::Model;
+use crate::app::panes::layout::PaneArea;
+use crate::app::widgets::cursor::Cursor;
+use crate::app::widgets::line::{LineEdit, Seeing};
+use crate::base::numbers::{count, thousands};
+use crate::base::text::{Span, Tone, spans_width};
+use crate::keymap::Action;
+use crate::ui::pen::Pen;
+
+/// The title of a pane: a name to the left, facts to the right.
+pub(super) fn title(
+    frame: &mut Frame<'_>,
+    pen: &Pen<'_>,
+    area: PaneArea,
+    focused: bool,
+    (left, right): (Span, String),
+) {
+    let left = if focused { Span { tone: Tone::Accent, ..left } } else { left };
+    let mark = match (focused, pen.is_ascii()) {
+        (true, true) => ">",
+        (true, false) => "▌",
+        (false, _) => " ",
+    };
+    let spans = [Span::new(Tone::Accent, mark), left];
+    pen.put_both(frame, area.title, &spans, &[Span::new(Tone::Dim, right)]);
+}
+
+/// Which of the hits one is at: `3/17`.
+pub(super) fn hits(at: Option<usize>, hits: usize) -> String {
+    match at {
+        _ if hits == 0 => "no hits".into(),
+        Some(at) => format!("{}/{}", thousands(at + 1), thousands(hits)),
+        None => count(hits, "hit", "hits"),
+    }
+}
+
+/// The first key of an action, for sentences; its name if it has none.
+pub(super) fn key_of(model: &Model, pen: &Pen<'_>, action: Action) -> String {
+    model.setting.keymap.keys(action).first().map_or_else(|| action.name().into(), |key| key.symbol(pen.is_ascii()))
+}
+
+/// A list in a pane.
+pub(super) struct List {
+    pub(super) area: Rect,
+    pub(super) cursor: Cursor,
+    pub(super) len: usize,
+    pub(super) focused: bool,
+}
+
+/// The rows of a list that are in sight, drawn as leaves of a tree widget: the lines in front are part of the rows,
+/// because the widget would walk the whole tree for each frame. `row` makes the row at a place for so many columns.
+pub(super) fn list(frame: &mut Frame<'_>, pen: &Pen<'_>, list: &List, row: impl Fn(usize, usize) -> Vec<Span>) {
+    let &List { area, cursor, len, focused } = list;
+    let width = usize::from(area.width.saturating_sub(1));
+    let seen = cursor.top..len.min(cursor.top + usize::from(area.height));
+    let rows: Vec<Vec<Span>> = seen
+        .clone()
+        .map(|at| {
+            let mut spans = row(at, width);
+            // The selection is seen as far as the row goes.
+            let gap = width.saturating_sub(spans_width(&spans));
+            spans.push(Span::new(Tone::Text, " ".repeat(gap)));
+            spans
+        })
+        .collect();
+    let items: Vec<TreeItem<'_, usize>> =
+        seen.zip(&rows).map(|(at, spans)| TreeItem::new_leaf(at, pen.line(spans, width))).collect();
+    let Ok(tree) = Tree::new(&items) else { return };
+    let tree = tree.node_no_children_symbol("").highlight_style(pen.selection(focused));
+    let mut state = TreeState::default();
+    state.select(vec![cursor.at]);
+    frame.render_stateful_widget(tree, Rect { width: area.width.saturating_sub(1), ..area }, &mut state);
+    scroll_bar(frame, area, pen, cursor.top, len);
+}
+
+/// A thumb at the right edge of a pane whose rows don't all fit.
+pub(super) fn scroll_bar(frame: &mut Frame<'_>, area: Rect, pen: &Pen<'_>, top: usize, len: usize) {
+    let height = usize::from(area.height);
+    if len <= height || height == 0 || area.width == 0 {
+        return;
+    }
+    let thumb = (height * height / len).max(1);
+    let start = top * (height - thumb) / (len - height).max(1);
+    for row in start..(start + thumb).min(height) {
+        let cell = Rect { x: area.right() - 1, y: area.y + row as u16, width: 1, height: 1 };
+        pen.put(frame, cell, &[Span::new(Tone::Dim, pen.glyphs().thumb)]);
+    }
+}
+
+/// What is typed, as far as it is seen in `columns`.
+pub(super) fn typed(line: &LineEdit, columns: usize) -> [Span; 3] {
+    let Seeing { before, under, after } = line.seeing(columns);
+    [Span::new(Tone::Text, before), Span::new(Tone::Cursor, under), Span::new(Tone::Text, after)]
+}

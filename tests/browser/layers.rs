@@ -1,0 +1,85 @@
+//! What lies over the panes: the layer on top gets everything, and the footer says which keys work there.
+
+use pitree::app::layers::Layer;
+use pitree::app::message::Msg;
+use pitree::config::Config;
+use pitree::disk::demo;
+use pitree::disk::files::Files;
+use pitree::disk::locate::Located;
+
+use crate::harness::{Browser, shows};
+
+fn note(browser: &mut Browser) {
+    browser.send(Msg::NotResumed("a line\n".repeat(80)));
+}
+
+#[test]
+fn the_wheel_over_a_box_scrolls_the_box_and_nothing_beneath() {
+    let mut browser = Browser::demo(160, 30);
+    browser.press("l .");
+    let top = browser.model.tree.cursor.top;
+    note(&mut browser);
+    browser.send(Msg::Wheel { column: 70, row: 5, by: -3 });
+    browser.send(Msg::Wheel { column: 70, row: 5, by: 3 });
+    assert_eq!(browser.model.tree.cursor.top, top);
+    let Some(Layer::Note(note)) = browser.model.layers.top() else { panic!("the note is still there") };
+    assert_eq!(note.top, 3);
+}
+
+#[test]
+fn what_is_pasted_goes_to_the_layer_on_top_alone() {
+    let mut browser = Browser::demo(160, 30);
+    browser.press("/").type_text("re");
+    note(&mut browser);
+    browser.send(Msg::Paste("dis".into()));
+    assert!(browser.has_note());
+    assert_eq!(browser.model.search.as_ref().unwrap().line.value(), "re");
+    browser.press("x f1");
+    browser.send(Msg::Paste("yank".into()));
+    shows(&browser, "filter: yank");
+    shows(&browser, "Put back what was deleted last.");
+    assert_eq!(browser.model.search.as_ref().unwrap().line.value(), "re");
+}
+
+#[test]
+fn the_footer_says_which_keys_work_in_the_layer_on_top() {
+    let mut browser = Browser::demo(160, 30);
+    let panes = browser.footer();
+    browser.press("'");
+    assert!(browser.footer().starts_with("↵ accept  ^R rename  ^D clear"), "{}", browser.footer());
+    assert!(browser.footer().ends_with("F1 help"), "a question mark would be typed: {}", browser.footer());
+    browser.press("esc y");
+    assert!(browser.footer().starts_with("↵ session path"), "what Enter does: {}", browser.footer());
+    browser.press("esc ?");
+    assert!(browser.footer().starts_with("esc close"), "{}", browser.footer());
+    browser.press("esc");
+    assert_eq!(browser.footer(), panes);
+}
+
+#[test]
+fn the_help_begins_with_the_keys_of_the_layer_it_was_opened_over() {
+    let mut browser = Browser::demo(120, 30);
+    browser.press("' f1");
+    let screen = browser.screen();
+    let here = screen.find("Here").unwrap();
+    let rename = screen.find("Rename the selected label.").unwrap();
+    assert!(here < rename, "{screen}");
+    browser.press("esc");
+    assert_eq!(browser.palettes().len(), 1, "the list is still there");
+}
+
+#[test]
+fn keys_in_lists_and_lines_can_be_changed() {
+    let text = "[keys]\nlist-down = ['ctrl+j']\naccept = ['ctrl+o']\ndelete-to-start = ['ctrl+x']\n";
+    let config = Config::parse(text, "config.toml").unwrap();
+    let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
+    let mut browser = Browser::new(&config, located, Files::Demo, (120, 30));
+    browser.press(": ctrl+j");
+    assert_eq!(browser.palettes()[0].cursor.at, 1);
+    browser.press("ctrl+n enter");
+    assert_eq!((browser.palettes().len(), browser.palettes()[0].cursor.at), (1, 1), "they mean nothing any more");
+    browser.press("x y ctrl+x");
+    assert_eq!(browser.palettes()[0].line.value(), "");
+    browser.type_text("show all keys").press("ctrl+o");
+    assert!(matches!(browser.model.layers.top(), Some(Layer::Help(_))));
+}

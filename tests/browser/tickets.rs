@@ -1,0 +1,152 @@
+//! Work that is asked for: who drops it stops it, what takes long says so, and going on in pi ends where the person goes
+//! on.
+
+use pitree::app::message::{Effect, Msg, Reply, Work};
+use pitree::app::ticket::Ticket;
+use pitree::changes::Done;
+
+use crate::changes::{World, to_entry};
+use crate::harness::{Browser, shows};
+
+/// Presses a key and leaves what it asks for undone: the tickets of the work.
+fn asked(browser: &mut Browser, key: &str) -> Vec<(Ticket, Work)> {
+    let effects = browser.take(Msg::Key(key.parse().unwrap())).into_iter();
+    let asked = effects.filter_map(|effect| match effect {
+        Effect::Ask(ticket, work) => Some((ticket, work)),
+        _ => None,
+    });
+    asked.collect()
+}
+
+/// The ticket of a change that a key wants.
+fn change(browser: &mut Browser, key: &str) -> (Ticket, Work) {
+    let mut asked = asked(browser, key);
+    asked.retain(|(_, work)| matches!(work, Work::Change { .. }));
+    assert_eq!(asked.len(), 1);
+    asked.remove(0)
+}
+
+fn done(request: Work) -> Reply {
+    let Work::Change { request, .. } = request else { panic!("a change is wanted") };
+    let result = Ok(Done { said: "it is done".into(), ..Done::default() });
+    Reply::Changed(Box::new(pitree::app::message::Changed { request, result, read: Vec::new(), gone: Vec::new() }))
+}
+
+#[test]
+fn leaving_a_search_stops_it() {
+    let mut browser = Browser::demo(120, 30);
+    browser.press("/").type_text("all:coo");
+    let mut searches = asked(&mut browser, "k");
+    searches.retain(|(_, work)| matches!(work, Work::Search { .. }));
+    let [(search, _)] = &searches[..] else { panic!("{searches:?}") };
+    assert!(search.is_wanted());
+    let again = asked(&mut browser, "i");
+    assert!(!search.is_wanted(), "a new query takes its place");
+    assert!(again.iter().all(|(ticket, _)| ticket.is_wanted()));
+    browser.press("esc esc");
+    assert!(browser.model.search.is_none());
+    assert!(again.iter().all(|(ticket, _)| !ticket.is_wanted()), "nobody waits any more");
+}
+
+#[test]
+fn what_was_read_for_a_search_is_given_back_unless_the_next_one_begins() {
+    let mut browser = Browser::demo(120, 30);
+    browser.press("/").type_text("x");
+    asked(&mut browser, "esc");
+    let left = asked(&mut browser, "esc");
+    let [(back, Work::ForgetTexts)] = &left[..] else { panic!("{left:?}") };
+    assert!(back.is_wanted());
+    browser.press("/");
+    assert!(!back.is_wanted());
+}
+
+#[test]
+fn another_session_is_opened_and_the_one_before_is_not_waited_for() {
+    let mut browser = Browser::demo(160, 40);
+    let first = asked(&mut browser, "j");
+    let second = asked(&mut browser, "j");
+    assert!(first.iter().all(|(ticket, _)| !ticket.is_wanted()));
+    assert!(second.iter().all(|(ticket, _)| ticket.is_wanted()));
+}
+
+#[test]
+fn a_long_change_says_how_far_it_is_and_is_stopped_by_esc() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let (ticket, work) = change(&mut browser, "U");
+    browser.send(Msg::Reply(ticket.clone(), Reply::Changing(10, 5000)));
+    assert_eq!(browser.footer(), "10 of 5,000, esc stops");
+    browser.press("j k");
+    assert_eq!(browser.footer(), "10 of 5,000, esc stops", "keys are answered, and how far it is still stands there");
+    browser.press("esc");
+    assert_eq!(browser.footer(), "10 of 5,000, stopping");
+    assert!(ticket.is_stopped() && ticket.is_wanted(), "how far it came is still of interest");
+    browser.send(Msg::Reply(ticket.clone(), Reply::Changing(11, 5000)));
+    assert_eq!(browser.footer(), "11 of 5,000, stopping");
+    browser.send(Msg::Reply(ticket.clone(), done(work)));
+    assert_eq!(browser.footer(), "it is done");
+    assert!(!ticket.is_wanted() && browser.model.changes.is_empty());
+}
+
+#[test]
+fn who_goes_on_is_not_taken_to_pi_later() {
+    for is_gone_on in [false, true] {
+        let world = World::new();
+        let mut browser = world.open(160, 40);
+        browser.press("l");
+        to_entry(&mut browser, "go left");
+        // A long change is under way; the message's text is read at once, the leaf is moved after it.
+        let (long, work) = change(&mut browser, "U");
+        browser.press("enter");
+        shows(&browser, "Go on from here");
+        let mut text = asked(&mut browser, "h");
+        let (ticket, read) = text.remove(0);
+        let mut wanted = Vec::new();
+        for reply in browser.replies(Effect::Ask(ticket, read)) {
+            wanted.extend(browser.take(reply));
+        }
+        let [Effect::Ask(moves, Work::Change { .. })] = &wanted[..] else { panic!("{wanted:?}") };
+        assert_eq!(browser.footer(), "waiting for the change before");
+        if is_gone_on {
+            browser.press("j");
+            assert_eq!(browser.footer(), "pi is not started: you went on here");
+        }
+        assert_eq!(moves.is_stopped(), is_gone_on, "the leaf stays where it is");
+        browser.send(Msg::Reply(long, done(work)));
+        for effect in wanted {
+            browser.replies(effect).into_iter().for_each(|reply| browser.send(reply));
+        }
+        let is_resumed = matches!(browser.wants[..], [Effect::Resume { .. }]);
+        assert_eq!((is_resumed, browser.copied.len()), (!is_gone_on, usize::from(!is_gone_on)));
+        assert_eq!(world.text("main").lines().last().unwrap().contains("\"type\":\"label\""), !is_gone_on);
+    }
+}
+
+#[test]
+fn pi_waits_for_a_change_that_was_begun() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let (long, work) = change(&mut browser, "U");
+    browser.press("enter");
+    assert!(browser.wants.is_empty());
+    browser.send(Msg::Reply(long, done(work)));
+    assert!(matches!(browser.wants[..], [Effect::Resume { .. }]));
+}
+
+#[test]
+fn work_that_breaks_off_says_so_where_it_was_waited_for() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let opens = asked(&mut browser, "f5");
+    for (ticket, work) in &opens {
+        if matches!(work, Work::Open { .. }) {
+            browser.send(Msg::Reply(ticket.clone(), Reply::Failed("pitree stumbled over it".into())));
+        }
+    }
+    shows(&browser, "pitree stumbled over it");
+    assert!(browser.model.tree.error.is_some());
+    let (ticket, _) = change(&mut browser, "U");
+    browser.send(Msg::Reply(ticket, Reply::Failed("broken".into())));
+    assert_eq!(browser.footer(), "broken");
+    assert!(browser.model.changes.is_empty(), "leaving does not wait for it");
+}

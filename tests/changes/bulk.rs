@@ -1,0 +1,175 @@
+//! Requests of many changes: as fast for each as for one, told of while they go on, and stopped where that is wanted.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use pitree::changes::journal::State;
+use pitree::changes::{Changes, Partly, Progress, Request, Seen, touched};
+use pitree::disk::trash::Trash;
+
+use crate::world::{NOW, World, in_own_home, rename, seen, session};
+
+/// Sessions, every other one in a folder of its own, all of these of one name.
+fn sessions(world: &World, count: usize) -> Vec<PathBuf> {
+    let text = session(&[(0, 4)]);
+    let write = |at: usize| {
+        if at.is_multiple_of(2) {
+            return world.write(&format!("{at}.jsonl"), text.replace("question 0", &at.to_string()));
+        }
+        fs::create_dir(world.dir.join(at.to_string())).unwrap();
+        world.write(&format!("{at}/session.jsonl"), text.replace("question 0", &at.to_string()))
+    };
+    (0..count).map(write).collect()
+}
+
+fn to_trash(paths: &[PathBuf]) -> Request {
+    Request::Trash { files: paths.iter().map(|path| seen(path)).collect() }
+}
+
+fn there(paths: &[PathBuf]) -> usize {
+    paths.iter().filter(|path| path.exists()).count()
+}
+
+/// A watch that stops when so many are done.
+fn until(stop: usize) -> impl FnMut(Progress) -> ControlFlow<()> {
+    move |progress| if progress.done < stop { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+}
+
+#[test]
+fn many_go_to_the_trash_and_come_back() {
+    in_own_home("bulk::many");
+    in_own_home("bulk::stopped");
+    in_own_home("bulk::odd_names");
+    in_own_home("bulk::failed_in_the_middle");
+}
+
+#[test]
+#[ignore = "run by many_go_to_the_trash_and_come_back, in a home of its own"]
+fn many() {
+    let count = std::env::var("PITREE_BULK").map_or(1000, |count| count.parse().unwrap());
+    let world = World::at_home();
+    let paths = sessions(&world, count);
+    let before: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();
+    let timed = |request: &Request| {
+        let begun = Instant::now();
+        let done = world.make(request).unwrap();
+        eprintln!("{} in {:?}", done.said, begun.elapsed());
+        // Less than a second is usual; looking through the whole trash for each took three quarters of a minute.
+        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+        done
+    };
+    for _ in 0..2 {
+        assert_eq!(timed(&to_trash(&paths)).changes.len(), count);
+        assert_eq!(there(&paths), 0);
+        assert_eq!(timed(&Request::Undo { number: None }).changes.len(), count);
+    }
+    timed(&Request::Redo);
+    timed(&Request::Undo { number: None });
+    assert!(paths.iter().zip(before).all(|(path, before)| fs::read(path).unwrap() == before));
+    let trash = crate::world::home().join("data/Trash");
+    for folder in ["files", "info"] {
+        assert_eq!(fs::read_dir(trash.join(folder)).unwrap().count(), 0, "{folder}");
+    }
+}
+
+#[test]
+#[ignore = "run by many_go_to_the_trash_and_come_back, in a home of its own"]
+fn stopped() {
+    let world = World::at_home();
+    let paths = sessions(&world, 10);
+    let make = |request: &Request, stop: usize| world.changes.make(request, NOW, &mut until(stop)).unwrap();
+    world.make(&rename(&paths[0], "first")).unwrap();
+    let done = make(&to_trash(&paths), 4);
+    assert_eq!((done.said.as_str(), done.left), ("4 sessions are in the trash; stopped, 6 left", 6));
+    assert_eq!((done.changes.len(), there(&paths)), (4, 6));
+
+    let done = make(&Request::Undo { number: None }, 1);
+    assert_eq!((done.said.as_str(), done.left), ("1 session is back from the trash; stopped, 3 left", 3));
+    assert_eq!(there(&paths), 7);
+    let done = make(&Request::Undo { number: None }, 10);
+    assert_eq!((done.said.as_str(), done.left, there(&paths)), ("3 sessions are back from the trash", 0, 10));
+    assert_eq!(make(&Request::Redo, 3).said, "3 sessions are in the trash again; stopped, 1 left");
+    assert_eq!(make(&Request::Undo { number: None }, 10).changes.len(), 3, "one undo takes back what was made");
+
+    let mut told = Vec::new();
+    let done = world.changes.make(&to_trash(&paths[..4]), NOW, &mut |progress| {
+        told.push((progress.done, progress.total));
+        ControlFlow::Continue(())
+    });
+    assert_eq!((done.unwrap().left, told), (0, vec![(1, 4), (2, 4), (3, 4)]), "between two, not before or behind");
+    let files: Vec<Seen> = paths[4..].iter().map(|path| seen(path)).collect();
+    let done = make(&Request::Delete { files }, 2);
+    assert_eq!((done.said.as_str(), done.left), ("2 sessions deleted for good; stopped, 4 left", 4));
+    assert_eq!(there(&paths), 4);
+}
+
+#[test]
+#[ignore = "run by many_go_to_the_trash_and_come_back, in a home of its own"]
+fn odd_names() {
+    let world = World::at_home();
+    let paths = ["a b%20=c.jsonl", "é\u{1f333}.jsonl", "line\nbreak.jsonl"].map(|name| world.dir.join(name));
+    paths.iter().for_each(|path| fs::write(path, format!("{path:?}")).unwrap());
+    // Its names in the trash are taken: one by a file that the trash does not know of.
+    let trash = crate::world::home().join("data/Trash/files");
+    fs::create_dir_all(&trash).unwrap();
+    fs::write(trash.join("a b%20=c.jsonl"), "somebody else's").unwrap();
+    for round in 0..3 {
+        world.make(&to_trash(&paths)).unwrap();
+        assert_eq!(there(&paths), 0);
+        if round < 2 {
+            paths.iter().for_each(|path| fs::write(path, format!("{path:?} {round}")).unwrap());
+        }
+    }
+    for round in [Some(1), Some(0), None] {
+        world.undo().unwrap();
+        for path in &paths {
+            let wanted = round.map_or(format!("{path:?}"), |round| format!("{path:?} {round}"));
+            assert_eq!(fs::read_to_string(path).unwrap(), wanted, "what was removed last comes back first");
+            fs::remove_file(path).unwrap();
+        }
+    }
+    assert_eq!(fs::read_to_string(trash.join("a b%20=c.jsonl")).unwrap(), "somebody else's");
+    assert_eq!(fs::read_dir(&trash).unwrap().count(), 1);
+}
+
+#[test]
+#[ignore = "run by many_go_to_the_trash_and_come_back, in a home of its own"]
+fn failed_in_the_middle() {
+    let world = World::at_home();
+    let paths = sessions(&world, 6);
+    world.make(&to_trash(&paths)).unwrap();
+    fs::write(&paths[2], "another").unwrap();
+    let request = Request::Undo { number: None };
+    let result = world.make(&request);
+    let error = result.as_ref().unwrap_err();
+    assert!(error.to_string().contains("3 of 6 undone; then: there is a file in its place"), "{error:#}");
+    let partly: &Partly = error.downcast_ref().unwrap();
+    assert_eq!(partly.changes.len(), 3);
+    let mut back = paths[3..].to_vec();
+    back.sort();
+    assert_eq!(touched(&request, &result), back, "what came back is known");
+    assert_eq!(touched(&to_trash(&[]), &world.make(&to_trash(&[]))), [""; 0].map(PathBuf::from));
+
+    fs::remove_file(&paths[2]).unwrap();
+    world.undo().unwrap();
+    let script = world.write("trash", "#!/bin/sh\ncase $1 in *2.jsonl) echo 'no room' >&2; exit 1;; esac\nrm \"$1\"\n");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let changes = Changes::new(world.dir.join("state"), Trash { command: vec![script.to_str().unwrap().to_string()] });
+    let request = to_trash(&paths[..4]);
+    let result = changes.make(&request, NOW, &mut until(10));
+    match result.as_ref().unwrap_err().downcast_ref() {
+        Some(pitree::changes::Refusal::NoTrash { reason, left }) => {
+            assert!(reason.ends_with("no room"), "{reason}");
+            assert_eq!(left, &[seen(&paths[2]), seen(&paths[3])]);
+        }
+        other => panic!("{other:?}"),
+    }
+    let mut all = paths[..4].to_vec();
+    all.sort();
+    assert_eq!(touched(&request, &result), all);
+    let states: Vec<State> = changes.history().unwrap()[6..].iter().map(|record| record.state).collect();
+    assert_eq!(states, [State::Done, State::Done, State::Dropped]);
+}

@@ -1,0 +1,174 @@
+//! Writes session files, as pi 0.87.1 does: one entry behind the other, unless an entry is said to stand elsewhere.
+
+use std::fmt::{Display, Write};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+/// 2026-01-05T09:00:00Z, in seconds since 1970.
+pub(crate) const START: i64 = 1_767_603_600;
+
+/// A session in the making. Its entries are a second apart.
+#[derive(Clone)]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    /// With 1, entries have no ids.
+    version: u8,
+    cwd: String,
+    parent: Option<String>,
+    /// Of the header and of the last entry, in seconds since 1970.
+    times: (i64, i64),
+    lines: String,
+    leaf: Option<String>,
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap()
+}
+
+impl Session {
+    /// Of version 3, in a directory that is not there, long ago.
+    pub(crate) fn new(id: &str) -> Self {
+        let id = id.into();
+        Self {
+            id,
+            version: 3,
+            cwd: "/nowhere".into(),
+            parent: None,
+            times: (START, START),
+            lines: String::new(),
+            leaf: None,
+        }
+    }
+
+    pub(crate) fn version(self, version: u8) -> Self {
+        Self { version, ..self }
+    }
+
+    pub(crate) fn cwd(self, cwd: impl AsRef<Path>) -> Self {
+        Self { cwd: cwd.as_ref().to_str().unwrap().into(), ..self }
+    }
+
+    /// The session that it was forked from.
+    pub(crate) fn parent(self, parent: &Path) -> Self {
+        Self { parent: Some(parent.to_str().unwrap().into()), ..self }
+    }
+
+    /// Seconds after the day on which sessions of tests begin.
+    pub(crate) fn at(self, seconds: i64) -> Self {
+        Self { times: (START + seconds, START + seconds), ..self }
+    }
+
+    /// What comes next follows this entry.
+    pub(crate) fn under(self, id: &str) -> Self {
+        Self { leaf: Some(id.into()), ..self }
+    }
+
+    /// What comes next is a root.
+    pub(crate) fn at_root(self) -> Self {
+        Self { leaf: None, ..self }
+    }
+
+    pub(crate) fn user(self, id: &str, text: &str) -> Self {
+        self.said(id, "user", text)
+    }
+
+    pub(crate) fn assistant(self, id: &str, text: &str) -> Self {
+        self.said(id, "assistant", text)
+    }
+
+    /// A prompt, `u1`, and answers from `a2` on, each of which is a branch of its own.
+    pub(crate) fn asked(self, prompt: &str, answers: &[&str]) -> Self {
+        let asked = self.user("u1", prompt);
+        (2..).zip(answers).fold(asked, |session, (at, answer)| session.under("u1").assistant(&format!("a{at}"), answer))
+    }
+
+    /// A message of any role with a text.
+    pub(crate) fn said(self, id: &str, role: &str, text: &str) -> Self {
+        let block = format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text));
+        self.message(id, role, "", block)
+    }
+
+    /// A call of a tool.
+    pub(crate) fn call(self, id: &str, tool: &str, arguments: &Value) -> Self {
+        let call = json!({"type": "toolCall", "id": format!("call-{id}"), "name": tool, "arguments": arguments});
+        self.message(id, "assistant", "", call)
+    }
+
+    /// What a tool gave to the call in an entry.
+    pub(crate) fn result(self, id: &str, call: &str, tool: &str, text: &str) -> Self {
+        let of = format!("\"toolCallId\":{},\"toolName\":{},", quoted(&format!("call-{call}")), quoted(tool));
+        self.message(id, "toolResult", &of, json!({"type": "text", "text": text}))
+    }
+
+    /// An empty label takes a label away.
+    pub(crate) fn label(self, id: &str, target: &str, label: &str) -> Self {
+        let rest = format!("\"targetId\":{},\"label\":{}", quoted(target), quoted(label));
+        self.entry(id, "label", rest)
+    }
+
+    pub(crate) fn name(self, id: &str, name: &str) -> Self {
+        self.entry(id, "session_info", format_args!("\"name\":{}", quoted(name)))
+    }
+
+    pub(crate) fn compaction(self, id: &str, summary: &str, first_kept: &str) -> Self {
+        let (summary, first) = (quoted(summary), quoted(first_kept));
+        self.entry(
+            id,
+            "compaction",
+            format_args!("\"summary\":{summary},\"firstKeptEntryId\":{first},\"tokensBefore\":7"),
+        )
+    }
+
+    pub(crate) fn custom(self, id: &str, custom_type: &str) -> Self {
+        self.entry(id, "custom", format_args!("\"customType\":{}", quoted(custom_type)))
+    }
+
+    /// Text as it is, such as a line that was torn off.
+    pub(crate) fn raw(mut self, text: &str) -> Self {
+        self.lines += text;
+        self
+    }
+
+    fn message(self, id: &str, role: &str, more: &str, block: impl Display) -> Self {
+        let ms = (self.times.1 + 1) * 1000;
+        let role = quoted(role);
+        self.entry(
+            id,
+            "message",
+            format_args!("\"message\":{{\"role\":{role},{more}\"content\":[{block}],\"timestamp\":{ms}}}"),
+        )
+    }
+
+    /// An entry with all that is its own, as JSON without the braces.
+    pub(crate) fn entry(mut self, id: &str, kind: &str, rest: impl Display) -> Self {
+        self.times.1 += 1;
+        let time = time(self.times.1);
+        let parent = self.leaf.as_deref().map_or("null".into(), quoted);
+        let ids =
+            if self.version == 1 { String::new() } else { format!("\"id\":{},\"parentId\":{parent},", quoted(id)) };
+        writeln!(self.lines, "{{\"type\":{},{ids}\"timestamp\":\"{time}\",{rest}}}", quoted(kind)).unwrap();
+        self.under(id)
+    }
+
+    /// The entries alone, to be put behind those of a file.
+    pub(crate) fn lines(&self) -> &str {
+        &self.lines
+    }
+
+    /// The file.
+    pub(crate) fn text(&self) -> String {
+        let version = if self.version == 1 { String::new() } else { format!("\"version\":{},", self.version) };
+        let parent =
+            self.parent.as_deref().map_or(String::new(), |path| format!(",\"parentSession\":{}", quoted(path)));
+        let (id, cwd, time) = (quoted(&self.id), quoted(&self.cwd), time(self.times.0));
+        format!(
+            "{{\"type\":\"session\",{version}\"id\":{id},\"timestamp\":\"{time}\",\"cwd\":{cwd}{parent}}}\n{}",
+            self.lines
+        )
+    }
+}
+
+fn time(seconds: i64) -> String {
+    format!("{:.3}", jiff::Timestamp::from_second(seconds).unwrap())
+}
