@@ -53,7 +53,7 @@ impl Command {
     }
 
     /// A warning in the footer.
-    pub fn warn(text: impl Into<String>) -> Self {
+    pub(crate) fn warn(text: impl Into<String>) -> Self {
         Self::Say(Tone::Warning, text.into())
     }
 

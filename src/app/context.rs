@@ -41,13 +41,13 @@ impl<'a> Context<'a> {
     }
 
     /// The session that an action is about: the selected one, whose tree is open.
-    pub fn meant_session(&self) -> Option<(SessionKey, &'a Shared)> {
+    pub(crate) fn meant_session(&self) -> Option<(SessionKey, &'a Shared)> {
         let key = self.sessions.selected_session()?;
         Some((key, self.library.get(key)?))
     }
 
     /// The entry that an action is about: the selected one in the tree, in the preview the one that it shows.
-    pub fn meant_entry(&self) -> Option<Index> {
+    pub(crate) fn meant_entry(&self) -> Option<Index> {
         match (self.focus, self.preview.subject) {
             (Place::Tree, _) => self.tree.selected_entry(),
             (Place::Preview, Subject::Entry(EntryRef { session, at })) if self.tree.session == Some(session) => {
@@ -61,7 +61,7 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// There is none; what is in the way, in words.
-    pub fn whole_entry(&self) -> Result<(SessionKey, Arc<Tree>, Index), &'static str> {
+    pub(crate) fn whole_entry(&self) -> Result<(SessionKey, Arc<Tree>, Index), &'static str> {
         let tree = self.tree.tree.clone().filter(|tree| !tree.is_partial);
         match (self.tree.session, tree, self.meant_entry()) {
             (Some(session), Some(tree), Some(at)) => Ok((session, tree, at)),

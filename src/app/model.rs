@@ -163,7 +163,7 @@ impl Model {
     }
 
     /// Where the panes are; `None` if the terminal is too small.
-    pub fn layout(&self) -> Option<Layout> {
+    pub(crate) fn layout(&self) -> Option<Layout> {
         Layout::new(self.size, self.focus)
     }
 

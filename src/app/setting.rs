@@ -66,7 +66,7 @@ pub enum Print {
 
 impl Print {
     /// All of them.
-    pub const ALL: &'static [Self] = &[Self::Path, Self::Id, Self::Entry, Self::Command];
+    pub(crate) const ALL: &'static [Self] = &[Self::Path, Self::Id, Self::Entry, Self::Command];
 
     /// The word for it on the command line.
     pub fn name(self) -> &'static str {

@@ -56,7 +56,7 @@ fn push_folded(out: &mut String, c: char) {
 }
 
 /// A character's simple case folding.
-pub fn fold_char(c: char) -> char {
+pub(crate) fn fold_char(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_lowercase();
     }

@@ -13,7 +13,7 @@ thread_local! {
 ///
 /// # Errors
 /// It panicked: why, in words for a person.
-pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let was_guarded = IS_GUARDED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(work));
     IS_GUARDED.set(was_guarded);
@@ -21,7 +21,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 }
 
 /// Whether a panic of this thread is caught: then nobody needs to report it.
-pub fn is_guarded() -> bool {
+pub(crate) fn is_guarded() -> bool {
     IS_GUARDED.get()
 }
 
@@ -31,7 +31,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 }
 
 /// Lets panics that are caught pass without a report; all others are reported as before.
-pub fn report_only_others() {
+pub(crate) fn report_only_others() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !is_guarded() {

@@ -2,12 +2,12 @@
 //! is asked of.
 
 /// `text` without white space around, as JavaScript's `trim`.
-pub fn js_trim(text: &str) -> &str {
+pub(crate) fn js_trim(text: &str) -> &str {
     text.trim_matches(is_js_space)
 }
 
 /// What JavaScript's `trim` takes away: unlike Rust's also U+FEFF, and not U+0085.
-pub fn is_js_space(c: char) -> bool {
+pub(crate) fn is_js_space(c: char) -> bool {
     matches!(c, ' ' | '\t'..='\r') || (c > '\x7f' && c != '\u{85}' && (c.is_whitespace() || c == '\u{feff}'))
 }
 

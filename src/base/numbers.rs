@@ -19,7 +19,7 @@ pub fn thousands(number: usize) -> String {
 }
 
 /// `$412.80`, `$0.004`
-pub fn dollars(cost: f64) -> String {
+pub(crate) fn dollars(cost: f64) -> String {
     if cost > 0.0 && cost < 0.01 { format!("${cost:.3}") } else { format!("${cost:.2}") }
 }
 

@@ -104,12 +104,12 @@ impl Span {
 }
 
 /// What spans say.
-pub fn spans_text(spans: &[Span]) -> String {
+pub(crate) fn spans_text(spans: &[Span]) -> String {
     spans.iter().map(|span| span.text.as_str()).collect()
 }
 
 /// The columns that spans take on a terminal.
-pub fn spans_width(spans: &[Span]) -> usize {
+pub(crate) fn spans_width(spans: &[Span]) -> usize {
     spans.iter().map(|span| width(&span.text)).sum()
 }
 
@@ -168,7 +168,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 }
 
 /// What is shown of a character on one line.
-pub fn clean_char(c: char) -> char {
+pub(crate) fn clean_char(c: char) -> char {
     match c {
         ' '..='~' => c,
         '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
@@ -269,7 +269,7 @@ pub struct Glyphs {
 }
 
 /// The signs for terminals with Unicode.
-pub const UNICODE: Glyphs = Glyphs {
+pub(crate) const UNICODE: Glyphs = Glyphs {
     ellipsis: "…",
     tee: "├",
     corner: "└",
@@ -322,7 +322,7 @@ pub const ASCII: Glyphs = Glyphs {
 
 impl Glyphs {
     /// `text`, or as much of its end as fits into `columns` with an ellipsis before: for paths.
-    pub fn cut_start<'a>(&self, text: &'a str, columns: usize) -> Cow<'a, str> {
+    pub(crate) fn cut_start<'a>(&self, text: &'a str, columns: usize) -> Cow<'a, str> {
         if width(text) <= columns {
             return Cow::Borrowed(text);
         }

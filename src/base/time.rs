@@ -41,7 +41,7 @@ fn parse_usual(text: &[u8]) -> Option<i64> {
 }
 
 /// Milliseconds as JavaScript's `Date` holds them: whole, and at most 8.64e15 from 1970.
-pub fn from_number(ms: f64) -> Option<i64> {
+pub(crate) fn from_number(ms: f64) -> Option<i64> {
     (ms.abs() <= 8.64e15).then_some(ms.trunc() as i64)
 }
 

@@ -27,6 +27,7 @@ use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::app::setting::{Print, Setting};
+use crate::base::guard;
 use crate::changes::Changes;
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo;
@@ -150,6 +151,7 @@ pub fn reference() -> String {
 
 /// Runs the program and returns how it ended: 0 done, 1 failed, 2 wrong usage.
 pub fn run() -> ExitCode {
+    guard::report_only_others();
     // If even that fails, only a full quota ends the program without a word.
     let _ = runtime::survive_file_size_limit();
     let cli = match Cli::try_parse() {

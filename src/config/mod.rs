@@ -28,7 +28,7 @@ macro_rules! choices {
 
         impl $choice {
             /// Every choice, in the order of cycling.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The name in the configuration.
             pub fn name(self) -> &'static str {
@@ -284,7 +284,7 @@ fn one_of(names: &[&str]) -> String {
 /// A configuration file that changes nothing: every setting with its default, explained.
 ///
 /// The keys stand in comments, so that the defaults of a later version hold for those that the user leaves alone.
-pub fn default_toml() -> String {
+pub(crate) fn default_toml() -> String {
     let mut text = include_str!("../../assets/config.toml").to_owned();
     let keymap = Keymap::default();
     for &action in Action::ALL {

@@ -105,7 +105,7 @@ fn take_back(file: &File, before: u64, written: usize) -> io::Result<()> {
 ///
 /// # Errors
 /// The file can't be read or written.
-pub fn take_back_part(path: &Path, draft: &Draft) -> io::Result<()> {
+pub(crate) fn take_back_part(path: &Path, draft: &Draft) -> io::Result<()> {
     let mut file = open(path)?;
     let is_part = |len: u64| draft.at < len && len < draft.at + draft.text.len() as u64;
     if !is_part(file.metadata()?.len()) {

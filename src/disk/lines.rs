@@ -37,7 +37,7 @@ pub fn each(
 ///
 /// # Errors
 /// Reading failed.
-pub fn blocks(
+pub(crate) fn blocks(
     reader: &mut impl Read,
     start: u64,
     buffer: &mut Vec<u8>,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// The working directories of the running pis; `None` where the system does not tell.
-pub fn working_dirs() -> Option<HashSet<PathBuf>> {
+pub(crate) fn working_dirs() -> Option<HashSet<PathBuf>> {
     if cfg!(target_os = "linux") { from_proc() } else { None }
 }
 

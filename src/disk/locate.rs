@@ -38,12 +38,12 @@ pub fn home() -> PathBuf {
 }
 
 /// The path of `config.toml`, if there is a home directory.
-pub fn config_file() -> Option<PathBuf> {
+pub(crate) fn config_file() -> Option<PathBuf> {
     directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.config_dir().join("config.toml"))
 }
 
 /// Where the journal is, if there is a home directory: `~/.local/state/pitree` on Linux.
-pub fn state_dir() -> Option<PathBuf> {
+pub(crate) fn state_dir() -> Option<PathBuf> {
     let dirs = directories::ProjectDirs::from("", "", "pitree")?;
     Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_path_buf())
 }
@@ -52,12 +52,12 @@ pub fn state_dir() -> Option<PathBuf> {
 ///
 /// # Errors
 /// It can't be read, or is not UTF-8.
-pub fn read_text(path: &Path) -> std::io::Result<String> {
+pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
     fs::read_to_string(path)
 }
 
 /// `~` and `~/…` below the home directory.
-pub fn expand(path: &str, home: &Path) -> PathBuf {
+pub(crate) fn expand(path: &str, home: &Path) -> PathBuf {
     match path.strip_prefix('~') {
         Some("") => home.to_path_buf(),
         Some(rest) if rest.starts_with('/') => home.join(&rest[1..]),

@@ -279,7 +279,7 @@ pub fn again(path: &Path, owner: Option<Owner>, home: &str) -> Result<Option<Dig
 }
 
 /// The headers of the files that are sessions.
-pub fn headers(files: Files, found: &[SessionFile]) -> Vec<(&SessionFile, Header)> {
+pub(crate) fn headers(files: Files, found: &[SessionFile]) -> Vec<(&SessionFile, Header)> {
     let mut buffer = Vec::new();
     let mut header = |found: &SessionFile| {
         let mut first = Lines::default();

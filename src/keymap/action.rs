@@ -127,7 +127,7 @@ macro_rules! actions {
 
         impl Action {
             /// Every action, in the order of the help.
-            pub const ALL: &'static [Self] = &[$(Self::$action,)*];
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$action,)*];
 
             pub(super) fn row(self) -> &'static ActionRow {
                 match self {
@@ -239,10 +239,10 @@ actions! {
 
 impl Place {
     /// Every place.
-    pub const ALL: &'static [Self] = EVERYWHERE;
+    pub(crate) const ALL: &'static [Self] = EVERYWHERE;
 
     /// Every pane.
-    pub const PANES: &'static [Self] = PANES;
+    pub(crate) const PANES: &'static [Self] = PANES;
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -262,14 +262,14 @@ impl Place {
     }
 
     /// Whether text is typed there: a key that types a character does nothing else then.
-    pub fn takes_text(self) -> bool {
+    pub(crate) fn takes_text(self) -> bool {
         TYPING.contains(&self)
     }
 }
 
 impl Action {
     /// The action with this name in the configuration.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|action| action.name() == name)
     }
 

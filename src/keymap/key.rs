@@ -113,7 +113,7 @@ impl Key {
     }
 
     /// The key of a press or a repeat; `None` for a release and for keys that cannot be bound.
-    pub fn from_event(event: KeyEvent) -> Option<Self> {
+    pub(crate) fn from_event(event: KeyEvent) -> Option<Self> {
         match event.kind {
             KeyEventKind::Press | KeyEventKind::Repeat => Self::new(event.code, event.modifiers),
             KeyEventKind::Release => None,
@@ -126,7 +126,7 @@ impl Key {
     }
 
     /// The modifiers that are not part of the character.
-    pub fn modifiers(self) -> KeyModifiers {
+    pub(crate) fn modifiers(self) -> KeyModifiers {
         self.modifiers
     }
 

@@ -117,7 +117,7 @@ impl Keymap {
     }
 
     /// The action of a key in a place.
-    pub fn resolve(&self, place: Place, key: Key) -> Option<Action> {
+    pub(crate) fn resolve(&self, place: Place, key: Key) -> Option<Action> {
         let types = place.takes_text() && key.typed().is_some();
         self.bound.get(&(place, key)).copied().filter(|_| !types)
     }

@@ -102,7 +102,7 @@ impl Families {
     }
 
     /// The newest time in a session and its forks, in milliseconds since 1970.
-    pub fn latest(&self, key: SessionKey) -> i64 {
+    pub(crate) fn latest(&self, key: SessionKey) -> i64 {
         self.members.get(key.place()).map_or(i64::MIN, |member| member.latest)
     }
 
@@ -118,12 +118,12 @@ impl Families {
     }
 
     /// All sessions, parents before forks.
-    pub fn preorder(&self) -> Vec<SessionKey> {
+    pub(crate) fn preorder(&self) -> Vec<SessionKey> {
         self.below_all(&self.roots)
     }
 
     /// Some sessions and all below them, parents before forks.
-    pub fn below_all(&self, roots: &[SessionKey]) -> Vec<SessionKey> {
+    pub(crate) fn below_all(&self, roots: &[SessionKey]) -> Vec<SessionKey> {
         let mut order = Vec::new();
         let mut stack: Vec<SessionKey> = roots.iter().rev().copied().collect();
         while let Some(key) = stack.pop() {

@@ -43,7 +43,7 @@ pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Ve
 }
 
 /// A path that a tool was given in a session that worked in `cwd`, from the root, without `.` and `..`.
-pub fn full_path(path: &str, cwd: &str, home: &str) -> String {
+pub(crate) fn full_path(path: &str, cwd: &str, home: &str) -> String {
     let from_home = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
     let is_windows = path.get(1..3).is_some_and(|start| matches!(start, ":\\" | ":/"));
     let joined = match from_home {

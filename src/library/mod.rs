@@ -71,7 +71,7 @@ impl Library {
     }
 
     /// Begins to read all sessions anew; those that are known stay until it is known that they are gone.
-    pub fn begin_reading(&mut self) {
+    pub(crate) fn begin_reading(&mut self) {
         self.gone_dirs.clear();
         self.unreadable.clear();
         self.progress = Progress::default();
@@ -104,7 +104,7 @@ impl Library {
     }
 
     /// Forgets the sessions whose file is not among those read.
-    pub fn keep_only(&mut self, read: &HashSet<PathBuf>) {
+    pub(crate) fn keep_only(&mut self, read: &HashSet<PathBuf>) {
         for slot in &mut self.slots {
             slot.is_there &= read.contains(&slot.session.path);
         }
@@ -178,14 +178,14 @@ impl Library {
     }
 
     /// The sessions whose files are there, the newest first.
-    pub fn newest_first(&self) -> Vec<SessionKey> {
+    pub(crate) fn newest_first(&self) -> Vec<SessionKey> {
         let mut keys: Vec<SessionKey> = self.keys().collect();
         self.sort_newest_first(&mut keys);
         keys
     }
 
     /// Puts the newest sessions first.
-    pub fn sort_newest_first(&self, keys: &mut [SessionKey]) {
+    pub(crate) fn sort_newest_first(&self, keys: &mut [SessionKey]) {
         keys.sort_by_key(|&key| std::cmp::Reverse(self[key].order_time()));
     }
 
@@ -210,7 +210,7 @@ impl Library {
     }
 
     /// Who was forked from whom, among all.
-    pub fn families(&self) -> &Families {
+    pub(crate) fn families(&self) -> &Families {
         &self.families
     }
 
@@ -220,12 +220,12 @@ impl Library {
     }
 
     /// Whether the file that a session was forked from is not there, as far as that is known by now.
-    pub fn is_parent_missing(&self, key: SessionKey) -> bool {
+    pub(crate) fn is_parent_missing(&self, key: SessionKey) -> bool {
         self.progress.finished && self.orphans.contains(&key)
     }
 
     /// Whether a file is among the sessions, by its path with symbolic links resolved.
-    pub fn has_file(&self, real_path: &Path) -> bool {
+    pub(crate) fn has_file(&self, real_path: &Path) -> bool {
         self.real_paths.contains_key(real_path)
     }
 
@@ -237,7 +237,7 @@ impl Library {
 
     /// Finds the sessions in which a pi is likely at work: one runs in the directory, and no session there is newer.
     /// Where the system tells of no processes: the file was written in the last two minutes.
-    pub fn note_live(&mut self, now: i64) {
+    pub(crate) fn note_live(&mut self, now: i64) {
         let live = match &self.live_dirs {
             Some(dirs) => {
                 let mut newest: HashMap<ProjectKey, SessionKey> = HashMap::new();
@@ -261,7 +261,7 @@ impl Library {
     }
 
     /// In how many sessions a pi is likely at work.
-    pub fn live_count(&self) -> usize {
+    pub(crate) fn live_count(&self) -> usize {
         self.live.len()
     }
 }

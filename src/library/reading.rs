@@ -27,7 +27,7 @@ impl Library {
     }
 
     /// The sessions that are the same file as one by another way to it, links left out.
-    pub fn key_of_file(&self, real_path: &Path) -> Option<SessionKey> {
+    pub(crate) fn key_of_file(&self, real_path: &Path) -> Option<SessionKey> {
         self.keys().find(|&key| self[key].real_path() == real_path && !self[key].is_link)
     }
 }

@@ -45,7 +45,7 @@ pub struct Sought {
 
 impl Library {
     /// All sessions as a search needs them, the newest first.
-    pub fn sought(&self) -> Arc<[Sought]> {
+    pub(crate) fn sought(&self) -> Arc<[Sought]> {
         let sought = |key: SessionKey| Sought {
             key,
             digest: self[key].clone(),
@@ -180,7 +180,7 @@ impl Default for Searcher {
 
 impl Searcher {
     /// One that keeps so many bytes of texts at the most.
-    pub fn keeping(most: usize) -> Self {
+    pub(crate) fn keeping(most: usize) -> Self {
         Self { most, kept: Mutex::default() }
     }
 
@@ -190,7 +190,7 @@ impl Searcher {
     }
 
     /// Gives back all that is kept.
-    pub fn forget(&self) {
+    pub(crate) fn forget(&self) {
         *self.lock() = Kept::default();
     }
 
@@ -219,7 +219,7 @@ impl Searcher {
     }
 
     /// What was read of a session, or is read now if there was no room to keep it.
-    pub fn texts_of(&self, files: Files, session: &Sought) -> Option<Arc<Texts>> {
+    pub(crate) fn texts_of(&self, files: Files, session: &Sought) -> Option<Arc<Texts>> {
         let known = self.lock().sessions.get(&session.key)?.clone();
         known.text(files, session)
     }
@@ -300,7 +300,7 @@ impl Searcher {
     }
 
     /// The sessions in which everything is searched, as they are found, with how many of the sessions are done.
-    pub fn search_everything(
+    pub(crate) fn search_everything(
         &self,
         (files, sessions): (Files, &Arc<[Sought]>),
         (query, around): (&Query, &HereAndNow),

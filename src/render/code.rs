@@ -10,7 +10,7 @@ use crate::base::text::{Span, Tone, clean_lines};
 /// The bytes of one piece of code that are highlighted; what follows is shown plain. The highlighter does 0.1
 /// (TypeScript) to 1.6 (JSON) megabytes a second, and takes up to a quarter of a second more for a language's first
 /// code.
-pub const MAX_BYTES: usize = 16 * 1024;
+pub(crate) const MAX_BYTES: usize = 16 * 1024;
 /// The lines of one piece of code that are highlighted.
 const MAX_LINES: usize = 2_000;
 /// The bytes of a line that is still highlighted. Longer ones are data or minified, and the time for a line grows with
@@ -45,7 +45,7 @@ const ALIASES: [(&str, &str); 22] = [
 
 /// The lines of `code`, highlighted as `language`: a fence tag (`ts`, `rust,ignore`, `{.python}`), a file extension or
 /// a file name. Code of an unknown language, and what is too big, is [`Tone::Code`] throughout. One item a line.
-pub fn highlight(language: &str, code: &str) -> Vec<Vec<Span>> {
+pub(crate) fn highlight(language: &str, code: &str) -> Vec<Vec<Span>> {
     if code.is_empty() {
         return Vec::new();
     }
@@ -72,7 +72,7 @@ pub fn highlight(language: &str, code: &str) -> Vec<Vec<Span>> {
 }
 
 /// The language of a file by its path, as [`highlight`] takes it: the extension, or the name of a file without one.
-pub fn language_of(path: &str) -> &str {
+pub(crate) fn language_of(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() && !extension.is_empty() => extension,

@@ -42,7 +42,7 @@ pub fn between(old: &str, new: &str, context: usize) -> Vec<DocLine> {
 
 /// A text that is a diff, coloured: what pi's edit tool reports (`+12 text`, `-12 text`, ` 12 text`, `    ...`), or a
 /// unified diff.
-pub fn styled(text: &str) -> Vec<DocLine> {
+pub(crate) fn styled(text: &str) -> Vec<DocLine> {
     let unified = text.split('\n').any(|line| hunk_lengths(line).is_some());
     let (mut old, mut new) = (0_usize, 0_usize); // lines still to come in the hunk
     let tone_of = |text: &str| {

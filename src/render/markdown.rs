@@ -28,7 +28,7 @@ const RULE: &str = "────────────────────
 
 /// The lines of a Markdown text: one blank line between blocks, none at the start or the end. Line breaks within a
 /// paragraph are kept.
-pub fn markdown(text: &str) -> Vec<DocLine> {
+pub(crate) fn markdown(text: &str) -> Vec<DocLine> {
     if text.split(['\n', '\r']).any(starts_too_deep) {
         return literal(text);
     }

@@ -32,7 +32,7 @@ impl DocLine {
     }
 
     /// A line that is broken wherever the pane ends.
-    pub fn verbatim(spans: Vec<Span>) -> Self {
+    pub(crate) fn verbatim(spans: Vec<Span>) -> Self {
         Self { spans, verbatim: true, ..Self::default() }
     }
 }

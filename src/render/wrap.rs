@@ -57,12 +57,12 @@ impl Wrapped {
     }
 
     /// Wraps on until there are at least `rows` rows or the document ends. Costs only the new rows.
-    pub fn ensure(&mut self, lines: &[DocLine], rows: usize) {
+    pub(crate) fn ensure(&mut self, lines: &[DocLine], rows: usize) {
         while self.rows.len() < rows && self.step(lines) {}
     }
 
     /// Wraps on until the row that holds `byte` of line number `line` is there or the document ends.
-    pub fn ensure_place(&mut self, lines: &[DocLine], line: usize, byte: usize) {
+    pub(crate) fn ensure_place(&mut self, lines: &[DocLine], line: usize, byte: usize) {
         while (self.next.line, self.next.offset) <= (line, byte) && self.step(lines) {}
     }
 
@@ -93,7 +93,7 @@ impl Wrapped {
     }
 
     /// The number of the row that shows `byte` of line number `line`; the last one so far when it is further down.
-    pub fn row_at(&self, line: usize, byte: usize) -> Option<usize> {
+    pub(crate) fn row_at(&self, line: usize, byte: usize) -> Option<usize> {
         self.rows.partition_point(|row| (row.start.line, row.start.offset) <= (line, byte)).checked_sub(1)
     }
 

@@ -29,7 +29,8 @@ use crate::keymap::Key;
 use crate::ui;
 use event::{Event, Signal};
 use lanes::{Job, Lanes};
-pub use os::{Hold, survive_file_size_limit};
+pub use os::Hold;
+pub(crate) use os::survive_file_size_limit;
 use terminal::Screen;
 use work::Desk;
 

@@ -59,7 +59,7 @@ impl Hold {
     }
 
     /// Holds them back during some work.
-    pub fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
         self.is_free.store(false, Ordering::SeqCst);
         let done = work();
         self.is_free.store(true, Ordering::SeqCst);
@@ -77,7 +77,7 @@ impl Hold {
 /// # Errors
 /// The system does not allow it.
 #[cfg(unix)]
-pub fn survive_file_size_limit() -> io::Result<()> {
+pub(crate) fn survive_file_size_limit() -> io::Result<()> {
     // A handler rather than none: pi, which may take the place of this process, shall find the signal as it was.
     let noted = std::sync::Arc::default();
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, noted).map(|_| ())
@@ -88,7 +88,7 @@ pub fn survive_file_size_limit() -> io::Result<()> {
 /// # Errors
 /// None.
 #[cfg(not(unix))]
-pub fn survive_file_size_limit() -> io::Result<()> {
+pub(crate) fn survive_file_size_limit() -> io::Result<()> {
     Ok(())
 }
 

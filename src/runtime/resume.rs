@@ -24,7 +24,7 @@ pub(super) fn resume(pi: &[String], session: &Path, cwd: &str, screen: &mut Scre
 }
 
 /// Lets pi take the place of this process. Returns only if that is not possible: why, and what to do, on several lines.
-pub fn replace_process(pi: &[String], session: &Path, cwd: &str) -> String {
+pub(crate) fn replace_process(pi: &[String], session: &Path, cwd: &str) -> String {
     match command(pi, session, cwd) {
         Ok(mut command) => not_started(pi, session, cwd, &os::replace_process(&mut command).to_string()),
         Err(reason) => reason,
@@ -32,7 +32,7 @@ pub fn replace_process(pi: &[String], session: &Path, cwd: &str) -> String {
 }
 
 /// The command that goes on with a session, for a shell: with the way to its directory, unless that is gone or unknown.
-pub fn command_line(pi: &[String], session: &Path, cwd: &str) -> String {
+pub(crate) fn command_line(pi: &[String], session: &Path, cwd: &str) -> String {
     let there = if is_there(cwd) { format!("cd {} && ", quote(cwd)) } else { String::new() };
     let words: Vec<String> = arguments(pi, session).iter().map(|word| quote(word)).collect();
     there + &words.join(" ")

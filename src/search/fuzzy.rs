@@ -7,7 +7,7 @@ use fuzzy_matcher::FuzzyMatcher;
 use fuzzy_matcher::skim::SkimMatcherV2;
 
 /// How much of a text is looked at, in characters.
-pub const CAP: usize = 512;
+pub(crate) const CAP: usize = 512;
 
 /// The letters that a word must have: shorter ones are found in nearly every text.
 const LEAST: usize = 3;
@@ -17,12 +17,12 @@ const MOST: usize = 32;
 const STEP: u16 = 12;
 
 /// Whether a folded word can match fuzzily.
-pub fn is_long_enough(folded: &str) -> bool {
+pub(crate) fn is_long_enough(folded: &str) -> bool {
     folded.chars().nth(LEAST - 1).is_some()
 }
 
 /// The beginning of a text that is looked at.
-pub fn capped(text: &str) -> &str {
+pub(crate) fn capped(text: &str) -> &str {
     if text.len() <= CAP {
         return text;
     }

@@ -83,7 +83,7 @@ impl Probe {
     }
 
     /// How rarely the word is found in vain, at a guess: the greater, the rarer.
-    pub fn rarity(&self) -> usize {
+    pub(crate) fn rarity(&self) -> usize {
         self.rarity
     }
 

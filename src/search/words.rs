@@ -61,7 +61,7 @@ impl Words {
     }
 
     /// Whether a folded text matches, and how well: more is better, and all words literally the best.
-    pub fn score(&self, folded: &str) -> Option<i64> {
+    pub(crate) fn score(&self, folded: &str) -> Option<i64> {
         let mut score = 0;
         for term in &self.terms {
             match (term.needle.find(folded), &term.fuzzy) {

@@ -38,7 +38,7 @@ pub fn ask(context: &Context<'_>) -> Command {
 }
 
 /// What follows when the text of an entry was read to be copied.
-pub fn take_text(text: Result<String, String>) -> Command {
+pub(crate) fn take_text(text: Result<String, String>) -> Command {
     match text {
         Err(error) => Command::Complain("Not read", error),
         Ok(text) if text.is_empty() => Command::warn("this entry has no text"),
@@ -47,7 +47,7 @@ pub fn take_text(text: Result<String, String>) -> Command {
 }
 
 /// What follows when something was put on the clipboard, or could not be: then it is shown for copying by hand.
-pub fn take_copied(text: &str, done: bool, then: Option<GoOn>, glyphs: &Glyphs) -> Command {
+pub(crate) fn take_copied(text: &str, done: bool, then: Option<GoOn>, glyphs: &Glyphs) -> Command {
     let start = |most: usize| text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end]);
     let shown = start(BY_HAND);
     match (done, then) {

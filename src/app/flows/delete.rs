@@ -20,7 +20,7 @@ use crate::library::SessionKey;
 use crate::render::DocLine;
 
 /// What has to be typed before anything is deleted for good.
-pub const WORD: &str = "delete";
+pub(crate) const WORD: &str = "delete";
 /// As many sessions are named.
 const NAMED: usize = 4;
 
@@ -67,7 +67,7 @@ pub fn ask(context: &Context<'_>) -> Command {
 }
 
 /// Asks again about files of which some changed since they were listed.
-pub fn ask_again(context: &Context<'_>, files: &[Seen], changed: &[PathBuf]) -> Command {
+pub(crate) fn ask_again(context: &Context<'_>, files: &[Seen], changed: &[PathBuf]) -> Command {
     let library = context.library;
     let known = files.iter().filter_map(|file| library.key_of(&file.path)).filter(|&key| library.has(key));
     let sessions: Vec<SessionKey> = known.collect();
@@ -82,7 +82,7 @@ pub fn ask_again(context: &Context<'_>, files: &[Seen], changed: &[PathBuf]) -> 
 }
 
 /// Asks whether what the trash did not take shall be deleted for good.
-pub fn ask_for_good(reason: &str, left: Vec<Seen>) -> Command {
+pub(crate) fn ask_for_good(reason: &str, left: Vec<Seen>) -> Command {
     let files = count(left.len(), "file", "files");
     let size = bytes(left.iter().map(|file| file.bytes).sum());
     let lines = vec![

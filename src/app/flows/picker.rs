@@ -8,7 +8,7 @@ use crate::keymap::Place;
 
 /// What Enter does in the picker; nothing where it does what it does elsewhere: for a command the session may have to be
 /// changed first.
-pub fn confirm(context: &Context<'_>) -> Option<Command> {
+pub(crate) fn confirm(context: &Context<'_>) -> Option<Command> {
     let print = context.setting.picker?;
     let (key, session) = context.meant_session()?;
     let answer = match print {
@@ -30,6 +30,6 @@ pub fn confirm(context: &Context<'_>) -> Option<Command> {
 }
 
 /// Whether a session is chosen as such, wherever in it something was found.
-pub fn wants_session(context: &Context<'_>) -> bool {
+pub(crate) fn wants_session(context: &Context<'_>) -> bool {
     matches!(context.setting.picker, Some(Print::Path | Print::Id))
 }

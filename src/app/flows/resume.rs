@@ -22,7 +22,7 @@ use crate::session::tree::resume::{self, Resume};
 use crate::session::tree::{Index, Tree};
 
 /// Enter, in any pane.
-pub fn confirm(context: &Context<'_>) -> Command {
+pub(crate) fn confirm(context: &Context<'_>) -> Command {
     let in_sessions = context.focus == Place::Sessions;
     if in_sessions && context.sessions.selected_project().is_some() {
         return Command::Toggle;

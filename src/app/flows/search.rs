@@ -92,12 +92,12 @@ impl Search {
     }
 
     /// Whether the sessions are others than those that are searched.
-    pub fn is_outdated(&self, library: &Library) -> bool {
+    pub(crate) fn is_outdated(&self, library: &Library) -> bool {
         self.as_of != Some(library.version())
     }
 
     /// Takes the sessions as they are now.
-    pub fn take_sessions(&mut self, library: &Library) {
+    pub(crate) fn take_sessions(&mut self, library: &Library) {
         self.as_of = Some(library.version());
         self.sessions = library.sought();
         let mut seen = HashSet::new();
@@ -125,7 +125,7 @@ impl Search {
     }
 
     /// Finds how the query may go on at the cursor.
-    pub fn note_completion(&mut self, values: &Lists) {
+    pub(crate) fn note_completion(&mut self, values: &Lists) {
         let Lists { files, labels, models, tools } = values;
         let values = Values { dirs: &self.dirs, files, labels, models, tools };
         let value = self.line.value();
@@ -145,7 +145,7 @@ impl Search {
     }
 
     /// Switches between the conversation and everything in the files.
-    pub fn toggle_everything(&mut self) {
+    pub(crate) fn toggle_everything(&mut self) {
         let value = self.line.value();
         let value = match value.strip_prefix("all:") {
             Some(rest) => rest.trim_start().to_string(),
@@ -156,14 +156,14 @@ impl Search {
 
     /// Takes how many texts were read, of how many. Returns whether the sessions are to be held against the query again:
     /// everything is not searched in the texts, only what a qualifier asks for may stand there.
-    pub fn take_read(&mut self, done: usize, total: usize) -> bool {
+    pub(crate) fn take_read(&mut self, done: usize, total: usize) -> bool {
         self.read = (done < total).then_some((done, total));
         let is_apart = self.query.as_ref().is_ok_and(|query| query.everything);
         !is_apart || done == total
     }
 
     /// Takes how far a search is. Returns whether the hits are the first ones of the query.
-    pub fn take_hits(&mut self, progress: Option<(usize, usize)>) -> bool {
+    pub(crate) fn take_hits(&mut self, progress: Option<(usize, usize)>) -> bool {
         let Ok(query) = &self.query else { return false };
         let is_new = self.answered.as_ref() != Some(query);
         self.answered = Some(query.clone());
@@ -172,12 +172,12 @@ impl Search {
     }
 
     /// Whether hits were shown.
-    pub fn is_answered(&self) -> bool {
+    pub(crate) fn is_answered(&self) -> bool {
         self.answered.is_some()
     }
 
     /// What to look for in a session that was found: all words if they stand together, else the first one.
-    pub fn words_in(&self, found: &SessionHit) -> Words {
+    pub(crate) fn words_in(&self, found: &SessionHit) -> Words {
         let words = self.query.as_ref().map_or(Vec::new(), |query| query.words());
         let quoted = |word: &String| format!("\"{word}\"");
         let all = Words::new(&words.iter().map(quoted).collect::<Vec<_>>().join(" ")).unwrap_or_default();

@@ -68,7 +68,7 @@ impl Help {
     }
 
     /// What the box shows on a terminal of some columns and rows: the line with the query is set aside.
-    pub fn sheet(&self, setting: &Setting, terminal: (u16, u16)) -> Sheet {
+    pub(crate) fn sheet(&self, setting: &Setting, terminal: (u16, u16)) -> Sheet {
         let size = largest(terminal, WIDEST);
         let rows = self.rows(setting);
         let keys = rows.iter().map(|row| width(&row.keys)).max().unwrap_or(0);

@@ -59,12 +59,12 @@ impl<C: Clone> Layers<C> {
     }
 
     /// Takes all palettes away.
-    pub fn close_palettes(&mut self) {
+    pub(crate) fn close_palettes(&mut self) {
         self.0.retain(|layer| !matches!(layer, Layer::Palette(_)));
     }
 
     /// Takes the line of the search away.
-    pub fn close_search(&mut self) {
+    pub(crate) fn close_search(&mut self) {
         self.0.retain(|layer| !matches!(layer, Layer::Search));
     }
 
@@ -74,7 +74,7 @@ impl<C: Clone> Layers<C> {
     }
 
     /// The layer on top.
-    pub fn top_mut(&mut self) -> Option<&mut Layer<C>> {
+    pub(crate) fn top_mut(&mut self) -> Option<&mut Layer<C>> {
         self.0.last_mut()
     }
 
@@ -94,7 +94,7 @@ impl<C: Clone> Layers<C> {
     }
 
     /// Whether something is typed that is looked for in the tree or the preview.
-    pub fn has_find(&self) -> bool {
+    pub(crate) fn has_find(&self) -> bool {
         self.0.iter().any(|layer| matches!(layer, Layer::Find(_)))
     }
 
@@ -107,7 +107,7 @@ impl<C: Clone> Layers<C> {
     }
 
     /// The palettes, the one on top last.
-    pub fn palettes_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Palette> {
+    pub(crate) fn palettes_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Palette> {
         self.0.iter_mut().filter_map(|layer| match layer {
             Layer::Palette(palette) => Some(palette),
             _ => None,

@@ -27,7 +27,7 @@ impl Note {
     }
 
     /// What the box shows on a terminal of some columns and rows.
-    pub fn sheet(&self, terminal: (u16, u16)) -> Sheet {
+    pub(crate) fn sheet(&self, terminal: (u16, u16)) -> Sheet {
         let mut lines = plain(Tone::Text, &self.text);
         let has_command = self.text.lines().next().is_some_and(|first| first.ends_with(':'));
         for (at, line) in lines.iter_mut().enumerate() {

@@ -67,7 +67,7 @@ impl<C: Clone> Question<C> {
     }
 
     /// What the box shows on a terminal of some columns and rows.
-    pub fn sheet(&self, terminal: (u16, u16)) -> Sheet {
+    pub(crate) fn sheet(&self, terminal: (u16, u16)) -> Sheet {
         let mut lines = self.text.clone();
         if !lines.is_empty() && !self.choices.is_empty() {
             lines.push(DocLine::default());
@@ -111,7 +111,7 @@ impl<C: Clone> Question<C> {
     }
 
     /// Scrolls by some rows.
-    pub fn scroll(&mut self, by: isize, terminal: (u16, u16)) {
+    pub(crate) fn scroll(&mut self, by: isize, terminal: (u16, u16)) {
         self.top = self.sheet(terminal).scrolled(self.top, by);
     }
 

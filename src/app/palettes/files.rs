@@ -93,7 +93,7 @@ fn shown(context: &Context<'_>, file: &str) -> String {
 }
 
 /// The entries that touched a file, in the sessions of the outline that it was chosen from.
-pub fn touches_of(context: &Context<'_>, file: String, outline: Option<&PaletteKind>) -> Palette {
+pub(crate) fn touches_of(context: &Context<'_>, file: String, outline: Option<&PaletteKind>) -> Palette {
     let scope = match outline {
         Some(PaletteKind::Files(scope)) => *scope,
         _ => Scope::All,

@@ -9,7 +9,7 @@ use crate::app::context::Context;
 use crate::app::layers::palette::{Palette, PaletteKind};
 
 /// Lists anew what changed since a palette was filled.
-pub fn follow(context: &Context<'_>, palette: &mut Palette) {
+pub(crate) fn follow(context: &Context<'_>, palette: &mut Palette) {
     if palette.as_of == context.library.version() {
         return;
     }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use crate::keymap::Place;
 
 /// The smallest terminal that pitree works in.
-pub const SMALLEST: (u16, u16) = (40, 10);
+pub(crate) const SMALLEST: (u16, u16) = (40, 10);
 /// From this width on all panes stand side by side.
 const WIDE: u16 = 150;
 /// From this width on two panes stand side by side.

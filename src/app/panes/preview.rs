@@ -102,12 +102,12 @@ impl Pane {
     }
 
     /// Scrolls by some rows.
-    pub fn scroll(&mut self, by: isize) {
+    pub(crate) fn scroll(&mut self, by: isize) {
         self.top = self.top.saturating_add_signed(by);
     }
 
     /// Scrolls to the end.
-    pub fn to_end(&mut self) {
+    pub(crate) fn go_to_end(&mut self) {
         self.wrapped.all(&self.lines);
         self.top = self.wrapped.len();
     }
@@ -133,22 +133,22 @@ impl Pane {
     }
 
     /// Whether a search was begun here.
-    pub fn is_searched(&self) -> bool {
+    pub(crate) fn is_searched(&self) -> bool {
         self.find.as_ref().is_some_and(|find| find.from.is_some())
     }
 
     /// What is wrong with what is looked for.
-    pub fn problem(&self) -> Option<&str> {
+    pub(crate) fn problem(&self) -> Option<&str> {
         self.find.as_ref()?.problem.as_deref()
     }
 
     /// Begins to look for something.
-    pub fn begin_search(&mut self) {
+    pub(crate) fn begin_search(&mut self) {
         self.find = Some(Looked { from: Some(self.top), ..Looked::default() });
     }
 
     /// Looks for words as they are typed: goes to the first hit from where the search began.
-    pub fn look_for(&mut self, words: Result<Arc<Words>, String>) {
+    pub(crate) fn look_for(&mut self, words: Result<Arc<Words>, String>) {
         let from = self.find.as_ref().and_then(|find| find.from).unwrap_or(self.top);
         let problem = words.as_ref().err().cloned();
         self.find = Some(Looked { words: words.unwrap_or_default(), problem, from: Some(from), ..Looked::default() });
@@ -162,7 +162,7 @@ impl Pane {
     }
 
     /// Shows the words that the tree is searched for, unless something else is looked for here.
-    pub fn show_words(&mut self, words: Option<Arc<Words>>) {
+    pub(crate) fn show_words(&mut self, words: Option<Arc<Words>>) {
         let is_shown = match (&self.find, &words) {
             (Some(find), Some(words)) => Arc::ptr_eq(&find.words, words),
             (None, None) => true,
@@ -175,26 +175,26 @@ impl Pane {
     }
 
     /// Ends the search and goes back to where it began.
-    pub fn give_up(&mut self) {
+    pub(crate) fn give_up(&mut self) {
         if let Some(from) = self.find.take().and_then(|find| find.from) {
             self.top = from;
         }
     }
 
     /// The words stay, unless there are none.
-    pub fn keep(&mut self) {
+    pub(crate) fn keep(&mut self) {
         if self.find.as_ref().is_some_and(|find| find.words.is_empty()) {
             self.give_up();
         }
     }
 
     /// Ends a search that was begun here. Returns whether there was one.
-    pub fn end_search(&mut self) -> bool {
+    pub(crate) fn end_search(&mut self) -> bool {
         self.find.take_if(|find| find.from.is_some()).is_some()
     }
 
     /// Goes to the next hit or the previous one. Returns whether that was from the other end on; `None` without hits.
-    pub fn next_hit(&mut self, forward: bool) -> Option<bool> {
+    pub(crate) fn next_hit(&mut self, forward: bool) -> Option<bool> {
         let find = self.find.as_ref().filter(|find| !find.hits.is_empty())?;
         let last = find.hits.len() - 1;
         let (at, wrapped) = match (forward, find.at) {

@@ -146,7 +146,7 @@ fn go(model: &mut Model, by: isize) {
     match model.focus {
         Place::Sessions => model.sessions.cursor.go(by, model.sessions.rows.len()),
         Place::Tree => model.tree.cursor.go(by, model.tree.rows.list.len()),
-        _ if by == isize::MAX => model.preview.to_end(),
+        _ if by == isize::MAX => model.preview.go_to_end(),
         _ => model.preview.scroll(by),
     }
 }

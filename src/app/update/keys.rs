@@ -16,7 +16,7 @@ use crate::changes::Request;
 use crate::keymap::{Action, Key, Place};
 
 /// Rows that a turn of the wheel scrolls.
-pub const WHEEL: isize = 3;
+pub(crate) const WHEEL: isize = 3;
 
 /// A key was pressed.
 pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {

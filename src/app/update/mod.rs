@@ -17,7 +17,7 @@ use crate::app::layers::note::Note;
 use crate::app::message::{Effect, Msg};
 use crate::app::model::Model;
 use crate::library::Library;
-pub use keys::WHEEL;
+pub(crate) use keys::WHEEL;
 
 /// Starts reading.
 pub fn start(model: &mut Model) -> Vec<Effect> {

@@ -16,14 +16,14 @@ impl Cursor {
     }
 
     /// Scrolls by some rows; the selection stays in sight.
-    pub fn scroll(&mut self, by: isize, len: usize, height: usize) {
+    pub(crate) fn scroll(&mut self, by: isize, len: usize, height: usize) {
         self.top = self.top.saturating_add_signed(by).min(len.saturating_sub(height));
         self.at = self.at.clamp(self.top, (self.top + height).saturating_sub(1).max(self.top));
         self.at = self.at.min(len.saturating_sub(1));
     }
 
     /// Takes the selection to another row of a list that changed, at the same height on the screen.
-    pub fn follow(&mut self, at: usize) {
+    pub(crate) fn follow(&mut self, at: usize) {
         self.top = (self.top + at).saturating_sub(self.at);
         self.at = at;
     }

@@ -43,12 +43,12 @@ impl LineEdit {
     }
 
     /// Whether the cursor is behind the last character.
-    pub fn is_at_end(&self) -> bool {
+    pub(crate) fn is_at_end(&self) -> bool {
         self.cursor() == self.value().chars().count()
     }
 
     /// Puts the cursor behind so many characters.
-    pub fn go_to(&mut self, cursor: usize) {
+    pub(crate) fn go_to(&mut self, cursor: usize) {
         self.input.handle(InputRequest::SetCursor(cursor));
     }
 
@@ -80,7 +80,7 @@ impl LineEdit {
     }
 
     /// What is seen of the line in `columns`: the cursor always is.
-    pub fn seeing(&self, columns: usize) -> Seeing {
+    pub(crate) fn seeing(&self, columns: usize) -> Seeing {
         let at = self.value().char_indices().nth(self.input.cursor()).map_or(self.value().len(), |(at, _)| at);
         let (before, rest) = self.value().split_at(at);
         let (before, rest) = (clean(before), clean(rest));

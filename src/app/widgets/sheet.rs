@@ -9,7 +9,7 @@ use crate::render::wrap::Wrapped;
 const FRAME: (u16, u16) = (4, 2);
 
 /// How large a box may be, frame included, on a terminal of some columns and rows.
-pub fn largest((columns, rows): (u16, u16), widest: u16) -> (u16, u16) {
+pub(crate) fn largest((columns, rows): (u16, u16), widest: u16) -> (u16, u16) {
     (columns.saturating_sub(2).min(widest), rows.saturating_sub(2))
 }
 
@@ -48,7 +48,7 @@ impl Sheet {
     }
 
     /// Whether there is more than is seen at once.
-    pub fn scrolls(&self) -> bool {
+    pub(crate) fn scrolls(&self) -> bool {
         self.wrapped.len() > self.height
     }
 }

@@ -81,14 +81,14 @@ impl Query {
 
     /// The query without them: what must hold besides.
     #[must_use]
-    pub fn without_words(&self) -> Self {
+    pub(crate) fn without_words(&self) -> Self {
         let is_word = |term: &&Term| !term.is_excluded && matches!(term.what, What::Word(_) | What::Phrase(_));
         Self { everything: false, terms: self.terms.iter().filter(|term| !is_word(term)).cloned().collect() }
     }
 
     /// Whether certainly nothing is found that `earlier` didn't find, as long as both are asked at the same time and
     /// nothing more was read of the sessions in between: what is typed next can then be searched among the hits.
-    pub fn narrows(&self, earlier: &Self) -> bool {
+    pub(crate) fn narrows(&self, earlier: &Self) -> bool {
         self.everything == earlier.everything
             && earlier.terms.iter().all(|wide| self.terms.iter().any(|narrow| narrow.implies(wide)) || wide.is_void())
     }

@@ -102,7 +102,7 @@ pub struct Owner {
 pub type Shared = Arc<Digest>;
 
 /// What pi shows where no user message has text.
-pub const NO_MESSAGES: &str = "(no messages)";
+pub(crate) const NO_MESSAGES: &str = "(no messages)";
 
 impl Digest {
     /// The name, or the first message, or pi's words for none; without white space around.
@@ -112,7 +112,7 @@ impl Digest {
     }
 
     /// The path that other files name this one by.
-    pub fn real_path(&self) -> &PathBuf {
+    pub(crate) fn real_path(&self) -> &PathBuf {
         self.real_path.as_ref().unwrap_or(&self.path)
     }
 

@@ -39,7 +39,7 @@ impl Passages {
     }
 
     /// The entry whose text stands at a byte of the texts.
-    pub fn entry_at(&self, byte: usize) -> Option<Index> {
+    pub(crate) fn entry_at(&self, byte: usize) -> Option<Index> {
         let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
         self.starts.get(behind.checked_sub(1)?).map(|(_, entry)| *entry)
     }

@@ -78,7 +78,7 @@ impl Kind {
     }
 
     /// Whether pi's `/tree` hides it by default: settings, marks and the state of extensions (0.87.1).
-    pub fn is_bookkeeping(self) -> bool {
+    pub(crate) fn is_bookkeeping(self) -> bool {
         match self {
             Self::ModelChange
             | Self::ThinkingLevel
@@ -104,7 +104,7 @@ impl Kind {
 
     /// Whether its text goes back to the user, who may send it again in other words, when pi is to go on from it: pi's
     /// `/tree` then goes on from its parent (0.87.1).
-    pub fn goes_back_to_user(self) -> bool {
+    pub(crate) fn goes_back_to_user(self) -> bool {
         match self {
             Self::User | Self::CustomMessage => true,
             Self::Assistant

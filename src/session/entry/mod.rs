@@ -219,12 +219,12 @@ pub struct Usage {
 
 impl<'a> Entry<'a> {
     /// Whether the line is a header of a session.
-    pub fn is_header(&self) -> bool {
+    pub(crate) fn is_header(&self) -> bool {
         self.type_name.is("session")
     }
 
     /// Whether a file that starts with this line is a session: it is a header with a string for an id.
-    pub fn starts_session(&self) -> bool {
+    pub(crate) fn starts_session(&self) -> bool {
         self.is_header() && self.id_is_text
     }
 
@@ -261,7 +261,7 @@ impl<'a> Content<'a> {
     }
 
     /// The tool calls.
-    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall<'a>> {
+    pub(crate) fn tool_calls(&self) -> impl Iterator<Item = &ToolCall<'a>> {
         let blocks = match self {
             Self::Blocks(blocks) => &blocks[..],
             _ => &[],
@@ -273,7 +273,7 @@ impl<'a> Content<'a> {
     }
 
     /// Whether pi's list throws the session away for this content of a user or assistant message (0.87.1).
-    pub fn breaks_pi_list(&self) -> bool {
+    pub(crate) fn breaks_pi_list(&self) -> bool {
         match self {
             Self::Null => true,
             Self::Blocks(blocks) => blocks.iter().any(|block| matches!(block, Block::Broken)),
@@ -282,7 +282,7 @@ impl<'a> Content<'a> {
     }
 
     /// Whether pi's `/tree` throws at this content of an assistant (0.87.1).
-    pub fn breaks_pi_tree(&self) -> bool {
+    pub(crate) fn breaks_pi_tree(&self) -> bool {
         let is_odd_text = |block: &Block<'_>| matches!(block, Block::Other { type_name, .. } if type_name.is("text"));
         matches!(self, Self::Blocks(blocks) if blocks.iter().any(is_odd_text))
     }

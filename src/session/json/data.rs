@@ -39,7 +39,7 @@ impl<'a> Fields<'a> {
 }
 
 /// The items of an array that stands alone, as they are written.
-pub fn items(raw: &[u8]) -> Vec<&[u8]> {
+pub(crate) fn items(raw: &[u8]) -> Vec<&[u8]> {
     let mut items = Vec::new();
     let mut r = Reader::new(raw);
     if r.kind() == Ok(Json::Array) {
@@ -96,7 +96,7 @@ impl<'a> Value<'a> {
 }
 
 /// JSON without the white space between its parts; no more of it than a row shows.
-pub fn compact(raw: &[u8]) -> String {
+pub(crate) fn compact(raw: &[u8]) -> String {
     let mut out = Vec::with_capacity(raw.len().min(256));
     let (mut in_string, mut escaped) = (false, false);
     for &b in raw {
@@ -115,7 +115,7 @@ pub fn compact(raw: &[u8]) -> String {
 
 /// Pretty-prints JSON, two columns a level, without recursion: what is shown of data that pitree does not know.
 /// Text that is not JSON comes back as it is.
-pub fn pretty(raw: &[u8]) -> String {
+pub(crate) fn pretty(raw: &[u8]) -> String {
     let mut out = String::with_capacity(raw.len() * 2);
     let mut depth = 0usize;
     let mut at = 0;

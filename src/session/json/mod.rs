@@ -90,7 +90,7 @@ impl<'a> Str<'a> {
     }
 
     /// The bytes that the string takes in the file.
-    pub fn raw_len(self) -> usize {
+    pub(crate) fn raw_len(self) -> usize {
         self.raw.len()
     }
 
@@ -109,7 +109,7 @@ pub struct Chars<'a> {
 impl<'a> Chars<'a> {
     /// Takes printable ASCII characters that stand as they are, at most `most` of them: nearly all text is made of
     /// such runs.
-    pub fn ascii_run(&mut self, most: usize) -> &'a str {
+    pub(crate) fn ascii_run(&mut self, most: usize) -> &'a str {
         const STEP: usize = 16; // a block is tested at once, as vectors
         let is_in = |b: &u8| matches!(b, b' '..=b'[' | b']'..=b'~');
         let head = &self.raw[..self.raw.len().min(most)];
@@ -245,13 +245,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Steps into an object; [`Reader::next_key`] goes through it.
-    pub fn enter_object(&mut self) -> Result<()> {
+    pub(crate) fn enter_object(&mut self) -> Result<()> {
         self.expect(b'{')
     }
 
     /// The next key of the object (`first` says whether it is the first one), or `None` and steps out at its end.
     /// The value must be read before the next call.
-    pub fn next_key(&mut self, first: bool) -> Result<Option<Str<'a>>> {
+    pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<Str<'a>>> {
         if self.peek() == Some(b'}') && first {
             self.at += 1;
             return Ok(None);
@@ -272,12 +272,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Steps into an array; [`Reader::next_item`] goes through it.
-    pub fn enter_array(&mut self) -> Result<()> {
+    pub(crate) fn enter_array(&mut self) -> Result<()> {
         self.expect(b'[')
     }
 
     /// Whether the array has another item, which must be read before the next call; steps out at its end.
-    pub fn next_item(&mut self, first: bool) -> Result<bool> {
+    pub(crate) fn next_item(&mut self, first: bool) -> Result<bool> {
         match self.peek() {
             Some(b']') => {
                 self.at += 1;
@@ -426,17 +426,17 @@ impl<'a> Reader<'a> {
     }
 
     /// The next value if it is a string; any other value is passed over.
-    pub fn opt_string(&mut self) -> Result<Option<Str<'a>>> {
+    pub(crate) fn opt_string(&mut self) -> Result<Option<Str<'a>>> {
         if self.kind()? == Kind::Str { self.string().map(Some) } else { self.skip().map(|_| None) }
     }
 
     /// The next value if it is a number; any other value is passed over.
-    pub fn opt_number(&mut self) -> Result<Option<f64>> {
+    pub(crate) fn opt_number(&mut self) -> Result<Option<f64>> {
         if self.kind()? == Kind::Number { self.number().map(Some) } else { self.skip().map(|_| None) }
     }
 
     /// The next value if it is `true` or `false`; any other value is passed over.
-    pub fn opt_bool(&mut self) -> Result<Option<bool>> {
+    pub(crate) fn opt_bool(&mut self) -> Result<Option<bool>> {
         let kind = self.kind()?;
         self.skip()?;
         Ok(match kind {

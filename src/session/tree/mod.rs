@@ -342,7 +342,7 @@ impl Tree {
 
     /// All entries, parents before children: the branch with the leaf first among siblings (as in pi's `/tree`), or
     /// by time only (as in pi's `getTree`).
-    pub fn preorder(&self, active_first: bool) -> Vec<Index> {
+    pub(crate) fn preorder(&self, active_first: bool) -> Vec<Index> {
         let mut order = Vec::with_capacity(self.nodes.len());
         let mut stack = Vec::new();
         let push = |stack: &mut Vec<Index>, siblings: &[Index]| {
@@ -380,7 +380,7 @@ impl Tree {
     }
 
     /// Whether the entry has a part in one of the problems.
-    pub fn is_flagged(&self, at: Index) -> bool {
+    pub(crate) fn is_flagged(&self, at: Index) -> bool {
         self.flagged.contains(&at)
     }
 

@@ -12,7 +12,7 @@ use crate::library::{Library, SessionKey};
 impl Pane {
     /// The next order of what was found: under its projects where all of it is seen at once, the best first, the newest
     /// first.
-    pub fn next_order(&mut self) {
+    pub(crate) fn next_order(&mut self) {
         let shows = &mut self.shows;
         (shows.hits_flat, shows.newest_hits_first) = match (self.is_flat, shows.newest_hits_first) {
             (false, _) => (true, false),
@@ -52,7 +52,7 @@ impl Pane {
     }
 
     /// Whether a session was found, or nothing is searched.
-    pub fn is_hit(&self, key: SessionKey) -> bool {
+    pub(crate) fn is_hit(&self, key: SessionKey) -> bool {
         self.hits.is_none() || self.found(key).is_some()
     }
 
@@ -62,7 +62,7 @@ impl Pane {
     }
 
     /// Selects the session that was found best, or the newest one.
-    pub fn select_first_hit(&mut self) {
+    pub(crate) fn select_first_hit(&mut self) {
         let rank = |row: usize| match self.rows[row] {
             SessionRow::Session { key, .. } => self.found(key).map(|found| found.hit.rank()),
             SessionRow::Project(_) => None,

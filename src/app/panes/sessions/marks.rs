@@ -7,7 +7,7 @@ use crate::library::{Library, SessionKey};
 
 impl Pane {
     /// Whether a row is marked: a project is when all of its sessions are.
-    pub fn is_marked(&self, row: &SessionRow) -> bool {
+    pub(crate) fn is_marked(&self, row: &SessionRow) -> bool {
         let is_marked = |key: &SessionKey| self.marks.contains(key);
         match row {
             SessionRow::Session { key, .. } => is_marked(key),
@@ -44,7 +44,7 @@ impl Pane {
     }
 
     /// Marks the selected row, or takes its mark away, and goes down.
-    pub fn toggle_mark(&mut self) {
+    pub(crate) fn toggle_mark(&mut self) {
         let Some(row) = self.selected_row().cloned() else { return };
         let mark = !self.is_marked(&row);
         match &row {
@@ -58,7 +58,7 @@ impl Pane {
     }
 
     /// Marks all sessions that have a row; if all are, takes all marks away.
-    pub fn toggle_all_marks(&mut self) {
+    pub(crate) fn toggle_all_marks(&mut self) {
         let all = self.in_rows();
         if all.iter().all(|key| self.marks.contains(key)) {
             self.marks.clear();

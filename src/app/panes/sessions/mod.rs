@@ -189,14 +189,14 @@ impl Pane {
     }
 
     /// Folds the selected project, or unfolds it.
-    pub fn toggle(&mut self, library: &Library, glyphs: &Glyphs) {
+    pub(crate) fn toggle(&mut self, library: &Library, glyphs: &Glyphs) {
         if !self.unfold(library, glyphs) {
             self.fold(library, glyphs);
         }
     }
 
     /// Folds all projects and families, or unfolds all.
-    pub fn fold_all(&mut self, fold: bool, library: &Library, glyphs: &Glyphs) {
+    pub(crate) fn fold_all(&mut self, fold: bool, library: &Library, glyphs: &Glyphs) {
         self.folds.clear();
         if fold {
             self.rebuild(library, glyphs); // so that every row is there to be folded

@@ -13,7 +13,7 @@ const DEEPEST: usize = 36;
 
 impl Pane {
     /// Makes the rows anew; the selection stays on the same session, or on what stands in its place if it is gone.
-    pub fn rebuild(&mut self, library: &Library, glyphs: &Glyphs) {
+    pub(crate) fn rebuild(&mut self, library: &Library, glyphs: &Glyphs) {
         self.marks.retain(|&key| library.has(key));
         let is_gone = |row: &&SessionRow| matches!(row, SessionRow::Session { key, .. } if !library.has(*key));
         self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(is_gone).count();

@@ -54,7 +54,7 @@ impl Find {
     }
 
     /// Whether an entry has what is looked for.
-    pub fn is_hit(&self, entry: EntryRef) -> bool {
+    pub(crate) fn is_hit(&self, entry: EntryRef) -> bool {
         self.is_hit.contains(&entry)
     }
 

@@ -11,7 +11,7 @@ use crate::session::tree::{Index, Tree};
 
 impl Pane {
     /// Begins to look for something from where one is. Returns whether there is a tree to look in.
-    pub fn begin_find(&mut self) -> bool {
+    pub(crate) fn begin_find(&mut self) -> bool {
         if self.tree.is_some() {
             self.find = Some(Find::new(self.spot()));
             self.rebuild();
@@ -20,7 +20,7 @@ impl Pane {
     }
 
     /// Looks for these words now.
-    pub fn look_for(&mut self, words: Result<Arc<Words>, String>) {
+    pub(crate) fn look_for(&mut self, words: Result<Arc<Words>, String>) {
         let Some(find) = &mut self.find else { return };
         find.is_following = true;
         find.problem = words.as_ref().err().cloned();
@@ -29,7 +29,7 @@ impl Pane {
     }
 
     /// Looks for words from the entry that a search points at, without leaving it. Returns whether that is there.
-    pub fn look_for_awaited(&mut self) -> bool {
+    pub(crate) fn look_for_awaited(&mut self) -> bool {
         if self.awaited_words.is_none() || self.pointed().is_none() {
             return false;
         }
@@ -46,7 +46,7 @@ impl Pane {
     }
 
     /// Whether a tree that was searched has made place for another one; begins to look through that.
-    pub fn look_again(&mut self) -> bool {
+    pub(crate) fn look_again(&mut self) -> bool {
         let is_other = |find: &Find| self.tree.as_ref().is_some_and(|tree| !find.is_of(tree));
         let is_other = self.find.as_ref().is_some_and(is_other);
         if is_other {
@@ -68,13 +68,13 @@ impl Pane {
     }
 
     /// What is to be searched, if something is.
-    pub fn to_search(&self) -> Option<(Arc<Tree>, Arc<Words>)> {
+    pub(crate) fn to_search(&self) -> Option<(Arc<Tree>, Arc<Words>)> {
         let find = self.find.as_ref().filter(|find| find.searching)?;
         Some((self.tree.clone()?, find.words.clone()))
     }
 
     /// Takes hits; the first ones take the place of those of the words before.
-    pub fn take_hits(&mut self, hits: Vec<Index>, (is_first, is_last): (bool, bool)) {
+    pub(crate) fn take_hits(&mut self, hits: Vec<Index>, (is_first, is_last): (bool, bool)) {
         let (Some(find), Some(session)) = (&mut self.find, self.session) else { return };
         if is_first {
             find.forget_hits();
@@ -104,28 +104,28 @@ impl Pane {
     }
 
     /// Somebody goes on: the selection does not go to hits that come later.
-    pub fn stop_following(&mut self) {
+    pub(crate) fn stop_following(&mut self) {
         if let Some(find) = &mut self.find {
             find.is_following = false;
         }
     }
 
     /// All is as it was before something was looked for.
-    pub fn give_up_find(&mut self) {
+    pub(crate) fn give_up_find(&mut self) {
         if let Some(find) = self.find.take() {
             self.go_back(find.from);
         }
     }
 
     /// The hits stay, unless nothing was looked for.
-    pub fn keep_find(&mut self) {
+    pub(crate) fn keep_find(&mut self) {
         if self.find.as_ref().is_some_and(|find| find.words.is_empty()) {
             self.give_up_find();
         }
     }
 
     /// Hides all but the hits, or shows all again.
-    pub fn toggle_only_hits(&mut self) {
+    pub(crate) fn toggle_only_hits(&mut self) {
         let Some(find) = &mut self.find else { return };
         find.only_hits = !find.only_hits;
         self.fold_all(false);
@@ -133,14 +133,14 @@ impl Pane {
     }
 
     /// Ends looking for something. Returns whether something was looked for.
-    pub fn end_find(&mut self) -> bool {
+    pub(crate) fn end_find(&mut self) -> bool {
         let was = self.find.take().is_some();
         self.rebuild();
         was
     }
 
     /// Goes to the next hit, or the previous one. Returns whether that was from the other end on; `None` without hits.
-    pub fn next_hit(&mut self, forward: bool) -> Option<bool> {
+    pub(crate) fn next_hit(&mut self, forward: bool) -> Option<bool> {
         let here = self.selected_entry().or_else(|| self.selected_fork().map(|fork| fork.split.at));
         let here = here.and_then(|at| self.entry(at));
         let (hit, is_wrapped) = self.find.as_ref()?.next(here, forward)?;
@@ -149,7 +149,7 @@ impl Pane {
     }
 
     /// The words that are looked for, if an entry has them.
-    pub fn words_of(&self, entry: EntryRef) -> Option<Arc<Words>> {
+    pub(crate) fn words_of(&self, entry: EntryRef) -> Option<Arc<Words>> {
         self.find.as_ref().filter(|find| find.is_hit(entry)).map(|find| find.words.clone())
     }
 }

@@ -160,7 +160,7 @@ impl Pane {
     }
 
     /// Points at an entry, or at none: it is selected as soon as its tree is there.
-    pub fn point_at(&mut self, entry: Option<At>) {
+    pub(crate) fn point_at(&mut self, entry: Option<At>) {
         if self.pointed != entry {
             (self.pointed, self.awaits_pointed) = (entry, true);
             self.go_to_pointed();
@@ -168,7 +168,7 @@ impl Pane {
     }
 
     /// The entry that a search points at, when its tree is there.
-    pub fn pointed(&self) -> Option<Index> {
+    pub(crate) fn pointed(&self) -> Option<Index> {
         let tree = self.tree.as_ref().filter(|tree| !tree.is_partial)?;
         self.pointed?.find(tree).map(|at| find::seen(tree, at))
     }
@@ -182,14 +182,14 @@ impl Pane {
     }
 
     /// Changes the filter if it hides the entry that is pointed at.
-    pub fn unhide(&mut self) {
+    pub(crate) fn unhide(&mut self) {
         if let Some(at) = self.pointed() {
             self.reveal(at);
         }
     }
 
     /// Goes to an entry, whatever hides it; as soon as its session is open.
-    pub fn go_to_entry(&mut self, entry: EntryRef) {
+    pub(crate) fn go_to_entry(&mut self, entry: EntryRef) {
         self.awaited_entry = Some(entry);
         self.find_awaited();
     }
@@ -231,7 +231,7 @@ impl Pane {
     }
 
     /// Makes the rows anew; the selection stays on its entry, or goes to the nearest visible one above it.
-    pub fn rebuild(&mut self) {
+    pub(crate) fn rebuild(&mut self) {
         let Some(tree) = &self.tree else { return };
         let forks: Vec<(Index, usize)> =
             self.forks.iter().enumerate().map(|(place, fork)| (fork.split.at, place)).collect();
@@ -273,7 +273,7 @@ impl Pane {
     }
 
     /// Somebody goes on: a fork or an entry that is awaited would take the selection away.
-    pub fn await_nothing(&mut self) {
+    pub(crate) fn await_nothing(&mut self) {
         self.awaited_fork = None;
         self.awaited_entry = None;
         self.awaits_memory = false;
@@ -291,7 +291,7 @@ impl Pane {
     }
 
     /// What the selected row shows.
-    pub fn selected_item(&self) -> Option<Item> {
+    pub(crate) fn selected_item(&self) -> Option<Item> {
         self.rows.list.get(self.cursor.at).map(|row| row.item)
     }
 
@@ -312,13 +312,13 @@ impl Pane {
     }
 
     /// Shows other entries.
-    pub fn set_filter(&mut self, filter: Filter) {
+    pub(crate) fn set_filter(&mut self, filter: Filter) {
         self.filter = filter;
         self.rebuild();
     }
 
     /// Shows the files that were forked off here.
-    pub fn set_forks(&mut self, forks: Vec<Fork>) {
+    pub(crate) fn set_forks(&mut self, forks: Vec<Fork>) {
         let chosen = self.selected_fork().map(|fork| fork.key).or_else(|| self.awaited_fork.take());
         let is_there = |key: &SessionKey| forks.iter().any(|fork| fork.key == *key);
         self.selected = chosen.filter(is_there).map(Selected::Fork).or(self.selected);
@@ -351,7 +351,7 @@ impl Pane {
     }
 
     /// Folds the selected row, or goes to its parent. Returns whether anything changed.
-    pub fn fold_or_up(&mut self) -> bool {
+    pub(crate) fn fold_or_up(&mut self) -> bool {
         if self.fold() {
             return true;
         }
@@ -362,7 +362,7 @@ impl Pane {
     }
 
     /// Unfolds the selected row, or goes to its first child. Returns whether anything changed.
-    pub fn unfold_or_in(&mut self) -> bool {
+    pub(crate) fn unfold_or_in(&mut self) -> bool {
         self.unfold()
             || self.rows.list.get(self.cursor.at).is_some_and(|row| row.children > 0) && self.go_to(self.cursor.at + 1)
     }
@@ -375,14 +375,14 @@ impl Pane {
     }
 
     /// pi's unfold or jump down.
-    pub fn segment_down(&mut self) {
+    pub(crate) fn segment_down(&mut self) {
         if !self.rows.list.is_empty() && !self.unfold() {
             self.go_to(self.rows.segment_down(self.cursor.at));
         }
     }
 
     /// Goes to the next or the previous branch point.
-    pub fn branch_point(&mut self, forward: bool) -> bool {
+    pub(crate) fn branch_point(&mut self, forward: bool) -> bool {
         self.rows.branch_point(self.cursor.at, forward).is_some_and(|row| self.go_to(row))
     }
 
@@ -392,7 +392,7 @@ impl Pane {
     }
 
     /// Folds all branches, or unfolds all.
-    pub fn fold_all(&mut self, fold: bool) {
+    pub(crate) fn fold_all(&mut self, fold: bool) {
         let Some(tree) = self.tree.clone() else { return };
         self.folds.clear();
         if fold {
@@ -420,7 +420,7 @@ impl Pane {
     }
 
     /// Goes to the leaf, where pi goes on.
-    pub fn go_to_leaf(&mut self) {
+    pub(crate) fn go_to_leaf(&mut self) {
         if let Some(leaf) = self.tree.as_ref().and_then(|tree| tree.leaf) {
             self.select(leaf);
         }

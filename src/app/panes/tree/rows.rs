@@ -154,7 +154,7 @@ impl TreeRows {
     }
 
     /// The row of an entry, if it is visible.
-    pub fn row_of(&self, at: Index) -> Option<RowIndex> {
+    pub(crate) fn row_of(&self, at: Index) -> Option<RowIndex> {
         self.row_of.get(at as usize).filter(|&&row| row != u32::MAX).map(|&row| row as usize)
     }
 
@@ -166,7 +166,7 @@ impl TreeRows {
     }
 
     /// Whether a row can be folded: it has children, and is a root or the start of a branch.
-    pub fn is_foldable(&self, row: RowIndex) -> bool {
+    pub(crate) fn is_foldable(&self, row: RowIndex) -> bool {
         let one = &self.list[row];
         one.folded || (one.children > 0 && one.parent.is_none_or(|parent| self.list[parent].children > 1))
     }
@@ -184,7 +184,7 @@ impl TreeRows {
     }
 
     /// The start of the first branch below a row, or the end of its chain (pi's jump down).
-    pub fn segment_down(&self, row: RowIndex) -> RowIndex {
+    pub(crate) fn segment_down(&self, row: RowIndex) -> RowIndex {
         let mut at = row;
         loop {
             // The first child of a row, where it has one, is the row below.
@@ -197,19 +197,19 @@ impl TreeRows {
     }
 
     /// The next row with more than one child, in a direction.
-    pub fn branch_point(&self, row: RowIndex, forward: bool) -> Option<RowIndex> {
+    pub(crate) fn branch_point(&self, row: RowIndex, forward: bool) -> Option<RowIndex> {
         let is_branch_point = |row: &RowIndex| self.list[*row].children > 1;
         if forward { (row + 1..self.list.len()).find(is_branch_point) } else { (0..row).rev().find(is_branch_point) }
     }
 
     /// The columns that the lines in front of a row take: three a level.
-    pub fn prefix_width(&self, row: RowIndex) -> usize {
+    pub(crate) fn prefix_width(&self, row: RowIndex) -> usize {
         self.list[row].indent as usize * 3
     }
 
     /// The lines and the connector in front of a row, as far as they lie in `window`. A line stands where an ancestor's
     /// sibling is still to come.
-    pub fn prefix(&self, row: RowIndex, window: Range<usize>, glyphs: &crate::base::text::Glyphs) -> String {
+    pub(crate) fn prefix(&self, row: RowIndex, window: Range<usize>, glyphs: &crate::base::text::Glyphs) -> String {
         let one = &self.list[row];
         let end = window.end.min(self.prefix_width(row));
         let mut levels = vec![' '; end.saturating_sub(window.start)];
