@@ -326,10 +326,14 @@ impl<'a> Reader<'a> {
     /// Reads a number; beyond the range of a double it is infinite, as in JavaScript.
     pub fn number(&mut self) -> Result<f64> {
         let raw = self.number_text()?;
-        raw.parse().map_err(|_| NotJson)
+        // Most are whole and small, and a double holds them as they are.
+        if raw.len() <= 15 && raw.iter().all(u8::is_ascii_digit) {
+            return Ok(raw.iter().fold(0u64, |number, digit| number * 10 + u64::from(digit - b'0')) as f64);
+        }
+        std::str::from_utf8(raw).ok().and_then(|raw| raw.parse().ok()).ok_or(NotJson)
     }
 
-    fn number_text(&mut self) -> Result<&'a str> {
+    fn number_text(&mut self) -> Result<&'a [u8]> {
         self.peek();
         let start = self.at;
         self.eat(b'-');
@@ -345,7 +349,7 @@ impl<'a> Reader<'a> {
                 return Err(NotJson);
             }
         }
-        std::str::from_utf8(&self.bytes[start..self.at]).map_err(|_| NotJson)
+        Ok(&self.bytes[start..self.at])
     }
 
     fn eat(&mut self, byte: u8) -> bool {
