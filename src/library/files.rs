@@ -92,7 +92,7 @@ mod tests {
             let mut session = Digest::default();
             session.header.cwd = cwd.into();
             for (path, (name, touch, time)) in (0..).zip(touches) {
-                session.touches.paths.push((*name).into());
+                session.touches.paths.push(name);
                 let (touch, time) = (*touch, Some(*time));
                 session.touches.all.push(FileTouch { path, said: 0, entry: 0, touch, time });
             }

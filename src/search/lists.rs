@@ -41,7 +41,7 @@ impl Lists {
         let (mut files, mut labels) = (HashMap::new(), HashMap::new());
         let (mut models, mut tools) = (HashMap::new(), HashMap::new());
         for digest in digests {
-            count(&mut files, digest.touches.paths.iter().map(|path| &**path));
+            count(&mut files, digest.touches.paths.iter());
             count(&mut labels, digest.labels.iter().map(|label| &*label.text));
             count(&mut models, digest.models.iter().map(|(model, _)| &**model));
             count(&mut tools, digest.tools.keys().map(|tool| &**tool));

@@ -344,7 +344,7 @@ mod tests {
             let said = above.find(says).map_or("", |at| &tree.nodes[at as usize].text);
             assert_eq!(touched.said, js_trim(cut(said, 100)));
         }
-        let paths: BTreeSet<&str> = digest.touches.paths.iter().map(|path| &**path).collect();
+        let paths: BTreeSet<&str> = digest.touches.paths.iter().collect();
         assert_eq!(paths.len(), digest.touches.paths.len(), "each path once");
         assert_eq!(paths, tree.files.keys().map(|path| &**path).collect());
         assert_eq!(digest.models, tree.models);

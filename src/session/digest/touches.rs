@@ -1,6 +1,7 @@
 //! Which files the tools of a session read, wrote and edited, when, and what was last said before: kept small, because
 //! lists hold them for all sessions.
 
+use crate::base::strings::Strings;
 use crate::session::entry::call;
 use crate::session::entry::call::Touch;
 use crate::session::entry::{Entry, Stamp, ToolCall, row};
@@ -14,9 +15,9 @@ const SAID: usize = 100;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touches {
     /// The files, each once, as the model named them.
-    pub paths: Vec<Box<str>>,
+    pub paths: Strings,
     /// What was said before them: the beginnings of rows.
-    pub said: Vec<Box<str>>,
+    pub said: Strings,
     /// The calls, in file order.
     pub all: Vec<FileTouch>,
 }
@@ -55,8 +56,8 @@ impl Touches {
     /// The calls with their texts, in file order.
     pub fn iter(&self) -> impl Iterator<Item = Touched<'_>> {
         self.all.iter().map(move |&FileTouch { path, said, entry, touch, time }| Touched {
-            path: self.paths.get(path as usize).map_or("", |path| path),
-            said: self.said.get(said as usize).map_or("", |said| said),
+            path: self.paths.get(path),
+            said: self.said.get(said),
             entry,
             touch,
             time,
@@ -80,7 +81,7 @@ impl Gatherer {
         let next = self.touches.paths.len() as u32;
         let number = *self.paths.entry(IdHash::new(path.as_bytes())).or_insert(next);
         if number == next {
-            self.touches.paths.push(path.into());
+            self.touches.paths.push(&path);
         }
         self.calls.insert(IdHash::of(call.id), self.touches.all.len());
         let time = stamp.and_then(Stamp::ms);
@@ -109,12 +110,11 @@ impl Gatherer {
         let mut places = vec![None; spoken.starts.len() + 1];
         for touch in &mut touches.all {
             let number = above.number(touch.entry) as usize;
-            touch.said = *places[number - 1].get_or_insert_with(|| {
-                touches.said.push(spoken.text(number).into());
-                touches.said.len() as u32 - 1
-            });
+            touch.said = *places[number - 1].get_or_insert_with(|| touches.said.push(spoken.text(number)));
         }
         touches.all.shrink_to_fit();
+        touches.paths.shrink_to_fit();
+        touches.said.shrink_to_fit();
         touches
     }
 }
