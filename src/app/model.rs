@@ -14,7 +14,6 @@ use crate::app::panes::layout::{Layout, PaneArea};
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::setting::Setting;
 use crate::app::ticket::{Claim, Ticket};
-use crate::base::numbers::thousands;
 use crate::base::text::Tone;
 use crate::changes::Request;
 use crate::config::Config;
@@ -42,19 +41,6 @@ pub struct Pending {
     pub after: After,
     /// How many files of it are done, of how many.
     pub progress: Option<(usize, usize)>,
-}
-
-impl Pending {
-    /// How far it is, in words.
-    pub fn words(&self) -> String {
-        let Some((done, total)) = self.progress else { return "working".into() };
-        let how = match self.claim.is_stopped() {
-            _ if done == total => "reading them again",
-            true => "stopping",
-            false => "esc stops",
-        };
-        format!("{} of {}, {how}", thousands(done), thousands(total))
-    }
 }
 
 /// Something that is read or copied, and what follows.

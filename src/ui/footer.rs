@@ -5,12 +5,13 @@ use ratatui::layout::Rect;
 
 use crate::app::flows::search::Search;
 use crate::app::layers::Layer;
-use crate::app::model::Model;
+use crate::app::model::{Model, Pending};
 use crate::app::widgets::line::LineEdit;
+use crate::base::numbers::thousands;
 use crate::base::text::{Span, Tone, spans_width, width};
 use crate::keymap::{Action, Key, Place};
 use crate::ui::pen::{Pen, cut};
-use crate::ui::widgets::typed;
+use crate::ui::widgets::{typed, written_key};
 
 /// The keys worth a place in the footer, the most wanted first.
 fn wanted(place: Place) -> &'static [Action] {
@@ -111,12 +112,8 @@ fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), as
 
 /// The keys that end a line, in words.
 fn ends(model: &Model, accepts: &str, cancels: &str) -> Span {
-    let (accept, cancel) = (key(model, Action::Accept), key(model, Action::Cancel));
+    let (accept, cancel) = (written_key(model, Action::Accept), written_key(model, Action::Cancel));
     Span::new(Tone::Dim, format!("  {accept} {accepts}, {cancel} {cancels} "))
-}
-
-fn key(model: &Model, action: Action) -> String {
-    model.setting.keymap.keys(action).first().map_or_else(|| action.name().into(), |key| key.to_string())
 }
 
 /// How what is looked for may go on, or what is wrong with it.
@@ -128,7 +125,7 @@ fn find_aside(model: &Model) -> Span {
     match (problem, model.focus) {
         (Some(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
         (None, Place::Tree) => {
-            let keeps = format!("keeps, {} hides the rest", key(model, Action::OnlyHits));
+            let keeps = format!("keeps, {} hides the rest", written_key(model, Action::OnlyHits));
             ends(model, &keeps, "goes back")
         }
         (None, _) => ends(model, "keeps", "goes back"),
@@ -141,7 +138,7 @@ fn search_aside(model: &Model, search: &Search) -> Span {
         (Err(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
         (_, Some(completion)) => {
             let options = completion.options.iter().take(5).cloned().collect::<Vec<_>>();
-            Span::clean(Tone::Dim, &format!("  {}: {} ", key(model, Action::Complete), options.join("  ")))
+            Span::clean(Tone::Dim, &format!("  {}: {} ", written_key(model, Action::Complete), options.join("  ")))
         }
         _ => ends(model, "goes there", "clears"),
     }
@@ -159,6 +156,17 @@ fn word(model: &Model, action: Action) -> &'static str {
         (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "no marks",
         (None, action) => action.word(),
     }
+}
+
+/// How far a change is.
+fn progress(model: &Model, pending: &Pending) -> String {
+    let Some((done, total)) = pending.progress else { return "working".into() };
+    let how = match pending.claim.is_stopped() {
+        _ if done == total => "reading them again".into(),
+        true => "stopping".into(),
+        false => format!("{} stops", written_key(model, Action::Back)),
+    };
+    format!("{} of {}, {how}", thousands(done), thousands(total))
 }
 
 /// Whether something is looked for in the pane.
@@ -186,7 +194,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
         return line(frame, area, ("/", &search.line), search_aside(model, search), pen);
     }
     if let (Some(pending), true) = (model.changes.front(), model.layers.is_empty()) {
-        return pen.put(frame, area, &[Span::new(Tone::Dim, format!(" {}", pending.words()))]);
+        return pen.put(frame, area, &[Span::new(Tone::Dim, format!(" {}", progress(model, pending)))]);
     }
     let mut spans = vec![Span::new(Tone::Text, " ")];
     let actions = match model.place() {

@@ -26,8 +26,8 @@ const NAMED: usize = 4;
 
 /// Asks whether to delete what is marked, else what is selected.
 pub fn ask(context: &Context<'_>) -> Command {
-    if let Some(refusal) = refusal(context) {
-        return refusal;
+    if let Some(why) = refusal(context) {
+        return Command::warn(why);
     }
     let (pane, library) = (context.sessions, context.library);
     let (marked, hidden) = pane.marked(library);

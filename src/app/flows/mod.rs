@@ -17,8 +17,7 @@ fn cancel() -> Choice<Command> {
     Choice::new('n', "cancel", "leave everything as it is", None)
 }
 
-/// That nothing can be changed, where that is so.
-pub fn refusal(context: &Context<'_>) -> Option<Command> {
-    let refusal = || Command::warn("these are sample sessions: nothing can be changed");
-    context.setting.demo.then(refusal)
+/// Why nothing can be changed, where that is so.
+pub fn refusal(context: &Context<'_>) -> Option<&'static str> {
+    context.setting.demo.then_some("these are sample sessions: nothing can be changed")
 }

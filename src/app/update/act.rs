@@ -2,6 +2,7 @@
 
 use super::{carry, finding, searching};
 use crate::app::command::{After, Command};
+use crate::app::context::Context;
 use crate::app::flows::{copy, delete, name, resume};
 use crate::app::layers::Layer;
 use crate::app::layers::help::Help;
@@ -115,11 +116,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
 }
 
 /// Carries out what a flow wants.
-fn do_flow(
-    model: &mut Model,
-    flow: impl FnOnce(&crate::app::context::Context<'_>) -> Command,
-    effects: &mut Vec<Effect>,
-) {
+fn do_flow(model: &mut Model, flow: impl FnOnce(&Context<'_>) -> Command, effects: &mut Vec<Effect>) {
     let command = flow(&model.context());
     carry::carry(model, command, effects);
 }

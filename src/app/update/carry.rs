@@ -36,7 +36,7 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
 /// A line that is wanted is for a change.
 fn show(model: &mut Model, layer: Layer<Command>) {
     match (&layer, refusal(&model.context())) {
-        (Layer::Prompt(_), Some(Command::Say(tone, text))) => model.say(tone, text),
+        (Layer::Prompt(_), Some(why)) => model.say(Tone::Warning, why),
         _ => model.layers.push(layer),
     }
 }
@@ -61,8 +61,8 @@ fn go_to(model: &mut Model, entry: EntryRef) {
 
 /// Has a change made, after those that were wanted before.
 fn change(model: &mut Model, request: Request, after: After, effects: &mut Vec<Effect>) {
-    if let Some(Command::Say(tone, text)) = refusal(&model.context()) {
-        return model.say(tone, text);
+    if let Some(why) = refusal(&model.context()) {
+        return model.say(Tone::Warning, why);
     }
     let claim = model.ask(Work::Change { request: request.clone(), now: model.now }, effects);
     if !model.changes.is_empty() {

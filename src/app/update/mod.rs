@@ -16,13 +16,11 @@ use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::message::{Effect, Msg};
 use crate::app::model::Model;
-use crate::library::Library;
 pub(crate) use keys::WHEEL;
 
 /// Starts reading.
 pub fn start(model: &mut Model) -> Vec<Effect> {
     let mut effects = Vec::new();
-    model.library = Library::default();
     act::scan(model, &mut effects);
     let query = model.setting.query.clone();
     if !query.is_empty() {

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use super::{carry, searching};
-use crate::app::command::GoOn;
+use crate::app::command::{Command, GoOn};
 use crate::app::flows::{change, copy};
 use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
+use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
 use crate::library::SessionKey;
 use crate::render::DocLine;
@@ -78,7 +79,7 @@ fn take_text(model: &mut Model, text: Result<String, String>, effects: &mut Vec<
     let command = match (text, then) {
         (Ok(text), Some(go_on)) => {
             let text = Some(text).filter(|text| !text.is_empty());
-            crate::app::command::Command::GoOn(GoOn { text, ..go_on })
+            Command::GoOn(GoOn { text, ..go_on })
         }
         (text, _) => copy::take_text(text),
     };
@@ -106,13 +107,13 @@ fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf], effects: &
     if read.is_empty() && gone.is_empty() {
         return None;
     }
+    let paths: Vec<PathBuf> = read.iter().map(|session| session.path.clone()).collect();
     // What a scan under way read of them before does not count.
-    model.scan.changed.extend(read.iter().map(|session| session.path.clone()).chain(gone.iter().cloned()));
-    model.scan.read.extend(read.iter().map(|session| session.path.clone()));
+    model.scan.changed.extend(paths.iter().chain(gone).cloned());
+    model.scan.read.extend(paths.iter().cloned());
     for path in gone {
         model.scan.read.remove(path);
     }
-    let paths: Vec<PathBuf> = read.iter().map(|session| session.path.clone()).collect();
     let new = model.library.update(read, gone);
     list_anew(model);
     let is_open = |path: &PathBuf| model.tree.session.is_some() && model.library.key_of(path) == model.tree.session;
@@ -124,8 +125,7 @@ fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf], effects: &
 
 /// Work broke off: that is shown where it was waited for.
 fn take_failure(model: &mut Model, ticket: u64, error: String) {
-    let is_it =
-        |claim: &Option<crate::app::ticket::Claim>| claim.as_ref().is_some_and(|claim| claim.number() == ticket);
+    let is_it = |claim: &Option<Claim>| claim.as_ref().is_some_and(|claim| claim.number() == ticket);
     if is_it(&model.tree.opening) {
         model.tree.fail(error);
     } else if is_it(&model.preview.reading) {

@@ -41,12 +41,12 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
 
 /// What palettes list changes with the sessions.
 fn follow_library(model: &mut Model) {
-    let Model { layers, library, setting, now, focus, sessions, tree, preview, size, .. } = model;
-    let context = crate::app::context::Context { setting, library, now: *now, focus: *focus, sessions, tree, preview };
+    let mut layers = std::mem::take(&mut model.layers);
     for palette in layers.palettes_mut() {
-        palettes::follow(&context, palette);
-        palette.fit(*size);
+        palettes::follow(&model.context(), palette);
+        palette.fit(model.size);
     }
+    model.layers = layers;
 }
 
 fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {

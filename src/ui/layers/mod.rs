@@ -9,8 +9,9 @@ use ratatui::layout::Rect;
 use crate::app::layers::Layer;
 use crate::app::model::Model;
 use crate::base::text::{Span, Tone};
+use crate::keymap::Action;
 use crate::ui::pen::Pen;
-use crate::ui::widgets::typed;
+use crate::ui::widgets::{key_of, typed};
 use sheet::{boxed, rows};
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
@@ -21,8 +22,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
             Layer::Palette(palette) => palette::draw(frame, palette, model, pen),
             Layer::Question(question) => {
                 let sheet = question.sheet(model.size);
-                let enter = if pen.is_ascii() { "enter" } else { "↵" };
-                let foot = format!("{enter} {}, esc cancels", question.word());
+                let (take, leave) = (key_of(model, pen, Action::Confirm), key_of(model, pen, Action::Back));
+                let foot = format!("{take} {}, {leave} cancels", question.word());
                 let inner = boxed(frame, pen, sheet.size, question.title, &foot);
                 rows(frame, pen, inner, &sheet, question.top);
                 for (at, row) in inner.rows().enumerate() {
@@ -39,8 +40,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
             }
             Layer::Help(help) => {
                 let sheet = help.sheet(&model.setting, model.size);
-                let foot = "type to filter, esc closes; rebind in config.toml";
-                let inner = boxed(frame, pen, sheet.size, "Keys", foot);
+                let foot =
+                    format!("type to filter, {} closes; rebind in config.toml", key_of(model, pen, Action::Back));
+                let inner = boxed(frame, pen, sheet.size, "Keys", &foot);
                 let mut line = vec![Span::new(Tone::Dim, "filter: ")];
                 line.extend(typed(&help.line, usize::from(inner.width).saturating_sub(9)));
                 pen.put(frame, Rect { height: 1.min(inner.height), ..inner }, &line);
