@@ -1,23 +1,27 @@
 //! How long a key in the query takes, and what is searched beyond what is kept in memory.
 
+use std::path::Path;
+
 use divan::{Bencher, black_box};
 use pitree::base::fold::{fold, fold_into};
 use pitree::disk::files::Files;
 use pitree::disk::scan;
+use pitree::library::Library;
 use pitree::library::grep;
 use pitree::library::grep::Wanted;
+use pitree::library::search::Searcher;
 use pitree::library::texts;
-use pitree::search::candidate::{Candidate, Titles};
+use pitree::search::candidate::{Candidate, TitlesBuf};
 use pitree::search::here::HereAndNow;
 use pitree::search::matching::{Match, Matcher};
 use pitree::search::query::Query;
 use pitree::session::digest::Digest;
-use pitree::session::digest::texts::Texts;
+use pitree::session::texts::TextsBuf;
 
 use crate::corpus::{self, Random};
 
 /// Sessions with all that is known of them.
-struct Sessions(Vec<(Digest, Titles, Option<Texts>)>);
+struct Sessions(Vec<(Digest, TitlesBuf, Option<TextsBuf>)>);
 
 impl Sessions {
     /// 10,000 without their texts. First messages are long, some of them as much as is looked at.
@@ -30,7 +34,7 @@ impl Sessions {
             digest.name = at.is_multiple_of(3).then(|| corpus::words(&mut random, 4));
             let words = 5 + random.below(80);
             digest.first_message = Some(corpus::words(&mut random, words));
-            (Titles::new(&digest), digest)
+            (TitlesBuf::new(&digest), digest)
         };
         Self((0..10_000usize).map(session).map(|(titles, digest)| (digest, titles, None)).collect())
     }
@@ -43,14 +47,11 @@ impl Sessions {
             digests.extend(batch.sessions);
             true
         });
-        let paths: Vec<_> = digests.iter().map(|digest| digest.path.clone()).collect();
-        let mut found = std::collections::HashMap::new();
-        texts::read(Files::Disk, &paths, |batch| {
-            found.extend(batch.texts);
-            true
-        });
-        let with_texts = |(at, digest): (usize, Digest)| (Titles::new(&digest), found.remove(&at), digest);
-        let sessions = digests.into_iter().enumerate().map(with_texts);
+        let with_texts = |digest: Digest| {
+            let texts = texts::of(Files::Disk, &digest.path).unwrap();
+            (TitlesBuf::new(&digest), texts, digest)
+        };
+        let sessions = digests.into_iter().map(with_texts);
         Self(sessions.map(|(titles, texts, digest)| (digest, titles, texts)).collect())
     }
 
@@ -60,11 +61,10 @@ impl Sessions {
         let matcher = Matcher::new(&Query::parse(query).unwrap(), &here);
         let candidates = self.0.iter().map(|(digest, titles, texts)| Candidate {
             digest,
-            titles,
-            texts: texts.as_ref(),
+            titles: titles.as_titles(),
+            texts: texts.as_ref().map(TextsBuf::as_texts),
             is_live: false,
             has_forks: false,
-            is_fork: false,
         });
         let mut hits: Vec<Match> = candidates.filter_map(|session| matcher.matches(&session)).collect();
         hits.sort_by_key(Match::rank);
@@ -89,15 +89,14 @@ fn key_in_conversations_of_1_gb(bencher: Bencher, query: &str) {
 /// What is kept in memory of 1 GB.
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn texts_of_1_gb(bencher: Bencher) {
-    let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
+    let dirs = [crate::many(2000, 1_000_000_000)];
+    let library = Library::read((Files::Disk, &dirs, "/home/dev"), 0, Path::to_path_buf);
+    let sessions = library.sought();
+    assert_eq!(sessions.len(), 2000);
     bencher.bench(|| {
-        let mut sessions = Vec::new();
-        texts::read(Files::Disk, &found.files, |batch| {
-            sessions.extend(batch.texts);
-            true
-        });
-        assert_eq!(sessions.len(), 2000);
-        sessions
+        let searcher = Searcher::default();
+        searcher.read(Files::Disk, &sessions, |_, _| true);
+        searcher
     });
 }
 

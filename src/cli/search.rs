@@ -27,10 +27,8 @@ use crate::search::qualifier;
 use crate::search::query::{Problem, Query};
 use crate::search::raw::Snippet;
 use crate::session::digest::Digest;
-use crate::session::entry::Entry;
-use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
-use crate::session::json::Str;
+use crate::session::texts::searched;
 use crate::session::tree::Index;
 
 /// The widest that a title gets in the table.
@@ -207,10 +205,11 @@ impl Search<'_> {
     /// The entries of a session in which something stands that is looked for.
     fn entries(&self, sought: &Sought, found: &SessionHit, matcher: &Matcher, room: usize) -> Result<Vec<HitLine>> {
         let session = &*sought.digest;
-        let Some(texts) = self.searcher.texts_of(self.chosen.files, sought) else { return Ok(Vec::new()) };
         let tree = load::tree(self.chosen.files, &session.path, &self.chosen.home)?;
         let mut bodies = Bodies::open(self.chosen.files, &session.path)?;
-        let mut places: Vec<(Index, MatchField)> = matcher.entries(session, &texts);
+        let mut places: Vec<(Index, MatchField)> = self.searcher.with_texts(self.chosen.files, sought, |texts| {
+            texts.map(|texts| matcher.entries(session, texts)).unwrap_or_default()
+        });
         if let (true, Some(At::Place(at)), Some(place)) = (places.is_empty(), found.at, &found.hit.place) {
             places.push((at, place.field));
         }
@@ -225,7 +224,8 @@ impl Search<'_> {
                 }
                 _ => {
                     let line = bodies.line(node)?;
-                    read::line(&line).ok().flatten().map_or(("", None), |entry| said(&entry))
+                    let said = read::line(&line).ok().flatten().and_then(|entry| searched(&entry));
+                    said.map_or(("", None), |(field, text)| (field.name(), Some(text)))
                 }
             };
             let said = said.unwrap_or_default();
@@ -234,33 +234,6 @@ impl Search<'_> {
             lines.push(HitLine::new(session, (id, Some(field), Some(tree.is_active(at))), snippet)?);
         }
         Ok(lines)
-    }
-}
-
-/// Who said something in an entry, and what, as it is searched.
-fn said(entry: &Entry<'_>) -> (&'static str, Option<String>) {
-    let message = entry.message.as_ref();
-    let content = || message.map(|message| message.content.text(" "));
-    let summary = |summary: Option<Str<'_>>| ("summary", summary.map(|text| text.text().into()));
-    match entry.kind {
-        Kind::User => ("user", content()),
-        Kind::Assistant => ("assistant", content()),
-        Kind::SummaryRole => summary(message.and_then(|message| message.summary)),
-        Kind::Compaction | Kind::BranchSummary => summary(entry.summary),
-        Kind::ToolResult
-        | Kind::Bash
-        | Kind::SystemRole
-        | Kind::CustomRole
-        | Kind::OtherMessage
-        | Kind::CustomMessage
-        | Kind::ModelChange
-        | Kind::ThinkingLevel
-        | Kind::Custom
-        | Kind::Label
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::Unknown => ("", None),
     }
 }
 

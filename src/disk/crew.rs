@@ -27,26 +27,23 @@ pub(crate) struct Batch<R> {
     pub(crate) done: usize,
 }
 
-/// One of the threads.
-pub(crate) struct Worker<'a> {
-    /// To read into, and to be used again.
-    pub(crate) buffer: Vec<u8>,
-    stop: &'a AtomicBool,
-}
+/// Says when to stop.
+#[derive(Clone, Copy)]
+pub(crate) struct Stop<'a>(&'a AtomicBool);
 
-impl Worker<'_> {
+impl Stop<'_> {
     /// Whether nobody waits for results any more.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+    pub(crate) fn is_due(self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
 /// Does `work` for each of the items, about in order, and passes what it gives on in batches, the first of them as soon
-/// as there is anything; until all are done or `batch` returns false. Where the work panics, `lost` says what comes of
-/// the item, told why.
-pub(crate) fn each<T: Sync, R: Send>(
+/// as there is anything; until all are done or `batch` returns false. Each thread has a `B` to work with, such as a buffer.
+/// Where the work panics, `lost` says what comes of the item, told why.
+pub(crate) fn each<T: Sync, B: Default, R: Send>(
     items: &[T],
-    (work, lost): (impl Fn(&T, &mut Worker<'_>) -> Option<R> + Sync, impl Fn(&T, String) -> Option<R> + Sync),
+    (work, lost): (impl Fn(&T, &mut B, Stop<'_>) -> Option<R> + Sync, impl Fn(&T, String) -> Option<R> + Sync),
     mut batch: impl FnMut(Batch<R>) -> bool,
 ) {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -55,10 +52,10 @@ pub(crate) fn each<T: Sync, R: Send>(
         for _ in 0..threads() {
             let (sender, next, stop, work, lost) = (sender.clone(), &next, &stop, &work, &lost);
             scope.spawn(move || {
-                let mut worker = Worker { buffer: Vec::new(), stop };
-                while !worker.is_stopped() {
+                let (mut own, stop) = (B::default(), Stop(stop));
+                while !stop.is_due() {
                     let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                    let result = guard::caught(|| work(item, &mut worker)).unwrap_or_else(|why| lost(item, why));
+                    let result = guard::caught(|| work(item, &mut own, stop)).unwrap_or_else(|why| lost(item, why));
                     if sender.send(result).is_err() {
                         break;
                     }
@@ -101,7 +98,7 @@ mod tests {
     #[test]
     fn work_that_panics_costs_its_own_item_alone() {
         let items: Vec<u32> = (0..100).collect();
-        let work = |item: &u32, _: &mut Worker<'_>| {
+        let work = |item: &u32, (): &mut (), _: Stop<'_>| {
             assert!(*item != 42, "not {item}");
             Some(Ok(*item))
         };

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::disk::files::Files;
 use crate::disk::lines;
 use crate::session::digest::Digest;
-use crate::session::digest::builder::{Builder, Wants};
+use crate::session::digest::builder::Builder;
 
 /// How digests are read.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,6 @@ pub(crate) struct Reading<'a> {
     pub(crate) files: Files,
     /// In tool calls, paths below it start with `~`.
     pub(crate) home: &'a str,
-    /// What the digests are to hold.
-    pub(crate) wants: Wants,
 }
 
 impl Reading<'_> {
@@ -33,7 +31,7 @@ impl Reading<'_> {
         buffer: &mut Vec<u8>,
         is_stopped: impl Fn() -> bool,
     ) -> io::Result<Option<Digest>> {
-        let mut builder = Builder::new(self.wants, self.home);
+        let mut builder = Builder::new(self.home);
         let mut file = self.files.open(path)?;
         lines::each(&mut file, 0, u64::MAX, buffer, |offset, line, ended| {
             builder.line(offset, line, ended);

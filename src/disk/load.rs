@@ -74,7 +74,7 @@ pub fn many<R: Send>(
     take: impl Fn(&PathBuf, Option<Tree>) -> R + Sync,
     mut batch: impl FnMut(Vec<R>, bool) -> bool,
 ) {
-    let work = |path: &PathBuf, _: &mut crew::Worker<'_>| Some(take(path, tree(files, path, home).ok()));
+    let work = |path: &PathBuf, (): &mut (), _: crew::Stop<'_>| Some(take(path, tree(files, path, home).ok()));
     let lost = |path: &PathBuf, _| Some(take(path, None));
     crew::each(paths, (work, lost), |crew::Batch { results, done }| batch(results, done == paths.len()));
 }

@@ -13,7 +13,6 @@ use crate::disk::demo;
 use crate::disk::digest::Reading;
 use crate::disk::files::Files;
 use crate::disk::lines;
-use crate::session::digest::builder::Wants;
 use crate::session::digest::{Digest, Owner};
 use crate::session::entry::read;
 use crate::session::lines::{Header, Lines};
@@ -225,12 +224,9 @@ pub fn milliseconds(time: SystemTime) -> i64 {
 /// Reads digests of the files and passes them on in batches, until all are done or `batch` returns false. In tool calls,
 /// paths below `home` start with `~`.
 pub fn read(files: Files, found: &[SessionFile], home: &str, mut batch: impl FnMut(Batch) -> bool) {
-    let reading = Reading { files, home, wants: Wants::default() };
-    let work = |found: &SessionFile, worker: &mut crew::Worker<'_>| {
-        let mut buffer = std::mem::take(&mut worker.buffer);
-        let read = digest(reading, found, &mut buffer, || worker.is_stopped());
-        worker.buffer = buffer;
-        read.transpose()
+    let reading = Reading { files, home };
+    let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: crew::Stop<'_>| {
+        digest(reading, found, buffer, || stop.is_due()).transpose()
     };
     let lost = |found: &SessionFile, reason| Some(Err(Unreadable { path: found.path.clone(), reason }));
     crew::each(found, (work, lost), |crew::Batch { results, done }| {
@@ -275,7 +271,7 @@ fn digest(
 /// It can't be read.
 pub fn again(path: &Path, owner: Option<Owner>, home: &str) -> Result<Option<Digest>, Unreadable> {
     let Some(found) = one(Files::Disk, path, owner) else { return Ok(None) };
-    digest(Reading { files: Files::Disk, home, wants: Wants::default() }, &found, &mut Vec::new(), || false)
+    digest(Reading { files: Files::Disk, home }, &found, &mut Vec::new(), || false)
 }
 
 /// The headers of the files that are sessions.

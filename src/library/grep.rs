@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::disk::crew;
-use crate::disk::crew::Worker;
+use crate::disk::crew::Stop;
 use crate::disk::files::Files;
 use crate::disk::lines;
 use crate::disk::scan::Unreadable;
@@ -87,9 +87,9 @@ pub fn each<P: AsRef<Path> + Sync>(
     }
     probes.sort_by_key(|probe| std::cmp::Reverse(probe.rarity()));
     let grep = Grep { files, probes, most: wanted.in_one, is_stale: &is_stale };
-    let work = |path: &P, worker: &mut Worker<'_>| {
+    let work = |path: &P, buffer: &mut Vec<u8>, stop: Stop<'_>| {
         let path = path.as_ref();
-        let found = grep.session(path, worker);
+        let found = grep.session(path, buffer, stop);
         let found = found.map_err(|error| Unreadable { path: path.to_path_buf(), reason: error.to_string() });
         Some(found).filter(|found| found.as_ref().map_or(true, |found| !found.hits.is_empty()))
     };
@@ -139,12 +139,12 @@ struct Suspect<'a> {
 
 impl Grep<'_> {
     /// The hits in a session; none if it lacks a word.
-    fn session(&self, path: &Path, worker: &mut Worker<'_>) -> io::Result<Session> {
+    fn session(&self, path: &Path, buffer: &mut Vec<u8>, stop: Stop<'_>) -> io::Result<Session> {
         let mut folded = String::new();
         if self.probes.len() > 1 {
             for probe in &self.probes {
                 let mut is_there = false;
-                self.suspects(path, &[probe], worker, |suspect| {
+                self.suspects(path, &[probe], (buffer, stop), |suspect| {
                     suspect.texts(&[probe], &mut folded, |_, _| is_there = true);
                     !is_there
                 })?;
@@ -155,7 +155,7 @@ impl Grep<'_> {
         }
         let probes: Vec<&Probe> = self.probes.iter().collect();
         let mut found = Session::default();
-        self.suspects(path, &probes, worker, |suspect| {
+        self.suspects(path, &probes, (buffer, stop), |suspect| {
             suspect.texts(&probes, &mut folded, |field, text| {
                 let is_again =
                     found.hits.last().is_some_and(|last| last.offset == suspect.offset && last.field == field);
@@ -172,7 +172,7 @@ impl Grep<'_> {
             !found.is_cut
         })?;
         if !found.hits.is_empty() && self.files.len(path)? <= WORTH_READING_AGAIN {
-            self.mark_active(path, &mut found.hits, worker)?;
+            self.mark_active(path, &mut found.hits, buffer)?;
         }
         Ok(found)
     }
@@ -183,14 +183,13 @@ impl Grep<'_> {
         &self,
         path: &Path,
         probes: &[&Probe],
-        worker: &mut Worker<'_>,
+        (buffer, stop): (&mut Vec<u8>, Stop<'_>),
         mut each: impl FnMut(&Suspect<'_>) -> bool,
     ) -> io::Result<()> {
         let mut file = self.files.open(path)?;
         let mut header = Header::Unknown;
-        let mut buffer = std::mem::take(&mut worker.buffer);
-        let read = lines::blocks(&mut file, 0, &mut buffer, |offset, block| {
-            if worker.is_stopped() || (self.is_stale)() {
+        lines::blocks(&mut file, 0, buffer, |offset, block| {
+            if stop.is_due() || (self.is_stale)() {
                 return false;
             }
             let from = header.look(block);
@@ -205,15 +204,13 @@ impl Grep<'_> {
                 }
                 _ => true,
             })
-        });
-        worker.buffer = buffer;
-        read
+        })
     }
 
-    fn mark_active(&self, path: &Path, hits: &mut [EntryHit], worker: &mut Worker<'_>) -> io::Result<()> {
+    fn mark_active(&self, path: &Path, hits: &mut [EntryHit], buffer: &mut Vec<u8>) -> io::Result<()> {
         let mut lines = Lines::default();
         let mut file = self.files.open(path)?;
-        lines::each(&mut file, 0, u64::MAX, &mut worker.buffer, |offset, line, ended| {
+        lines::each(&mut file, 0, u64::MAX, buffer, |offset, line, ended| {
             lines.note(offset..offset + line.len() as u64, ended, &read::line(line));
             true
         })?;

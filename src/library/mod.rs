@@ -10,6 +10,7 @@ pub mod grep;
 pub mod key;
 mod reading;
 pub mod search;
+mod shelves;
 pub mod texts;
 
 use std::collections::{HashMap, HashSet};

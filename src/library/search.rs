@@ -2,18 +2,19 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 
 use crate::disk::crew::threads;
 use crate::disk::files::Files;
+use crate::library::shelves::{Place, Shelves};
 use crate::library::{Library, SessionKey, grep, texts};
-use crate::search::candidate::{Candidate, MatchField, MatchPlace, Titles};
+use crate::search::candidate::{Candidate, MatchField, MatchPlace, Titles, TitlesBuf};
 use crate::search::here::HereAndNow;
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::query::Query;
-use crate::session::digest::texts::Texts;
 use crate::session::digest::{Digest, Shared};
+use crate::session::texts::{Passages, Texts, TextsBuf};
 use crate::session::tree::{Index, Tree};
 
 /// Sessions that one thread tries before it looks whether anybody still waits.
@@ -27,6 +28,8 @@ const AROUND_HIT: (usize, usize) = (36, 120);
 
 /// The most that is kept of texts, in bytes. What is beyond that is read again for each search.
 const MOST_KEPT: usize = 128 * 1024 * 1024;
+/// The most that stands there of sessions that have changed since, in bytes, before the rest is moved together.
+const MOST_DEAD: usize = 32 * 1024 * 1024;
 
 /// A session that is searched.
 #[derive(Clone, Debug)]
@@ -39,19 +42,16 @@ pub struct Sought {
     pub is_live: bool,
     /// Whether others were forked from it.
     pub has_forks: bool,
-    /// Whether it was forked from another one.
-    pub is_fork: bool,
 }
 
 impl Library {
     /// All sessions as a search needs them, the newest first.
-    pub(crate) fn sought(&self) -> Arc<[Sought]> {
+    pub fn sought(&self) -> Arc<[Sought]> {
         let sought = |key: SessionKey| Sought {
             key,
             digest: self[key].clone(),
             is_live: self.is_live(key),
             has_forks: self.forks(key).next().is_some(),
-            is_fork: self[key].header.parent_session.is_some(),
         };
         self.newest_first().into_iter().map(sought).collect()
     }
@@ -99,34 +99,39 @@ impl At {
 pub struct Searcher {
     /// The most that is kept of texts, in bytes.
     most: usize,
-    kept: Mutex<Kept>,
+    kept: RwLock<Kept>,
+    last: Mutex<Option<Last>>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
-    sessions: HashMap<SessionKey, Known>,
+    /// By the places of their keys.
+    sessions: Vec<Option<Known>>,
+    shelves: Shelves,
     /// How large the texts are, in bytes.
     bytes: usize,
-    /// How often texts were added.
+    /// How much stands on the shelves for nobody, in bytes.
+    dead: usize,
+    /// How often texts were added or forgotten.
     generation: u64,
-    last: Option<Last>,
 }
 
 /// What was read of a file when it had a length and a time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Known {
     as_of: (u64, i64),
-    titles: Arc<Titles>,
+    /// Name, id, directory, first message, labels.
+    titles: [Place; 5],
     text: Text,
 }
 
 /// What was read of a session's text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Text {
     /// Nothing yet.
     Unread,
-    /// It is here.
-    Kept(Arc<Texts>),
+    /// It is here: conversation and summaries.
+    Kept([Place; 2]),
     /// There was no room to keep it: it is read when it is searched.
     OnDisk,
 }
@@ -137,14 +142,7 @@ struct Last {
     query: Query,
     sessions: Arc<[Sought]>,
     generation: u64,
-    known: Arc<[Known]>,
     hits: Vec<usize>,
-}
-
-impl Known {
-    fn new(session: &Sought) -> Self {
-        Self { as_of: as_of(session), titles: Arc::new(Titles::new(&session.digest)), text: Text::Unread }
-    }
 }
 
 fn as_of(session: &Sought) -> (u64, i64) {
@@ -152,23 +150,93 @@ fn as_of(session: &Sought) -> (u64, i64) {
 }
 
 impl Kept {
-    fn put(&mut self, session: &Sought, text: Texts, most: usize) {
-        let bytes = text.bytes();
+    /// What is known of a session as it is now.
+    fn get(&self, session: &Sought) -> Option<&Known> {
+        let known = self.sessions.get(session.key.place())?.as_ref();
+        known.filter(|known| known.as_of == as_of(session))
+    }
+
+    /// Takes what the list knows of a session.
+    fn know(&mut self, session: &Sought) {
+        self.forget(session.key);
+        let folded = TitlesBuf::new(&session.digest);
+        let Titles { name, id, cwd, first_message, labels } = folded.as_titles();
+        let [name, id, cwd, first_message] =
+            [name, id, cwd, first_message].map(|folded| Passages { folded, starts: &[] });
+        let titles = [name, id, cwd, first_message, labels].map(|title| self.shelves.put(title));
+        let known = Known { as_of: as_of(session), titles, text: Text::Unread };
+        let place = session.key.place();
+        if self.sessions.len() <= place {
+            self.sessions.resize(place + 1, None);
+        }
+        self.sessions[place] = Some(known);
+    }
+
+    /// Takes the texts of a session, if they are no more than there is room for.
+    fn put(&mut self, session: &Sought, texts: Texts<'_>, most: usize) {
+        self.know(session);
+        let texts = [texts.conversation, texts.summaries];
+        let bytes: usize = texts.iter().map(Passages::bytes).sum();
         let text = match self.bytes + bytes <= most {
-            true => Text::Kept(Arc::new(text)),
+            true => Text::Kept(texts.map(|passages| self.shelves.put(passages))),
             false => Text::OnDisk,
         };
-        self.forget(session.key);
-        if let Text::Kept(_) = text {
-            self.bytes += bytes;
-        }
-        self.sessions.insert(session.key, Known { text, ..Known::new(session) });
+        self.bytes += text.places().iter().map(Place::bytes).sum::<usize>();
+        self.sessions[session.key.place()].iter_mut().for_each(|known| known.text = text);
+        self.generation += 1;
     }
 
     fn forget(&mut self, key: SessionKey) {
-        if let Some(Known { text: Text::Kept(text), .. }) = self.sessions.remove(&key) {
-            self.bytes -= text.bytes();
+        let Some(known) = self.sessions.get_mut(key.place()).and_then(Option::take) else { return };
+        let bytes = |places: &[Place]| places.iter().map(Place::bytes).sum::<usize>();
+        self.bytes -= bytes(known.text.places());
+        self.dead += bytes(known.text.places()) + bytes(&known.titles);
+        if self.dead > MOST_DEAD {
+            self.tidy();
         }
+    }
+
+    /// Puts what is still for somebody on new shelves.
+    fn tidy(&mut self) {
+        let old = std::mem::take(&mut self.shelves);
+        self.dead = 0;
+        for known in self.sessions.iter_mut().flatten() {
+            let places = known.titles.iter_mut().chain(known.text.places_mut());
+            places.for_each(|place| *place = self.shelves.put(old.get(*place)));
+        }
+    }
+
+    fn titles(&self, known: &Known) -> Titles<'_> {
+        let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.shelves.get(place));
+        Titles { name: name.folded, id: id.folded, cwd: cwd.folded, first_message: first_message.folded, labels }
+    }
+
+    /// The texts of a session, if they are kept.
+    fn texts(&self, known: &Known) -> Option<Texts<'_>> {
+        let Text::Kept(places) = known.text else { return None };
+        let [conversation, summaries] = places.map(|place| self.shelves.get(place));
+        Some(Texts { conversation, summaries })
+    }
+
+    /// Does something with the texts of a session: as they are kept, as they are now in its file if there was no room to
+    /// keep them, or without any as long as they were not read.
+    fn with_texts<T>(&self, files: Files, session: &Sought, act: impl FnOnce(Option<Texts<'_>>) -> T) -> T {
+        let known = self.get(session);
+        if known.is_some_and(|known| matches!(known.text, Text::OnDisk)) {
+            let read = texts::of(files, &session.digest.path).ok().flatten();
+            return act(read.as_ref().map(TextsBuf::as_texts));
+        }
+        act(known.and_then(|known| self.texts(known)))
+    }
+}
+
+impl Text {
+    fn places(&self) -> &[Place] {
+        if let Self::Kept(places) = self { places } else { &[] }
+    }
+
+    fn places_mut(&mut self) -> &mut [Place] {
+        if let Self::Kept(places) = self { places } else { &mut [] }
     }
 }
 
@@ -181,70 +249,69 @@ impl Default for Searcher {
 impl Searcher {
     /// One that keeps so many bytes of texts at the most.
     pub(crate) fn keeping(most: usize) -> Self {
-        Self { most, kept: Mutex::default() }
+        Self { most, kept: RwLock::default(), last: Mutex::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        // What a thread that panicked left is whole: it is put in place by single steps.
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    // What a thread that panicked left is whole: it is put in place by single steps.
+
+    fn kept(&self) -> RwLockReadGuard<'_, Kept> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kept_mut(&self) -> RwLockWriteGuard<'_, Kept> {
+        self.kept.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Last>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives back all that is kept.
     pub(crate) fn forget(&self) {
-        *self.lock() = Kept::default();
+        *self.last() = None;
+        let kept = &mut *self.kept_mut();
+        *kept = Kept { generation: kept.generation + 1, ..Kept::default() };
     }
 
     /// Reads the texts of sessions that are not known yet, in their order; says after each batch how many of how many
     /// are, until all are or `told` returns false.
     pub fn read(&self, files: Files, sessions: &[Sought], mut told: impl FnMut(usize, usize) -> bool) {
-        let is_known = |kept: &Kept, session: &Sought| {
-            let known = kept.sessions.get(&session.key);
-            known.is_some_and(|known| known.as_of == as_of(session) && !matches!(known.text, Text::Unread))
-        };
         let missing: Vec<&Sought> = {
-            let kept = self.lock();
-            sessions.iter().filter(|session| !is_known(&kept, session)).collect()
+            let kept = self.kept();
+            let is_known = |known: &Known| !matches!(known.text, Text::Unread);
+            sessions.iter().filter(|session| !kept.get(session).is_some_and(is_known)).collect()
         };
         let before = sessions.len() - missing.len();
         let paths: Vec<_> = missing.iter().map(|session| &session.digest.path).collect();
-        texts::read(files, &paths, |batch| {
-            let mut kept = self.lock();
-            for (at, texts) in batch.texts {
-                kept.put(missing[at], texts, self.most);
+        let found = |at: usize, texts: Texts<'_>| self.kept_mut().put(missing[at], texts, self.most);
+        texts::read(files, &paths, found, |batch| told(before + batch.done, sessions.len()));
+    }
+
+    /// Does something with what was read of a session, or is read now if there was no room to keep it.
+    pub(crate) fn with_texts<T>(&self, files: Files, session: &Sought, act: impl FnOnce(Option<Texts<'_>>) -> T) -> T {
+        self.kept().with_texts(files, session, act)
+    }
+
+    /// What is kept, with at least the titles of all these sessions.
+    fn kept_of(&self, sessions: &[Sought]) -> RwLockReadGuard<'_, Kept> {
+        loop {
+            let kept = self.kept();
+            let missing: Vec<&Sought> = sessions.iter().filter(|session| kept.get(session).is_none()).collect();
+            if missing.is_empty() {
+                return kept;
             }
-            kept.generation += 1;
             drop(kept);
-            told(before + batch.done, sessions.len())
-        });
+            let mut kept = self.kept_mut();
+            missing.into_iter().for_each(|session| kept.know(session));
+        }
     }
 
-    /// What was read of a session, or is read now if there was no room to keep it.
-    pub(crate) fn texts_of(&self, files: Files, session: &Sought) -> Option<Arc<Texts>> {
-        let known = self.lock().sessions.get(&session.key)?.clone();
-        known.text(files, session)
-    }
-
-    /// What is known of the sessions, and of these the ones to try.
-    fn prepare(&self, query: &Query, sessions: &Arc<[Sought]>) -> (u64, Arc<[Known]>, Vec<usize>) {
-        let kept = &mut *self.lock();
-        let same = kept
-            .last
-            .as_ref()
-            .filter(|last| Arc::ptr_eq(&last.sessions, sessions) && last.generation == kept.generation);
-        if let Some(last) = same {
-            let all = || (0..sessions.len()).collect();
-            let to_try = if query.narrows(&last.query) { last.hits.clone() } else { all() };
-            return (last.generation, last.known.clone(), to_try);
-        }
-        let mut known = Vec::with_capacity(sessions.len());
-        for session in sessions.iter() {
-            if kept.sessions.get(&session.key).is_none_or(|known| known.as_of != as_of(session)) {
-                kept.forget(session.key);
-                kept.sessions.insert(session.key, Known::new(session));
-            }
-            known.extend(kept.sessions.get(&session.key).cloned());
-        }
-        (kept.generation, known.into(), (0..sessions.len()).collect())
+    /// The sessions to try: all, or those that the last search found, if this one narrows it.
+    fn to_try(&self, query: &Query, sessions: &Arc<[Sought]>, generation: u64) -> Vec<usize> {
+        let last = self.last();
+        let is_same = |last: &&Last| Arc::ptr_eq(&last.sessions, sessions) && last.generation == generation;
+        let narrowed = last.as_ref().filter(is_same).filter(|last| query.narrows(&last.query));
+        narrowed.map_or_else(|| (0..sessions.len()).collect(), |last| last.hits.clone())
     }
 
     /// The sessions that match, the best first; `None` if `is_stale` says that nobody waits any more.
@@ -255,19 +322,25 @@ impl Searcher {
         (query, around): (&Query, &HereAndNow),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        let (generation, known, to_try) = self.prepare(query, sessions);
+        let kept = self.kept_of(sessions);
+        let to_try = self.to_try(query, sessions, kept.generation);
         let matcher = Matcher::new(query, around);
         let stop = AtomicBool::new(false);
         let work = |places: &[usize]| {
             let mut found = Vec::new();
             for (count, &at) in places.iter().enumerate() {
-                let is_due = count % BETWEEN_LOOKS == 0 || matches!(known[at].text, Text::OnDisk);
+                let Some(known) = kept.get(&sessions[at]) else { continue };
+                let is_due = count % BETWEEN_LOOKS == 0 || matches!(known.text, Text::OnDisk);
                 if is_due && (stop.load(Ordering::Relaxed) || is_stale()) {
                     stop.store(true, Ordering::Relaxed);
                     break;
                 }
-                let text = known[at].text(files, &sessions[at]);
-                found.extend(try_one(&matcher, &sessions[at], &known[at].titles, text.as_deref()).map(|hit| (at, hit)));
+                let hit = |texts: Option<Texts<'_>>| try_one(&matcher, &sessions[at], kept.titles(known), texts);
+                let hit = match matcher.has_texts() {
+                    true => kept.with_texts(files, &sessions[at], hit),
+                    false => hit(None),
+                };
+                found.extend(hit.map(|hit| (at, hit)));
             }
             found
         };
@@ -289,13 +362,16 @@ impl Searcher {
             hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
         }
         hits.sort_by_key(|(_, found)| found.hit.rank());
-        for (at, found) in hits.iter_mut().take(LOOKED_AT) {
-            if let Some(text) = known[*at].text(files, &sessions[*at]) {
-                put_together(&matcher, found, &sessions[*at].digest, &text);
+        if matcher.wants_several() {
+            for (at, found) in hits.iter_mut().take(LOOKED_AT).filter(|(_, found)| is_in_conversation(&found.hit)) {
+                let session = &sessions[*at];
+                kept.with_texts(files, session, |texts| {
+                    texts.map(|texts| put_together(&matcher, found, &session.digest, texts))
+                });
             }
         }
-        let last = Last { query: query.clone(), sessions: sessions.clone(), generation, known, hits: places };
-        self.lock().last = Some(last);
+        let last = Last { query: query.clone(), sessions: sessions.clone(), generation: kept.generation, hits: places };
+        *self.last() = Some(last);
         Some(hits.into_iter().map(|(_, found)| found).collect())
     }
 
@@ -342,21 +418,12 @@ fn of_everything(hit: &grep::EntryHit, session: SessionKey, time: i64) -> Sessio
     }
 }
 
-impl Known {
-    fn text(&self, files: Files, session: &Sought) -> Option<Arc<Texts>> {
-        match &self.text {
-            Text::Unread => None,
-            Text::Kept(text) => Some(text.clone()),
-            Text::OnDisk => texts::of(files, &session.digest.path).ok().flatten().map(Arc::new),
-        }
-    }
+fn is_in_conversation(hit: &Match) -> bool {
+    matches!(hit.place, Some(MatchPlace { field: MatchField::Conversation, .. }))
 }
 
 /// Where all words stand in one entry, that is the place to go to.
-fn put_together(matcher: &Matcher, found: &mut SessionHit, digest: &Digest, texts: &Texts) {
-    if !matches!(found.hit.place, Some(MatchPlace { field: MatchField::Conversation, .. })) {
-        return;
-    }
+fn put_together(matcher: &Matcher, found: &mut SessionHit, digest: &Digest, texts: Texts<'_>) {
     let Some(place) = matcher.together(texts) else { return };
     found.at = place.entry.map(At::Place);
     found.is_active = place.entry.map(|entry| digest.is_active(entry));
@@ -364,27 +431,21 @@ fn put_together(matcher: &Matcher, found: &mut SessionHit, digest: &Digest, text
     found.snippet = snippet(&found.hit, digest, Some(texts));
 }
 
-fn try_one(matcher: &Matcher, session: &Sought, titles: &Titles, texts: Option<&Texts>) -> Option<SessionHit> {
-    let hit = matcher.matches(&Candidate {
-        digest: &session.digest,
-        titles,
-        texts,
-        is_live: session.is_live,
-        has_forks: session.has_forks,
-        is_fork: session.is_fork,
-    })?;
+fn try_one(matcher: &Matcher, session: &Sought, titles: Titles<'_>, texts: Option<Texts<'_>>) -> Option<SessionHit> {
+    let &Sought { ref digest, is_live, has_forks, .. } = session;
+    let hit = matcher.matches(&Candidate { digest, titles, texts, is_live, has_forks })?;
     let entry = hit.place.as_ref().and_then(|place| place.entry);
-    let is_active = entry.map(|entry| session.digest.is_active(entry));
-    let snippet = snippet(&hit, &session.digest, texts);
+    let is_active = entry.map(|entry| digest.is_active(entry));
+    let snippet = snippet(&hit, digest, texts);
     Some(SessionHit { session: session.key, at: entry.map(At::Place), hit, snippet, is_active })
 }
 
 /// The folded text around a hit; nothing for one in what the list shows anyway.
-fn snippet(hit: &Match, digest: &Digest, texts: Option<&Texts>) -> Option<String> {
+fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) -> Option<String> {
     let place = hit.place.as_ref()?;
     let folded = match place.field {
-        MatchField::Conversation => &texts?.conversation.folded,
-        MatchField::Summary => &texts?.summaries.folded,
+        MatchField::Conversation => texts?.conversation.folded,
+        MatchField::Summary => texts?.summaries.folded,
         MatchField::Label => {
             let label = digest.labels.iter().find(|label| Some(label.at) == place.entry)?;
             return Some(format!("[{}]", label.text));
@@ -405,6 +466,8 @@ fn snippet(hit: &Match, digest: &Digest, texts: Option<&Texts>) -> Option<String
 mod tests {
     use super::*;
     use crate::disk::demo;
+    use crate::library::tests::library;
+    use crate::session::texts::PassagesBuf;
 
     fn found(searcher: &Searcher, sessions: &Arc<[Sought]>, query: &str) -> Vec<(SessionKey, Option<String>)> {
         let here = HereAndNow { now_ms: 0, home: demo::HOME.into(), zone: jiff::tz::TimeZone::UTC };
@@ -420,18 +483,47 @@ mod tests {
         assert_eq!(sessions.len(), 17);
         let all = Searcher::default();
         all.read(Files::Demo, &sessions, |_, _| true);
-        let whole = all.lock().bytes;
+        let whole = all.kept().bytes;
         for most in [0, whole / 3] {
             let little = Searcher::keeping(most);
             little.read(Files::Demo, &sessions, |_, _| true);
-            assert!(little.lock().bytes <= most);
+            assert!(little.kept().bytes <= most);
             for query in ["cookie", "redis expiry", "rfctauth", "edited:store.ts the", "-redis is:abandoned"] {
                 assert_eq!(found(&little, &sessions, query), found(&all, &sessions, query), "{query}, {most} bytes");
             }
         }
         all.forget();
-        assert!(all.lock().bytes == 0 && all.lock().sessions.is_empty());
+        let kept = all.kept();
+        assert_eq!((kept.bytes, kept.sessions.len(), kept.shelves.bytes()), (0, 0, 0));
+        drop(kept);
         let cookie = found(&all, &sessions, "cookie");
         assert!(cookie.iter().all(|(_, snippet)| snippet.is_none()), "only titles are known");
+    }
+
+    #[test]
+    fn what_is_known_of_sessions_as_they_were_is_given_back() {
+        let library = library(&[("a", None, 1), ("b", None, 2)]);
+        let [still, growing] = &library.sought()[..] else { panic!("two sessions") };
+        let (mut growing, mut kept) = (growing.clone(), Kept::default());
+        let long = "x".repeat(MOST_DEAD / 4);
+        let put = |kept: &mut Kept, session: &Sought, at: Index, text: &str| {
+            let mut conversation = PassagesBuf::default();
+            conversation.push(at, text);
+            kept.put(session, Texts { conversation: conversation.as_passages(), ..Texts::default() }, MOST_KEPT);
+        };
+        put(&mut kept, still, 3, "Still");
+        for at in 0..20 {
+            growing.digest = Arc::new(Digest { bytes: at.into(), ..(*growing.digest).clone() });
+            put(&mut kept, &growing, at, &long);
+            assert!(kept.shelves.bytes() <= 2 * MOST_DEAD, "{} bytes after {at}", kept.shelves.bytes());
+        }
+        let texts = |session: &Sought| {
+            kept.with_texts(Files::Disk, session, |texts| {
+                let said = texts.unwrap().conversation.each();
+                said.map(|(at, text)| (at, text.to_string())).collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(texts(still), [(3, "still".to_string())]);
+        assert!(texts(&growing) == [(19, long)]);
     }
 }

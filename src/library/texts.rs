@@ -1,72 +1,79 @@
-//! Reads the texts of many session files: by all processors, in batches, in the order in which they are asked
-//! for. Kept in memory, it is about as large as the conversations are.
+//! Reads the texts of many session files: by all processors, in about the order in which they are asked for.
 
 use std::io;
 use std::path::Path;
 
-use crate::disk::crew;
-use crate::disk::crew::Worker;
-use crate::disk::digest::Reading;
+use crate::disk::crew::{self, Stop};
 use crate::disk::files::Files;
+use crate::disk::lines;
 use crate::disk::scan::Unreadable;
-use crate::session::digest::builder::Wants;
-use crate::session::digest::texts::Texts;
+use crate::session::texts::{Builder, Texts, TextsBuf};
 
-/// What was read since the last batch.
+/// How far reading is.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The texts, with the place of their file among those asked for. Files that are no sessions are left out.
-    pub texts: Vec<(usize, Texts)>,
-    /// Files that could not be read.
+    /// Files that could not be read since the last batch.
     pub unreadable: Vec<Unreadable>,
     /// Files dealt with so far, those that are no sessions included.
     pub done: usize,
 }
 
-/// Reads the texts of the files and passes it on in batches, until all are done or `batch` returns false.
-pub fn read<P: AsRef<Path> + Sync>(files: Files, paths: &[P], mut batch: impl FnMut(Batch) -> bool) {
+/// Reads the texts of the files. `found` gets them at once and on any thread, with the place of their file among `paths`;
+/// nothing is kept of them here. `told` hears now and then how far that is, until all are read or it returns false.
+pub fn read<P: AsRef<Path> + Sync>(
+    files: Files,
+    paths: &[P],
+    found: impl Fn(usize, Texts<'_>) + Sync,
+    mut told: impl FnMut(Batch) -> bool,
+) {
     let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
-    let unreadable = |path: &Path, reason: String| Unreadable { path: path.to_path_buf(), reason };
-    let work = |(at, path): &(usize, &Path), worker: &mut Worker<'_>| {
-        let mut buffer = std::mem::take(&mut worker.buffer);
-        let read = texts(files, path, &mut buffer, || worker.is_stopped());
-        worker.buffer = buffer;
-        match read {
-            Ok(found) => found.map(|found| Ok((*at, found))),
-            Err(error) => Some(Err(unreadable(path, error.to_string()))),
+    let unreadable = |path: &Path, reason: String| Some(Unreadable { path: path.to_path_buf(), reason });
+    let work = |(at, path): &(usize, &Path), (builder, buffer): &mut (Builder, Vec<u8>), stop: Stop<'_>| match texts(
+        files,
+        path,
+        (builder, buffer),
+        || stop.is_due(),
+    ) {
+        Ok(texts) => {
+            texts.into_iter().for_each(|texts| found(*at, texts));
+            None
         }
+        Err(error) => unreadable(path, error.to_string()),
     };
-    let lost = |(_, path): &(usize, &Path), reason| Some(Err(unreadable(path, reason)));
-    crew::each(&items, (work, lost), |crew::Batch { results, done }| {
-        let mut read = Batch { done, ..Batch::default() };
-        for result in results {
-            match result {
-                Ok(found) => read.texts.push(found),
-                Err(unreadable) => read.unreadable.push(unreadable),
-            }
-        }
-        batch(read)
-    });
+    let lost = |(_, path): &(usize, &Path), reason| unreadable(path, reason);
+    crew::each(&items, (work, lost), |crew::Batch { results, done }| told(Batch { unreadable: results, done }));
 }
 
 /// The texts of one file, as it is now; `None` if it is no session.
 ///
 /// # Errors
 /// It can't be read.
-pub fn of(files: Files, path: &Path) -> io::Result<Option<Texts>> {
-    texts(files, path, &mut Vec::new(), || false)
+pub fn of(files: Files, path: &Path) -> io::Result<Option<TextsBuf>> {
+    let mut builder = Builder::default();
+    let is_session = texts(files, path, (&mut builder, &mut Vec::new()), || false)?.is_some();
+    Ok(is_session.then(|| builder.take()))
 }
 
-/// The texts of one file; `None` if it is no session, or nobody waits for it any more.
-fn texts(files: Files, path: &Path, buffer: &mut Vec<u8>, is_stopped: impl Fn() -> bool) -> io::Result<Option<Texts>> {
-    let reading = Reading { files, home: "", wants: Wants { texts: true } };
-    let digest = reading.file(path, 0, buffer, is_stopped)?;
-    Ok(digest.and_then(|digest| digest.texts))
+/// The texts of one file; `None` if it is no session, or nobody waits for it any more. Builder and buffer are to be used
+/// again.
+fn texts<'a>(
+    files: Files,
+    path: &Path,
+    (builder, buffer): (&'a mut Builder, &mut Vec<u8>),
+    is_stopped: impl Fn() -> bool,
+) -> io::Result<Option<Texts<'a>>> {
+    builder.clear();
+    lines::each(&mut files.open(path)?, 0, u64::MAX, buffer, |offset, line, ended| {
+        builder.line(offset..offset + line.len() as u64, line, ended);
+        !builder.is_refused() && !is_stopped()
+    })?;
+    Ok(if is_stopped() { None } else { builder.texts().ok() })
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
+    use std::sync::Mutex;
 
     use super::*;
 
@@ -82,13 +89,14 @@ mod tests {
         std::fs::write(path("other"), "{}\n").unwrap();
         let paths: Vec<PathBuf> =
             (0..20).map(|at| path(&at.to_string())).chain([path("other"), path("gone")]).collect();
-        let (mut said, mut unreadable, mut done) = (Vec::new(), Vec::new(), 0);
-        read(Files::Disk, &paths, |batch| {
-            said.extend(batch.texts.into_iter().map(|(at, found)| (at, found.conversation.folded)));
+        let (said, mut unreadable, mut done) = (Mutex::new(Vec::new()), Vec::new(), 0);
+        let found = |at, texts: Texts<'_>| said.lock().unwrap().push((at, texts.conversation.folded.to_string()));
+        read(Files::Disk, &paths, found, |batch| {
             unreadable.extend(batch.unreadable.into_iter().map(|unreadable| unreadable.path));
             done = batch.done;
             true
         });
+        let mut said = said.into_inner().unwrap();
         said.sort();
         let mut wanted: Vec<_> = (0..20).map(|at| (at, format!("say {at}"))).collect();
         wanted.sort();
@@ -99,10 +107,15 @@ mod tests {
     fn stops_when_nobody_waits_any_more() {
         let paths = vec![PathBuf::from("gone"); 10_000];
         let (mut batches, mut done) = (0, 0);
-        read(Files::Disk, &paths, |batch| {
-            (batches, done) = (batches + 1, batch.done);
-            false
-        });
+        read(
+            Files::Disk,
+            &paths,
+            |_, _| {},
+            |batch| {
+                (batches, done) = (batches + 1, batch.done);
+                false
+            },
+        );
         assert!(batches == 1 && done < paths.len(), "{batches} batches, {done} done");
     }
 }

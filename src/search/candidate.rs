@@ -5,35 +5,52 @@ use std::ops::Range;
 use crate::base::fold::fold;
 use crate::search::fuzzy::capped;
 use crate::session::digest::Digest;
-use crate::session::digest::texts::Texts;
-use crate::session::tree::Index;
+use crate::session::shape::Index;
+use crate::session::texts::{Passages, PassagesBuf, Texts};
 
-/// What a list shows of a session, folded once, so that a key finds it fast.
-#[derive(Clone, Debug, Default)]
-pub struct Titles {
+/// What a list shows of a session, folded, so that a key finds it fast.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Titles<'a> {
     /// The name; empty if there is none.
-    pub name: Box<str>,
+    pub name: &'a str,
     /// The id in the header.
-    pub id: Box<str>,
+    pub id: &'a str,
     /// The working directory.
-    pub cwd: Box<str>,
+    pub cwd: &'a str,
     /// The beginning of the first message.
-    pub first_message: Box<str>,
+    pub first_message: &'a str,
     /// The labels, with the entries that have them.
-    pub labels: Box<[(Index, Box<str>)]>,
+    pub labels: Passages<'a>,
 }
 
-impl Titles {
+/// [`Titles`] that stand for themselves.
+#[derive(Clone, Debug, Default)]
+pub struct TitlesBuf {
+    name: String,
+    id: String,
+    cwd: String,
+    first_message: String,
+    labels: PassagesBuf,
+}
+
+impl TitlesBuf {
     /// Folds what is known of a session.
     pub fn new(digest: &Digest) -> Self {
-        let folded = |text: &str| fold(text).into_boxed_str();
+        let mut labels = PassagesBuf::default();
+        digest.labels.iter().for_each(|label| labels.push(label.at, &label.text));
         Self {
-            name: folded(digest.name.as_deref().unwrap_or_default()),
-            id: folded(&digest.header.id),
-            cwd: folded(&digest.header.cwd),
-            labels: digest.labels.iter().map(|label| (label.at, folded(&label.text))).collect(),
-            first_message: folded(capped(digest.first_message.as_deref().unwrap_or_default())),
+            name: fold(digest.name.as_deref().unwrap_or_default()),
+            id: fold(&digest.header.id),
+            cwd: fold(&digest.header.cwd),
+            first_message: fold(capped(digest.first_message.as_deref().unwrap_or_default())),
+            labels,
         }
+    }
+
+    /// To look at.
+    pub fn as_titles(&self) -> Titles<'_> {
+        let Self { name, id, cwd, first_message, labels } = self;
+        Titles { name, id, cwd, first_message, labels: labels.as_passages() }
     }
 }
 
@@ -43,15 +60,13 @@ pub struct Candidate<'a> {
     /// What a list knows of it.
     pub digest: &'a Digest,
     /// What it shows of that, folded.
-    pub titles: &'a Titles,
+    pub titles: Titles<'a>,
     /// Its texts, if they were read. Until then only the digest is searched.
-    pub texts: Option<&'a Texts>,
+    pub texts: Option<Texts<'a>>,
     /// Whether a pi is at work in it.
     pub is_live: bool,
     /// Whether other sessions were forked from it.
     pub has_forks: bool,
-    /// Whether it was forked from another one.
-    pub is_fork: bool,
 }
 
 /// What can match.

@@ -17,8 +17,8 @@ use crate::search::qualifier::shape::{Holds, Test};
 use crate::search::query::{Query, Term, What};
 use crate::search::words::{Word, marks};
 use crate::session::digest::Digest;
-use crate::session::digest::texts::{Passages, Texts};
 use crate::session::shape::Index;
+use crate::session::texts::{Passages, Texts};
 
 /// How directly something matched, the best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,6 +97,16 @@ impl Matcher {
         }
     }
 
+    /// Whether anything is looked for in texts.
+    pub(crate) fn has_texts(&self) -> bool {
+        !self.texts.is_empty()
+    }
+
+    /// Whether several things are looked for, which may stand together in an entry.
+    pub(crate) fn wants_several(&self) -> bool {
+        self.texts.iter().filter(|text| !text.is_excluded).nth(1).is_some()
+    }
+
     /// Whether a session matches, and how.
     pub fn matches(&self, session: &Candidate<'_>) -> Option<Match> {
         let mut hit = Match { tier: Tier::Name, score: 0, place: None, time: 0 };
@@ -133,9 +143,9 @@ impl Matcher {
 
     /// The first entry of a conversation that has all that is looked for, if there are several things; and where the
     /// first of them stands.
-    pub fn together(&self, texts: &Texts) -> Option<MatchPlace> {
+    pub fn together(&self, texts: Texts<'_>) -> Option<MatchPlace> {
         let wanted: Vec<&Word> = self.texts.iter().filter(|text| !text.is_excluded).collect();
-        let said = &texts.conversation;
+        let said = texts.conversation;
         let [first, _, ..] = wanted[..] else { return None };
         let has_all = |said: &str| wanted.iter().all(|text| text.needle.find(said).is_some());
         let (&(start, entry), (_, passage)) =
@@ -147,7 +157,7 @@ impl Matcher {
 
     /// The entries in which something stands that is looked for, and in what: those with the most of it first, else in
     /// file order.
-    pub fn entries(&self, digest: &Digest, texts: &Texts) -> Vec<(Index, MatchField)> {
+    pub fn entries(&self, digest: &Digest, texts: Texts<'_>) -> Vec<(Index, MatchField)> {
         let wanted: Vec<&Word> = self.texts.iter().filter(|text| !text.is_excluded).collect();
         let count = |folded: &str| wanted.iter().filter(|text| text.needle.find(folded).is_some()).count();
         let labels = digest.labels.iter().map(|label| (count(&fold(&label.text)), label.at, MatchField::Label));
@@ -176,31 +186,31 @@ impl Word {
 
     fn find_literally(&self, session: &Candidate<'_>) -> Option<TermMatch> {
         let titles = session.titles;
-        if let Some(at) = self.find_if_any(&titles.name) {
+        if let Some(at) = self.find_if_any(titles.name) {
             return Some(TermMatch {
                 tier: Tier::Name,
-                score: name_score(&titles.name, &at),
+                score: name_score(titles.name, &at),
                 place: title(MatchField::Name, at),
             });
         }
-        for (entry, label) in &titles.labels {
+        for (entry, label) in titles.labels.each() {
             if let Some(at) = self.needle.find(label) {
-                let place = MatchPlace { field: MatchField::Label, entry: Some(*entry), at };
+                let place = MatchPlace { field: MatchField::Label, entry: Some(entry), at };
                 return Some(TermMatch { tier: Tier::Label, score: 0, place });
             }
         }
         let said = match session.texts {
             Some(Texts { conversation, summaries }) => {
-                let said = self.needle.find(&conversation.folded);
-                let summed_up = || self.find_if_any(&summaries.folded);
+                let said = self.needle.find(conversation.folded);
+                let summed_up = || self.find_if_any(summaries.folded);
                 said.map(|at| passage(MatchField::Conversation, conversation, at))
                     .or_else(|| summed_up().map(|at| passage(MatchField::Summary, summaries, at)))
             }
-            None => self.find_if_any(&titles.first_message).map(|at| title(MatchField::FirstMessage, at)),
+            None => self.find_if_any(titles.first_message).map(|at| title(MatchField::FirstMessage, at)),
         };
         let place = said
-            .or_else(|| self.needle.find(&titles.id).map(|at| title(MatchField::Id, at)))
-            .or_else(|| self.needle.find(&titles.cwd).map(|at| title(MatchField::Cwd, at)))?;
+            .or_else(|| self.needle.find(titles.id).map(|at| title(MatchField::Id, at)))
+            .or_else(|| self.needle.find(titles.cwd).map(|at| title(MatchField::Cwd, at)))?;
         Some(TermMatch { tier: Tier::Text, score: 0, place })
     }
 
@@ -214,14 +224,14 @@ impl Word {
         let fuzzy = self.fuzzy.as_ref()?;
         let titles = session.titles;
         let named = [
-            (MatchField::Name, &titles.name),
-            (MatchField::FirstMessage, &titles.first_message),
-            (MatchField::Cwd, &titles.cwd),
+            (MatchField::Name, titles.name),
+            (MatchField::FirstMessage, titles.first_message),
+            (MatchField::Cwd, titles.cwd),
         ];
         let in_titles = named.into_iter().filter_map(|(field, text)| Some((fuzzy.find(text)?, field, None)));
-        let in_labels = titles.labels.iter();
+        let in_labels = titles.labels.each();
         let in_labels =
-            in_labels.filter_map(|(entry, label)| Some((fuzzy.find(label)?, MatchField::Label, Some(*entry))));
+            in_labels.filter_map(|(entry, label)| Some((fuzzy.find(label)?, MatchField::Label, Some(entry))));
         let (found, field, entry) = in_titles.chain(in_labels).max_by_key(|(found, ..)| found.score)?;
         let score = WEIGHT - 1 - found.score.clamp(0, i64::from(WEIGHT) - 1) as u32;
         Some(TermMatch { tier: Tier::Fuzzy, score, place: MatchPlace { field, entry, at: found.start..found.end } })
@@ -232,7 +242,7 @@ fn title(field: MatchField, at: Range<usize>) -> MatchPlace {
     MatchPlace { field, entry: None, at }
 }
 
-fn passage(field: MatchField, passages: &Passages, at: Range<usize>) -> MatchPlace {
+fn passage(field: MatchField, passages: Passages<'_>, at: Range<usize>) -> MatchPlace {
     MatchPlace { field, entry: passages.entry_at(at.start), at }
 }
 
@@ -250,8 +260,9 @@ fn name_score(name: &str, at: &Range<usize>) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::candidate::Titles;
-    use crate::session::digest::builder::{Builder, Wants};
+    use crate::search::candidate::TitlesBuf;
+    use crate::session::digest::builder::Builder;
+    use crate::session::texts::{self, TextsBuf};
     use jiff::tz::TimeZone;
     use proptest::prelude::*;
 
@@ -268,32 +279,34 @@ mod tests {
     /// A session with what is searched of it.
     struct Session {
         digest: Digest,
-        titles: Titles,
-        texts: Texts,
+        titles: TitlesBuf,
+        texts: TextsBuf,
         is_live: bool,
     }
 
     impl Session {
         fn new(name: &str, first_message: &str, lines: &[&str]) -> Self {
-            let mut builder = Builder::new(Wants { texts: true }, "");
-            builder.line(0, br#"{"type":"session","version":3,"id":"0195a001-abc","cwd":"/home/dev/App"}"#, true);
-            lines.iter().for_each(|line| builder.line(0, line.as_bytes(), true));
+            let (mut builder, mut texts) = (Builder::new(""), texts::Builder::default());
+            let header = r#"{"type":"session","version":3,"id":"0195a001-abc","cwd":"/home/dev/App"}"#;
+            for line in [header].iter().chain(lines) {
+                builder.line(0, line.as_bytes(), true);
+                texts.line(0..0, line.as_bytes(), true);
+            }
             let digest = builder.finish(0, &mut |_| None).unwrap();
             let some = |text: &str| (!text.is_empty()).then(|| text.to_string());
             let (name, first_message, modified) = (some(name), some(first_message), Some(90 * DAY));
-            let mut digest = Digest { name, first_message, modified, ..digest };
-            let texts = digest.texts.take().unwrap();
-            Self { titles: Titles::new(&digest), digest, texts, is_live: false }
+            let digest = Digest { name, first_message, modified, ..digest };
+            Self { titles: TitlesBuf::new(&digest), digest, texts: texts.take(), is_live: false }
         }
 
-        fn try_with(&self, query: &str, texts: Option<&Texts>) -> Option<Match> {
+        fn try_with(&self, query: &str, texts: Option<Texts<'_>>) -> Option<Match> {
             let &Self { ref digest, ref titles, is_live, .. } = self;
-            let (has_forks, is_fork) = (false, false);
-            matcher(query).matches(&Candidate { digest, titles, texts, is_live, has_forks, is_fork })
+            let titles = titles.as_titles();
+            matcher(query).matches(&Candidate { digest, titles, texts, is_live, has_forks: false })
         }
 
         fn hit(&self, query: &str) -> Option<Match> {
-            self.try_with(query, Some(&self.texts))
+            self.try_with(query, Some(self.texts.as_texts()))
         }
 
         /// The tier and the place of a hit.
@@ -343,7 +356,7 @@ mod tests {
             assert_eq!(session.at(query), Some(at), "{query}");
         }
         let Some(Match { place: Some(MatchPlace { at, .. }), .. }) = session.hit("works") else { panic!("not found") };
-        assert_eq!(&session.texts.conversation.folded[at], "works");
+        assert_eq!(&session.texts.as_texts().conversation.folded[at], "works");
         for query in ["login nowhere", "xyz", r#""rfauth""#, r#""works jwt""#, "re:cookies$x"] {
             assert_eq!(session.at(query), None, "{query}");
         }
@@ -473,7 +486,7 @@ mod tests {
             ]);
             let wide = Query::parse(&earlier).unwrap();
             let Ok(narrow) = Query::parse(&later) else { return Ok(()) };
-            for texts in [None, Some(&session.texts)] {
+            for texts in [None, Some(session.texts.as_texts())] {
                 if narrow.narrows(&wide) && session.try_with(&later, texts).is_some() {
                     prop_assert!(session.try_with(&earlier, texts).is_some(), "{} in {}", later, earlier);
                 }

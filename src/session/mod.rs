@@ -1,7 +1,7 @@
 //! What a session file means: pure, no I/O. A line is read into an [`entry`], on top of [`json`]; a file's [`lines`] make
 //! a [`tree`], or a [`digest`] where no tree is needed; both say which [`models`] answered and what is a [`problem`].
-//! The [`shape`] is how entries hang together. Files make families in [`family`]. What is to be written is built in
-//! [`write`](mod@write).
+//! The [`texts`] are what is searched as one types. The [`shape`] is how entries hang together. Files make families in
+//! [`family`]. What is to be written is built in [`write`](mod@write).
 
 pub mod digest;
 pub mod entry;
@@ -11,5 +11,6 @@ pub mod lines;
 pub mod models;
 pub mod problem;
 pub mod shape;
+pub mod texts;
 pub mod tree;
 pub mod write;

@@ -8,18 +8,18 @@ use jiff::tz::TimeZone;
 use pitree::disk::files::Files;
 use pitree::disk::scan;
 use pitree::library::texts;
-use pitree::search::candidate::{Candidate, MatchField, Titles};
+use pitree::search::candidate::{Candidate, MatchField, TitlesBuf};
 use pitree::search::here::HereAndNow;
 use pitree::search::matching::{Matcher, Tier};
 use pitree::search::query::Query;
 use pitree::session::digest::Digest;
-use pitree::session::digest::texts::{Passages, Texts};
+use pitree::session::texts::{PassagesBuf, TextsBuf};
 use serde_json::Value;
 
 use crate::world::{DIRS, World, assert_same, golden, short};
 
 /// The sessions of the fixtures with their texts.
-struct Sessions(BTreeMap<String, (Digest, Texts)>);
+struct Sessions(BTreeMap<String, (Digest, TextsBuf)>);
 
 impl Sessions {
     fn read(world: &World) -> Self {
@@ -30,24 +30,18 @@ impl Sessions {
             digests.extend(batch.sessions.into_iter().map(|session| (session.path.clone(), session)));
             true
         });
-        let paths: Vec<PathBuf> = digests.keys().cloned().collect();
-        let mut sessions = BTreeMap::new();
-        texts::read(Files::Disk, &paths, |batch| {
-            for (at, texts) in batch.texts {
-                let path = &paths[at];
-                sessions.insert(short(path, world.root()), (digests.remove(path).unwrap(), texts));
-            }
-            true
+        let sessions = digests.into_iter().map(|(path, digest)| {
+            let texts = texts::of(Files::Disk, &path).unwrap().unwrap();
+            (short(&path, world.root()), (digest, texts))
         });
-        assert!(digests.is_empty());
-        Self(sessions)
+        Self(sessions.collect())
     }
 
     /// Leaves what pi searches, too.
     fn limited_to_pi(mut self) -> Self {
         for (digest, texts) in self.0.values_mut() {
             digest.labels.clear();
-            texts.summaries = Passages::default();
+            texts.summaries = PassagesBuf::default();
         }
         self
     }
@@ -58,14 +52,13 @@ impl Sessions {
         let here = HereAndNow { now_ms: 0, home: "/home/dev".into(), zone: TimeZone::UTC };
         let matcher = Matcher::new(&query, &here);
         let found = self.0.iter().filter_map(|(path, (digest, texts))| {
-            let titles = Titles::new(digest);
+            let titles = TitlesBuf::new(digest);
             let session = Candidate {
                 digest,
-                titles: &titles,
-                texts: Some(texts),
+                titles: titles.as_titles(),
+                texts: Some(texts.as_texts()),
                 is_live: false,
                 has_forks: false,
-                is_fork: false,
             };
             let hit = matcher.matches(&session)?;
             Some((path.as_str(), (hit.tier, hit.place.map(|place| place.field))))

@@ -35,7 +35,7 @@ pub(super) fn touched(path: &Text, here: &HereAndNow, is_wanted: fn(Touch) -> bo
         let touches = &session.digest.touches;
         // A file is touched many times: each path is looked at once.
         let is_such: Vec<bool> =
-            touches.paths.iter().map(|path| is_such_a_file(&wanted, path, &session.titles.cwd)).collect();
+            touches.paths.iter().map(|path| is_such_a_file(&wanted, path, session.titles.cwd)).collect();
         let is_it = |touch: &&FileTouch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true);
         let place = |touch: &FileTouch| MatchPlace { field: MatchField::File, entry: Some(touch.entry), at: 0..0 };
         touches.all.iter().find(is_it).map(place).into()

@@ -21,7 +21,7 @@ impl Qualifier for In {
 
     fn test(dir: &Text, here: &HereAndNow) -> Test {
         let dir = Path::new(dir, here);
-        Box::new(move |session| is_in(&dir, &session.titles.cwd).into())
+        Box::new(move |session| is_in(&dir, session.titles.cwd).into())
     }
 }
 

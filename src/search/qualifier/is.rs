@@ -17,7 +17,7 @@ const KINDS: &[(&str, IsOne)] = &[
     ("named", |session| session.digest.name.is_some()),
     ("labelled", |session| !session.digest.labels.is_empty()),
     ("forked", |session| session.has_forks),
-    ("fork", |session| session.is_fork),
+    ("fork", |session| session.digest.header.parent_session.is_some()),
     ("branched", |session| session.digest.branch_points > 0),
     // With more than one end at least one was left.
     ("abandoned", |session| session.digest.leaves > 1),
@@ -82,7 +82,8 @@ mod tests {
         assert_eq!(kinds(&session), ["empty"]);
         session.digest.first_message = Some("x".into());
         assert_eq!(kinds(&session), [""; 0]);
-        (session.has_forks, session.is_fork, session.is_live) = (true, true, true);
+        (session.has_forks, session.is_live) = (true, true);
+        session.digest.header.parent_session = Some("gone".into());
         assert_eq!(kinds(&session), ["forked", "fork", "live"]);
         let label = digest::Label { entry: EntryId::Place(0), at: 0, text: "x".into(), time: None, row: "".into() };
         (session.digest.name, session.digest.labels) = (Some("x".into()), vec![label]);

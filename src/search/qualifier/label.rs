@@ -25,11 +25,11 @@ impl Qualifier for Label {
 
     fn test(label: &Text, _: &HereAndNow) -> Test {
         let wanted = label.folded();
-        let place = move |(entry, label): &(_, Box<str>)| {
+        let place = move |(entry, label): (_, &str)| {
             let at = label.find(&wanted)?;
-            Some(MatchPlace { field: MatchField::Label, entry: Some(*entry), at: at..at + wanted.len() })
+            Some(MatchPlace { field: MatchField::Label, entry: Some(entry), at: at..at + wanted.len() })
         };
-        Box::new(move |session| session.titles.labels.iter().find_map(&place).into())
+        Box::new(move |session| session.titles.labels.each().find_map(&place).into())
     }
 }
 

@@ -2,12 +2,12 @@
 
 use jiff::tz::TimeZone;
 
-use crate::search::candidate::{Candidate, Titles};
+use crate::search::candidate::{Candidate, TitlesBuf};
 use crate::search::here::HereAndNow;
 use crate::search::qualifier::shape::{Holds, Qualifier};
 use crate::search::qualifier::value::Value;
 use crate::session::digest::Digest;
-use crate::session::digest::builder::{Builder, Wants};
+use crate::session::digest::builder::Builder;
 
 /// 100 days after the beginning of 1970, at home.
 pub(super) fn here() -> HereAndNow {
@@ -18,20 +18,19 @@ pub(super) fn here() -> HereAndNow {
 #[derive(Default)]
 pub(super) struct Sample {
     pub(super) digest: Digest,
-    pub(super) titles: Titles,
+    pub(super) titles: TitlesBuf,
     pub(super) is_live: bool,
     pub(super) has_forks: bool,
-    pub(super) is_fork: bool,
 }
 
 impl Sample {
     /// One with these lines behind its header, that worked in `/home/Dev/app`.
     pub(super) fn of(lines: &[&str]) -> Self {
-        let mut builder = Builder::new(Wants::default(), "");
+        let mut builder = Builder::new("");
         builder.line(0, br#"{"type":"session","version":3,"id":"s","cwd":"/home/Dev/app"}"#, true);
         lines.iter().for_each(|line| builder.line(0, line.as_bytes(), true));
         let digest = builder.finish(0, &mut |_| None).unwrap();
-        Self { titles: Titles::new(&digest), digest, ..Self::default() }
+        Self { titles: TitlesBuf::new(&digest), digest, ..Self::default() }
     }
 
     /// One in which a call of a tool stands in the second entry.
@@ -46,8 +45,8 @@ impl Sample {
     }
 
     pub(super) fn candidate(&self) -> Candidate<'_> {
-        let &Self { ref digest, ref titles, is_live, has_forks, is_fork } = self;
-        Candidate { digest, titles, texts: None, is_live, has_forks, is_fork }
+        let &Self { ref digest, ref titles, is_live, has_forks } = self;
+        Candidate { digest, titles: titles.as_titles(), texts: None, is_live, has_forks }
     }
 
     /// What a qualifier with this value says of it.

@@ -3,13 +3,11 @@
 use crate::base::js::js_trim;
 use crate::base::text::clean;
 use crate::base::time;
-use crate::session::digest::texts::Texts;
 use crate::session::digest::touches::{Gatherer, Spoken};
 use crate::session::digest::{Digest, Label};
 use crate::session::entry::call;
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Content, Entry, EntryId, Stamp, read, row};
-use crate::session::json::Str;
 use crate::session::lines::{LabelLine, Lines, NotASession};
 use crate::session::models::Models;
 use crate::session::problem::Problem;
@@ -18,13 +16,6 @@ use crate::session::tree::active::Active;
 
 /// How many entries up a tool's answer has its call at most: the answers of one message hang below each other.
 const NEARBY: usize = 64;
-
-/// What a digest is to hold beside what lists show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wants {
-    /// The texts that are searched.
-    pub texts: bool,
-}
 
 /// Reads again the line that starts at an offset, if it can: for the rows of labelled entries, which stand before their
 /// labels.
@@ -49,9 +40,8 @@ pub struct Builder {
 
 impl Builder {
     /// An empty digest. In tool calls, paths below `home` start with `~`.
-    pub fn new(wants: Wants, home: &str) -> Self {
-        let texts = wants.texts.then(Texts::default);
-        Self { home: home.into(), digest: Digest { texts, ..Digest::default() }, ..Self::default() }
+    pub fn new(home: &str) -> Self {
+        Self { home: home.into(), ..Self::default() }
     }
 
     /// Takes the line that starts at `offset`; `ended` says whether a line break follows it.
@@ -115,10 +105,6 @@ impl Builder {
         digest.models = self.models.busiest_first();
         digest.active = Active::new(&shape);
         digest.header = header;
-        if let Some(texts) = &mut digest.texts {
-            texts.conversation.shrink();
-            texts.summaries.shrink();
-        }
         Ok(digest)
     }
 
@@ -141,7 +127,7 @@ impl Builder {
             self.digest.cost += usage.cost;
             self.digest.tokens += usage.tokens;
         }
-        let message = entry.message.as_ref();
+        self.digest.message_count += usize::from(entry.type_name.is("message"));
         match entry.kind {
             Kind::User => self.said(at, entry),
             Kind::Assistant => {
@@ -149,26 +135,23 @@ impl Builder {
                 self.did(at, entry);
             }
             Kind::ToolResult => {
-                self.digest.message_count += 1;
-                self.touches.answer(at, entry.timestamp, message.and_then(|message| message.tool_call_id));
+                let call = entry.message.as_ref().and_then(|message| message.tool_call_id);
+                self.touches.answer(at, entry.timestamp, call);
             }
-            Kind::SummaryRole => {
-                self.digest.message_count += 1;
-                self.summed_up(at, message.and_then(|message| message.summary));
-            }
-            Kind::Bash | Kind::SystemRole | Kind::CustomRole => self.digest.message_count += 1,
-            Kind::OtherMessage => {
-                self.digest.message_count += 1;
-                self.is_hidden_in_pi |= message.is_none();
-            }
-            Kind::Compaction | Kind::BranchSummary => self.summed_up(at, entry.summary),
+            Kind::OtherMessage => self.is_hidden_in_pi |= entry.message.is_none(),
             Kind::SessionInfo => {
                 let name = entry.name.map(|name| js_trim(&name.text()).to_string());
                 self.digest.name = name.filter(|name| !name.is_empty());
             }
             // Labels are gathered with the lines.
             Kind::Label
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::SummaryRole
             | Kind::CustomMessage
+            | Kind::Compaction
+            | Kind::BranchSummary
             | Kind::ModelChange
             | Kind::ThinkingLevel
             | Kind::Custom
@@ -180,13 +163,9 @@ impl Builder {
 
     /// Takes a message of the user or of an assistant.
     fn said(&mut self, at: Index, entry: &Entry<'_>) {
-        self.digest.message_count += 1;
         let Some(message) = &entry.message else { return };
         if !row::is_silent(entry) {
             self.spoken.push(at, entry);
-        }
-        if let Some(texts) = &mut self.digest.texts {
-            texts.conversation.push(at, &message.content.text(" "));
         }
         if matches!(message.content, Content::Missing) {
             return;
@@ -220,12 +199,6 @@ impl Builder {
         }
         if let Some(model) = message.model {
             self.models.note(model, entry.cost());
-        }
-    }
-
-    fn summed_up(&mut self, at: Index, summary: Option<Str<'_>>) {
-        if let (Some(texts), Some(summary)) = (&mut self.digest.texts, summary) {
-            texts.summaries.push(at, &summary.text());
         }
     }
 
@@ -272,6 +245,7 @@ mod tests {
     use super::*;
     use crate::base::js::cut;
     use crate::session::entry::call::Touch;
+    use crate::session::texts;
     use crate::session::tree::{Part, Tree};
 
     /// A file in lines, each with its offset and whether a line break follows.
@@ -290,7 +264,7 @@ mod tests {
     }
 
     fn builder() -> Builder {
-        Builder::new(Wants { texts: true }, "/home/me")
+        Builder::new("/home/me")
     }
 
     fn digest(text: &[u8]) -> Result<Digest, NotASession> {
@@ -352,11 +326,16 @@ mod tests {
         assert_eq!(digest.problems.iter().filter(of_tree).copied().collect::<Vec<_>>(), tree.problems);
         let facts = (digest.entry_count, digest.branch_points, digest.cost);
         assert_eq!(facts, (tree.nodes.len(), tree.branch_points(), tree.cost()));
-        let conversation = digest.conversation();
-        for &(start, at) in &conversation.starts {
+    }
+
+    /// The texts of the same file are those of entries of the tree.
+    fn texts_agree(text: &[u8], tree: &Tree) {
+        let mut builder = texts::Builder::default();
+        lines(text).for_each(|(offset, line, ended)| builder.line(offset..offset + line.len() as u64, line, ended));
+        let conversation = builder.texts().unwrap().conversation;
+        for (at, _) in conversation.each() {
             let node = &tree.nodes[at as usize];
             assert!(matches!(node.kind, Kind::User | Kind::Assistant), "entry {at} is a {:?}", node.kind);
-            assert!(conversation.folded.is_char_boundary(start as usize));
         }
         let said: Vec<Index> = (0..tree.nodes.len() as Index)
             .filter(|&at| tree.nodes[at as usize].kind == Kind::User && !tree.nodes[at as usize].text.is_empty())
@@ -387,29 +366,16 @@ mod tests {
                 if path.is_dir() {
                     folders.push(path);
                 } else if path.extension().is_some_and(|extension| extension == "jsonl")
-                    && let Some((digest, tree)) = both(&std::fs::read(&path).unwrap())
+                    && let text = std::fs::read(&path).unwrap()
+                    && let Some((digest, tree)) = both(&text)
                 {
                     agree(&digest, &tree);
+                    texts_agree(&text, &tree);
                     sessions += 1;
                 }
             }
         }
         assert!(sessions > 50, "{sessions}");
-    }
-
-    #[test]
-    fn texts_are_joined_as_pi_joins_them() {
-        let found = of(&[
-            r#"{"type":"session","version":3,"id":"s"}"#,
-            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Use JWT"}}"#,
-            r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[]}}"#,
-            r#"{"type":"message","id":"3","parentId":"1","message":{"role":"toolResult","content":"nothing said"}}"#,
-            r#"{"type":"compaction","id":"4","parentId":"1","summary":"All\nof it"}"#,
-            r#"{"type":"message","id":"5","parentId":"4","message":{"role":"assistant","content":[{"type":"text","text":"A"},{"type":"thinking","thinking":"no"},{"type":"text","text":"\u00c9"}]}}"#,
-        ]);
-        assert_eq!(found.conversation().folded, "use jwt a é");
-        assert_eq!(found.conversation().starts, [(0, 0), (8, 4)]);
-        assert_eq!((&*found.summaries().folded, &found.summaries().starts[..]), ("all\nof it", &[(0, 3)][..]));
     }
 
     #[test]
@@ -555,6 +521,7 @@ mod tests {
                 }
             }
             agree(&digest, &tree);
+            texts_agree(text.as_bytes(), &tree);
         }
 
         #[test]

@@ -1,19 +1,17 @@
 //! What is known of a session without its tree: all that lists, cards, palettes and searches say of it. It is gathered
-//! line by line in one pass by the [`builder`]; what is only there when it is asked for are the [`texts`].
+//! line by line in one pass by the [`builder`].
 //!
 //! Agrees with pi's `SessionManager.listAll` (0.74.2, 0.87.1), with two differences, on purpose: a session in which some
 //! `content` is null, which pi's list leaves out, is shown, and a carriage return alone ends no line, as it doesn't for
 //! pi's tree either. Places of entries, labels and the active path are those of [`crate::session::tree::Tree`].
 
 pub mod builder;
-pub mod texts;
 pub mod touches;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::session::digest::texts::{NO_PASSAGES, Passages, Texts};
 use crate::session::digest::touches::Touches;
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
@@ -70,8 +68,6 @@ pub struct Digest {
     pub tools: BTreeMap<Box<str>, u32>,
     /// The models that answered, the busiest first.
     pub models: Vec<(Box<str>, ModelUse)>,
-    /// The texts that are searched, if they were wanted.
-    pub texts: Option<Texts>,
     /// The entries on the path from the root to the leaf: a bit each.
     pub active: Active,
 }
@@ -124,15 +120,5 @@ impl Digest {
     /// Whether the entry is on the path from the root to the leaf.
     pub fn is_active(&self, at: Index) -> bool {
         self.active.has(at)
-    }
-
-    /// What user and assistant said; nothing if that was not wanted.
-    pub fn conversation(&self) -> &Passages {
-        self.texts.as_ref().map_or(&NO_PASSAGES, |texts| &texts.conversation)
-    }
-
-    /// The summaries; none if they were not wanted.
-    pub fn summaries(&self) -> &Passages {
-        self.texts.as_ref().map_or(&NO_PASSAGES, |texts| &texts.summaries)
     }
 }

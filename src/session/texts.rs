@@ -1,0 +1,225 @@
+//! The texts of a session that are searched as one types: the conversation and the summaries. Tool output is none of
+//! them: it is most of a file, and is searched where it lies.
+
+use std::ops::Range;
+
+use crate::base::fold::fold_into;
+use crate::session::entry::field::Field;
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Entry, read};
+use crate::session::json::Str;
+use crate::session::lines::{Lines, NotASession};
+use crate::session::shape::Index;
+
+/// The texts of a session that are searched as one types.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Texts<'a> {
+    /// What user and assistant said: their text blocks, joined as pi's list joins them.
+    pub conversation: Passages<'a>,
+    /// The summaries of compactions and of branches.
+    pub summaries: Passages<'a>,
+}
+
+/// The texts of many entries as one, each of them folded (see [`crate::base::fold`]), with a space between them: as pi
+/// joins them to search in (`allMessagesText`, 0.87.1). Texts without characters are left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Passages<'a> {
+    /// The texts.
+    pub folded: &'a str,
+    /// Where in them each text begins, in bytes, and of which entry it is.
+    pub starts: &'a [(u32, Index)],
+}
+
+/// [`Texts`] that stand for themselves.
+#[derive(Clone, Debug, Default)]
+pub struct TextsBuf {
+    /// What user and assistant said.
+    pub conversation: PassagesBuf,
+    /// The summaries.
+    pub summaries: PassagesBuf,
+}
+
+/// [`Passages`] that stand for themselves.
+#[derive(Clone, Debug, Default)]
+pub struct PassagesBuf {
+    folded: String,
+    starts: Vec<(u32, Index)>,
+}
+
+impl Passages<'_> {
+    /// How large they are, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.folded.len() + size_of_val(self.starts)
+    }
+
+    /// The entry whose text stands at a byte of the texts.
+    pub(crate) fn entry_at(&self, byte: usize) -> Option<Index> {
+        let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
+        self.starts.get(behind.checked_sub(1)?).map(|(_, entry)| *entry)
+    }
+}
+
+impl<'a> Passages<'a> {
+    /// The texts, folded, with their entries.
+    pub fn each(self) -> impl Iterator<Item = (Index, &'a str)> {
+        let ends = self.starts.iter().skip(1).map(|(next, _)| *next as usize - 1).chain([self.folded.len()]);
+        self.starts.iter().zip(ends).map(move |((start, entry), end)| (*entry, &self.folded[*start as usize..end]))
+    }
+}
+
+impl TextsBuf {
+    /// To look at.
+    pub fn as_texts(&self) -> Texts<'_> {
+        Texts { conversation: self.conversation.as_passages(), summaries: self.summaries.as_passages() }
+    }
+}
+
+impl PassagesBuf {
+    /// To look at.
+    pub fn as_passages(&self) -> Passages<'_> {
+        Passages { folded: &self.folded, starts: &self.starts }
+    }
+
+    /// Takes the text of an entry that follows those taken before.
+    pub(crate) fn push(&mut self, entry: Index, text: &str) {
+        let gap = usize::from(!self.folded.is_empty());
+        // Of a conversation of 4 GB the rest can't be found.
+        let Ok(start) = u32::try_from(self.folded.len() + gap) else { return };
+        if text.is_empty() {
+            return;
+        }
+        if gap > 0 {
+            self.folded.push(' ');
+        }
+        self.starts.push((start, entry));
+        fold_into(&mut self.folded, text);
+    }
+}
+
+/// How much memory is kept for the next file, in bytes: one huge conversation must not keep its own.
+const MOST_CAPACITY: usize = 4 * 1024 * 1024;
+
+/// Gathers the texts from the lines of a file, and then of another one.
+#[derive(Debug, Default)]
+pub struct Builder {
+    lines: Lines,
+    texts: TextsBuf,
+}
+
+impl Builder {
+    /// Takes the line at some bytes of the file; `ended` says whether a line break follows it.
+    pub fn line(&mut self, at: Range<u64>, line: &[u8], ended: bool) {
+        let read = read::line(line);
+        let place = self.lines.offsets().len() as Index;
+        if let Some(entry) = self.lines.note(at, ended, &read)
+            && let Some((field, text)) = searched(entry)
+        {
+            let passages =
+                if field == Field::Summary { &mut self.texts.summaries } else { &mut self.texts.conversation };
+            passages.push(place, &text);
+        }
+    }
+
+    /// Whether no further line can make a session of it.
+    pub fn is_refused(&self) -> bool {
+        self.lines.is_refused()
+    }
+
+    /// The texts so far.
+    ///
+    /// # Errors
+    /// The first line that parses is not a header, or there is none.
+    pub fn texts(&self) -> Result<Texts<'_>, NotASession> {
+        self.lines.header().map(|_| self.texts.as_texts()).ok_or(NotASession)
+    }
+
+    /// The texts so far, to keep.
+    pub(crate) fn take(self) -> TextsBuf {
+        self.texts
+    }
+
+    /// Makes ready for another file.
+    pub(crate) fn clear(&mut self) {
+        self.lines = Lines::default();
+        for passages in [&mut self.texts.conversation, &mut self.texts.summaries] {
+            passages.folded.clear();
+            passages.starts.clear();
+            if passages.folded.capacity() > MOST_CAPACITY {
+                *passages = PassagesBuf::default();
+            }
+        }
+    }
+}
+
+/// What of an entry is searched as one types, and what it is: what the user or the assistant said, or a summary.
+pub fn searched(entry: &Entry<'_>) -> Option<(Field, String)> {
+    let message = entry.message.as_ref();
+    let said = |field| Some((field, message?.content.text(" ")));
+    let summary = |summary: Option<Str<'_>>| Some((Field::Summary, summary?.text().into_owned()));
+    match entry.kind {
+        Kind::User => said(Field::User),
+        Kind::Assistant => said(Field::Assistant),
+        Kind::SummaryRole => summary(message?.summary),
+        Kind::Compaction | Kind::BranchSummary => summary(entry.summary),
+        Kind::ToolResult
+        | Kind::Bash
+        | Kind::SystemRole
+        | Kind::CustomRole
+        | Kind::OtherMessage
+        | Kind::CustomMessage
+        | Kind::ModelChange
+        | Kind::ThinkingLevel
+        | Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::Unknown => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gathers after another session.
+    fn builder(lines: &[&str]) -> Builder {
+        let mut builder = Builder::default();
+        builder.line(0..0, br#"{"type":"session","version":3,"id":"other"}"#, true);
+        builder.line(0..0, br#"{"type":"message","message":{"role":"user","content":"Other"}}"#, true);
+        builder.clear();
+        lines.iter().for_each(|line| builder.line(0..0, line.as_bytes(), true));
+        builder
+    }
+
+    #[test]
+    fn a_byte_leads_to_its_entry() {
+        let mut passages = PassagesBuf::default();
+        for (entry, text) in [(0, "Use JWT"), (1, ""), (4, "A É")] {
+            passages.push(entry, text);
+        }
+        let passages = passages.as_passages();
+        assert_eq!((passages.folded, passages.starts), ("use jwt a é", &[(0, 0), (8, 4)][..]));
+        let entries = [0, 6, 7, 8, 11].map(|byte| passages.entry_at(byte));
+        assert_eq!(entries, [Some(0), Some(0), Some(0), Some(4), Some(4)]);
+        assert_eq!(passages.each().collect::<Vec<_>>(), [(0, "use jwt"), (4, "a é")]);
+        assert_eq!(Passages::default().entry_at(0), None);
+    }
+
+    #[test]
+    fn texts_are_joined_as_pi_joins_them() {
+        let found = builder(&[
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Use JWT"}}"#,
+            "no JSON",
+            r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[]}}"#,
+            r#"{"type":"message","id":"3","parentId":"1","message":{"role":"toolResult","content":"nothing said"}}"#,
+            r#"{"type":"compaction","id":"4","parentId":"1","summary":"All\nof it"}"#,
+            r#"{"type":"message","id":"5","parentId":"4","message":{"role":"assistant","content":[{"type":"text","text":"A"},{"type":"thinking","thinking":"no"},{"type":"text","text":"\u00c9"}]}}"#,
+        ]);
+        let Texts { conversation, summaries } = found.texts().unwrap();
+        assert_eq!((conversation.folded, conversation.starts), ("use jwt a é", &[(0, 0), (8, 4)][..]));
+        assert_eq!((summaries.folded, summaries.starts), ("all\nof it", &[(0, 3)][..]));
+        assert!(builder(&[r#"{"type":"message","id":"1"}"#]).texts().is_err() && builder(&[]).texts().is_err());
+    }
+}
