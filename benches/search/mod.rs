@@ -1,6 +1,7 @@
 //! How long a key in the query takes, and what is searched beyond what is kept in memory.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use divan::{Bencher, black_box};
 use pitree::base::fold::{fold, fold_into};
@@ -9,90 +10,59 @@ use pitree::disk::scan;
 use pitree::library::Library;
 use pitree::library::grep;
 use pitree::library::grep::Wanted;
-use pitree::library::search::Searcher;
-use pitree::library::texts;
-use pitree::search::candidate::{Candidate, TitlesBuf};
+use pitree::library::search::{Searcher, Sought};
 use pitree::search::here::HereAndNow;
-use pitree::search::matching::{Match, Matcher};
 use pitree::search::query::Query;
 use pitree::session::digest::Digest;
-use pitree::session::texts::TextsBuf;
 
 use crate::corpus::{self, Random};
 
-/// Sessions with all that is known of them.
-struct Sessions(Vec<(Digest, TitlesBuf, Option<TextsBuf>)>);
-
-impl Sessions {
-    /// 10,000 without their texts. First messages are long, some of them as much as is looked at.
-    fn digests() -> Self {
-        let mut random = Random::new(3);
-        let session = |at: usize| {
-            let mut digest = Digest { modified: Some(at as i64), ..Digest::default() };
-            digest.header.id = format!("{at:08x}-0000-7000-8000-000000000000");
-            digest.header.cwd = format!("/home/dev/code/project-{:02}", random.below(37));
-            digest.name = at.is_multiple_of(3).then(|| corpus::words(&mut random, 4));
-            let words = 5 + random.below(80);
-            digest.first_message = Some(corpus::words(&mut random, words));
-            (TitlesBuf::new(&digest), digest)
-        };
-        Self((0..10_000usize).map(session).map(|(titles, digest)| (digest, titles, None)).collect())
-    }
-
-    /// Those of 1 GB in 2,000 files, with their texts.
-    fn texts() -> Self {
-        let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
-        let mut digests = Vec::new();
-        scan::read(Files::Disk, &found.files, "/home/dev", |batch| {
-            digests.extend(batch.sessions);
-            true
-        });
-        let with_texts = |digest: Digest| {
-            let texts = texts::of(Files::Disk, &digest.path).unwrap();
-            (TitlesBuf::new(&digest), texts, digest)
-        };
-        let sessions = digests.into_iter().map(with_texts);
-        Self(sessions.map(|(titles, texts, digest)| (digest, titles, texts)).collect())
-    }
-
-    /// What a key does: all sessions tried, the hits in order.
-    fn find(&self, query: &str) -> Vec<Match> {
-        let here = HereAndNow { now_ms: 0, home: "/home/dev".into(), zone: jiff::tz::TimeZone::UTC };
-        let matcher = Matcher::new(&Query::parse(query).unwrap(), &here);
-        let candidates = self.0.iter().map(|(digest, titles, texts)| Candidate {
-            digest,
-            titles: titles.as_titles(),
-            texts: texts.as_ref().map(TextsBuf::as_texts),
-            is_live: false,
-            has_forks: false,
-        });
-        let mut hits: Vec<Match> = candidates.filter_map(|session| matcher.matches(&session)).collect();
-        hits.sort_by_key(Match::rank);
-        hits
-    }
+/// What a key does: all sessions held against a query, after another one that says nothing about it; the hits in order.
+fn key(bencher: Bencher, searcher: &Searcher, sessions: &Arc<[Sought]>, query: &str) {
+    let here = HereAndNow { now_ms: 0, home: "/home/dev".into(), zone: jiff::tz::TimeZone::UTC };
+    let [query, other] = [query, "is:damaged"].map(|query| Query::parse(query).unwrap());
+    let search = |query: &Query| searcher.search(Files::Disk, sessions, (query, &here), || false).unwrap();
+    bencher.with_inputs(|| search(&other)).bench_local_values(|_| search(black_box(&query)));
 }
 
-/// A word that is in many, letters of two words, letters that are nowhere, several words, qualifiers.
+/// A word that is in many, letters of two words, letters that are nowhere, several words, qualifiers: in 10,000 sessions
+/// whose texts were not read. First messages are long, some of them as much as is looked at.
 #[divan::bench(args = ["token", "rftok", "sesmodl", "zqxj", "aut prs slw", "in:~/code after:1970", "re:par(s|z)er.*slow"])]
 fn key_in_10000_sessions(bencher: Bencher, query: &str) {
-    let sessions = Sessions::digests();
-    bencher.bench_local(|| sessions.find(black_box(query)));
+    let mut random = Random::new(3);
+    let session = |at: usize| {
+        let mut digest = Digest { modified: Some(at as i64), path: format!("{at}.jsonl").into(), ..Digest::default() };
+        digest.header.id = format!("{at:08x}-0000-7000-8000-000000000000");
+        digest.header.cwd = format!("/home/dev/code/project-{:02}", random.below(37));
+        digest.name = at.is_multiple_of(3).then(|| corpus::words(&mut random, 4));
+        let words = 5 + random.below(80);
+        digest.first_message = Some(corpus::words(&mut random, words));
+        digest
+    };
+    let mut library = Library::default();
+    library.add((0..10_000usize).map(session).collect());
+    key(bencher, &Searcher::default(), &library.sought(), query);
 }
 
 /// The same in the conversations of 1 GB.
 #[divan::bench(args = ["token", "rftok", "zqxj", "\"query slow cache\"", "re:par(s|z)er.*slow", r"re:(\w+) \1 (?=slow)"], sample_count = 20)]
 fn key_in_conversations_of_1_gb(bencher: Bencher, query: &str) {
-    let sessions = Sessions::texts();
-    bencher.bench_local(|| sessions.find(black_box(query)));
+    let (searcher, sessions) = (Searcher::default(), sessions_of_1_gb());
+    searcher.read(Files::Disk, &sessions, |_, _| true);
+    key(bencher, &searcher, &sessions, query);
+}
+
+fn sessions_of_1_gb() -> Arc<[Sought]> {
+    let dirs = [crate::many(2000, 1_000_000_000)];
+    let library = Library::read((Files::Disk, &dirs, "/home/dev"), 0, Path::to_path_buf);
+    assert_eq!(library.len(), 2000);
+    library.sought()
 }
 
 /// What is kept in memory of 1 GB.
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn texts_of_1_gb(bencher: Bencher) {
-    let dirs = [crate::many(2000, 1_000_000_000)];
-    let library = Library::read((Files::Disk, &dirs, "/home/dev"), 0, Path::to_path_buf);
-    let sessions = library.sought();
-    assert_eq!(sessions.len(), 2000);
+    let sessions = sessions_of_1_gb();
     bencher.bench(|| {
         let searcher = Searcher::default();
         searcher.read(Files::Disk, &sessions, |_, _| true);
