@@ -1,5 +1,7 @@
 //! The preview of a session or a project: what is known of it at a glance.
 
+use std::cmp::Reverse;
+
 use crate::app::context::Context;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::Project;
@@ -9,7 +11,7 @@ use crate::base::text::{Span, Tone, width};
 use crate::base::time;
 use crate::library::SessionKey;
 use crate::render::DocLine;
-use crate::session::tree::Tree;
+use crate::session::digest::Digest;
 
 /// The longest lists of a card.
 const LONGEST: usize = 12;
@@ -17,10 +19,7 @@ const LONGEST: usize = 12;
 /// The card of a session or a project.
 pub fn of(context: &Context<'_>, subject: Subject) -> Vec<DocLine> {
     match subject {
-        Subject::Session(key) => {
-            let tree = context.tree.tree.as_deref().filter(|_| context.tree.session == Some(key));
-            session(context, key, tree.filter(|tree| !tree.is_partial))
-        }
+        Subject::Session(key) => session(context, key),
         Subject::Project(key) => {
             let shown = context.sessions.projects.iter().find(|project| project.key == key);
             shown.map_or(Vec::new(), |shown| project(context, shown))
@@ -41,68 +40,66 @@ fn heading(lines: &mut Vec<DocLine>, text: &str) {
     lines.push(DocLine::new(Tone::Accent, text));
 }
 
-fn session(context: &Context<'_>, key: SessionKey, tree: Option<&Tree>) -> Vec<DocLine> {
-    let summary = &context.library[key];
+fn session(context: &Context<'_>, key: SessionKey) -> Vec<DocLine> {
+    let digest = &context.library[key];
     let home = &context.setting.home;
-    let header = &summary.header;
-    let tone = if summary.name.is_some() { Tone::Name } else { Tone::Strong };
-    let mut lines = vec![DocLine::new(tone, summary.title()), DocLine::default()];
-    if let (Some(_), Some(first)) = (&summary.name, &summary.first_message) {
+    let header = &digest.header;
+    let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
+    let mut lines = vec![DocLine::new(tone, digest.title()), DocLine::default()];
+    if let (Some(_), Some(first)) = (&digest.name, &digest.first_message) {
         lines.push(fact("first", first.trim()));
     }
     let gone = if context.library.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
     lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, home))));
-    lines.push(fact("file", &shorten(&summary.path.to_string_lossy(), home)));
+    lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), home)));
     lines.push(fact("id", &header.id));
     let wall = |ms: i64| {
         let time = jiff::Timestamp::from_millisecond(ms).ok()?.to_zoned(context.setting.zone.clone());
         Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(context.now, ms)))
     };
     lines.extend(header.created.and_then(wall).map(|time| fact("begun", &time)));
-    lines.extend(summary.modified.and_then(wall).map(|time| fact("last said", &time)));
+    lines.extend(digest.modified.and_then(wall).map(|time| fact("last said", &time)));
     lines.push(fact(
         "size",
         &format!(
             "{}, {}, {}",
-            count(summary.entry_count, "entry", "entries"),
-            count(summary.message_count, "message", "messages"),
-            bytes(summary.bytes)
+            count(digest.entry_count, "entry", "entries"),
+            count(digest.message_count, "message", "messages"),
+            bytes(digest.bytes)
         ),
     ));
-    if summary.branch_points > 0 {
-        let points = count(summary.branch_points, "branch point", "branch points");
-        lines.push(fact("branches", &format!("{} ({points})", summary.leaves)));
+    if digest.branch_points > 0 {
+        let points = count(digest.branch_points, "branch point", "branch points");
+        lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
     }
-    lines.push(fact("used", &format!("{}, {} tokens", dollars(summary.cost), tokens(summary.tokens))));
+    lines.push(fact("used", &format!("{}, {} tokens", dollars(digest.cost), tokens(digest.tokens))));
     if header.version < 3.0 {
         lines.push(fact("version", &format!("{}: pi rewrites the file when it opens it", header.version)));
     }
     family(&mut lines, context, key);
-    if let Some(tree) = tree {
-        inside(&mut lines, context, tree);
-    }
-    if !summary.problems.is_empty() {
+    inside(&mut lines, context, digest);
+    if !digest.problems.is_empty() {
         heading(&mut lines, "Problems");
         let glyph = context.setting.glyphs.warning;
-        lines.extend(summary.problems.iter().map(|problem| DocLine::new(Tone::Warning, &format!("{glyph} {problem}"))));
+        lines.extend(digest.problems.iter().map(|problem| DocLine::new(Tone::Warning, &format!("{glyph} {problem}"))));
     }
     lines
 }
 
 fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     let library = context.library;
-    let summary = &library[key];
+    let digest = &library[key];
     let parent = library.families().parent(key);
     let forks: Vec<SessionKey> = library.forks(key).collect();
-    if parent.is_none() && forks.is_empty() && summary.header.parent_session.is_none() {
+    if parent.is_none() && forks.is_empty() && digest.header.parent_session.is_none() {
         return;
     }
     heading(lines, "Family");
     if let Some(parent) = parent {
-        let what = if summary.owner.is_some() { "sub-agent of" } else { "forked from" };
+        let what = if digest.owner.is_some() { "sub-agent of" } else { "forked from" };
         lines.push(fact(what, library[parent].title()));
-    } else if let Some(path) = &summary.header.parent_session {
-        let known = summary.parent_path.as_deref().is_some_and(|path| library.has_file(path));
+    } else if let Some(path) = &digest.header.parent_session {
+        let known = digest.parent_path.as_deref().is_some_and(|path| library.has_file(path));
         let what = if known { "a ring of forks" } else { "not there" };
         lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &context.setting.home))));
     }
@@ -116,32 +113,29 @@ fn more(lines: &mut Vec<DocLine>, all: usize) {
     }
 }
 
-/// What only the open file tells: labels, models, files.
-fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, tree: &Tree) {
-    if !tree.labels.is_empty() {
+/// What was done in it: labels, models, files.
+fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
+    if !digest.labels.is_empty() {
         heading(lines, "Labels");
-        let mut labels: Vec<_> = tree.labels.iter().collect();
-        labels.sort_by_key(|(at, _)| **at);
-        for (at, label) in labels.iter().take(LONGEST) {
-            let spans = vec![
-                Span::clean(Tone::Label, &format!("[{}] ", label.text)),
-                Span::new(Tone::Text, &*tree.nodes[**at as usize].text),
-            ];
+        for label in digest.labels.iter().take(LONGEST) {
+            let spans =
+                vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::new(Tone::Text, &*label.row)];
             lines.push(DocLine { spans, indent: 2, ..DocLine::default() });
         }
-        more(lines, labels.len());
+        more(lines, digest.labels.len());
     }
-    if !tree.models.is_empty() {
+    if !digest.models.is_empty() {
         heading(lines, "Models");
-        for (name, uses) in tree.models.iter().take(LONGEST) {
+        for (name, uses) in digest.models.iter().take(LONGEST) {
             let answers = count(uses.answers, "answer", "answers");
             lines.push(DocLine::new(Tone::Text, &format!("{name}  {answers}, {}", dollars(uses.cost))));
         }
+        more(lines, digest.models.len());
     }
-    if !tree.files.is_empty() {
+    let mut files: Vec<_> = digest.touches.uses().collect();
+    if !files.is_empty() {
         heading(lines, "Files");
-        let mut files: Vec<_> = tree.files.iter().collect();
-        files.sort_by_key(|(_, uses)| std::cmp::Reverse((uses.changes, uses.reads)));
+        files.sort_by_key(|&(path, uses)| (Reverse((uses.changes, uses.reads)), path));
         for (path, uses) in files.iter().take(LONGEST) {
             let changed = if uses.changes > 0 { format!("changed {}×  ", uses.changes) } else { String::new() };
             let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use crate::session::digest::Digest;
-use crate::session::digest::touches::Touched;
-use crate::session::tree::FileUse;
+use crate::session::digest::touches::{FileUse, Touched};
 
 /// A file that tools touched.
 #[derive(Clone, Debug, PartialEq, Eq)]

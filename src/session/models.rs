@@ -29,15 +29,6 @@ impl Models {
         uses.cost += cost;
     }
 
-    /// Adds those of a later part of the file.
-    pub(crate) fn add(&mut self, later: Self) {
-        for (model, uses) in later.0 {
-            let sum = self.0.entry(model).or_default();
-            sum.answers += uses.answers;
-            sum.cost += uses.cost;
-        }
-    }
-
     /// All of them, the busiest first.
     pub(crate) fn busiest_first(self) -> Vec<(Box<str>, ModelUse)> {
         let mut models: Vec<_> = self.0.into_iter().collect();

@@ -14,8 +14,8 @@ use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean};
 use crate::library::files::full_path;
 use crate::library::{EntryRef, SessionKey};
+use crate::session::digest::touches::FileUse;
 use crate::session::entry::call::Touch;
-use crate::session::tree::FileUse;
 
 /// The most entries that are listed of those that touched a file: the newest.
 const MOST: usize = 5000;
@@ -54,11 +54,7 @@ pub(super) fn rows(context: &Context<'_>, scope: Scope) -> Vec<Choice> {
     let mut uses: BTreeMap<String, FileUse> = BTreeMap::new();
     for key in sessions(context, scope) {
         let digest = &context.library[key];
-        let mut of_paths = vec![FileUse::default(); digest.touches.paths.len()];
-        for touch in &digest.touches.all {
-            of_paths[touch.path as usize].add(touch.touch);
-        }
-        for (path, used) in digest.touches.paths.iter().zip(of_paths) {
+        for (path, used) in digest.touches.uses() {
             let sum = uses.entry(full_path(path, &digest.header.cwd, &context.setting.home)).or_default();
             sum.reads += used.reads;
             sum.changes += used.changes;

@@ -303,11 +303,6 @@ mod tests {
             row: tree.nodes[at as usize].text.clone(),
         });
         assert_eq!(digest.labels, labels.collect::<Vec<_>>());
-        let touches: Vec<_> =
-            digest.touches.iter().map(|touched| (touched.path, touched.touch, touched.entry)).collect();
-        let tree_touches: Vec<_> =
-            tree.touches.iter().map(|touched| (&*touched.path, touched.touch, touched.entry)).collect();
-        assert_eq!(touches, tree_touches);
         for touched in digest.touches.iter() {
             assert_eq!(touched.time, tree.nodes[touched.entry as usize].time);
             let says = |at: &Index| {
@@ -320,8 +315,6 @@ mod tests {
         }
         let paths: BTreeSet<&str> = digest.touches.paths.iter().collect();
         assert_eq!(paths.len(), digest.touches.paths.len(), "each path once");
-        assert_eq!(paths, tree.files.keys().map(|path| &**path).collect());
-        assert_eq!(digest.models, tree.models);
         let of_tree = |problem: &&Problem| !matches!(problem, Problem::NoContent | Problem::NoText);
         assert_eq!(digest.problems.iter().filter(of_tree).copied().collect::<Vec<_>>(), tree.problems);
         let facts = (digest.entry_count, digest.branch_points, digest.cost);
@@ -394,6 +387,23 @@ mod tests {
         let tools: Vec<(&str, u32)> = found.tools.iter().map(|(name, calls)| (&**name, *calls)).collect();
         assert_eq!(tools, [("bash", 1), ("edit", 1), ("read", 2)]);
         assert_eq!(found.models.iter().map(|(model, uses)| (&**model, uses.answers)).collect::<Vec<_>>(), [("m", 1)]);
+    }
+
+    #[test]
+    fn an_answer_is_that_of_the_call_before_it() {
+        let call = |id: &str, path: &str| {
+            format!(
+                r#"{{"type":"message","id":"{id}","message":{{"role":"assistant","content":[{{"type":"toolCall","id":"call_0","name":"read","arguments":{{"path":"{path}"}}}}]}}}}"#
+            )
+        };
+        let answer = |id: &str| {
+            format!(r#"{{"type":"message","id":"{id}","message":{{"role":"toolResult","toolCallId":"call_0"}}}}"#)
+        };
+        let header = r#"{"type":"session","version":3,"id":"s"}"#.to_string();
+        let lines = [header, answer("a"), call("b", "one"), answer("c"), call("d", "two"), call("e", "three")];
+        let found = of(&lines.each_ref().map(String::as_str));
+        let touches: Vec<_> = found.touches.iter().map(|touched| (touched.path, touched.entry)).collect();
+        assert_eq!(touches, [("one", 2), ("two", 3), ("three", 4)]);
     }
 
     #[test]

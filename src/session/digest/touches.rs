@@ -11,6 +11,25 @@ use crate::session::shape::{ById, IdHash, Index, Shape};
 /// How much is kept of what was said, in UTF-16 code units.
 const SAID: usize = 100;
 
+/// How often tools touched a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileUse {
+    /// Calls of `read`.
+    pub reads: usize,
+    /// Calls of `write` and `edit`.
+    pub changes: usize,
+}
+
+impl FileUse {
+    /// Counts a call.
+    pub(crate) fn add(&mut self, touch: Touch) {
+        match touch {
+            Touch::Read => self.reads += 1,
+            Touch::Write | Touch::Edit => self.changes += 1,
+        }
+    }
+}
+
 /// Every call of a tool that did something to a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touches {
@@ -53,6 +72,15 @@ pub struct Touched<'a> {
 }
 
 impl Touches {
+    /// The files, and how often each was touched.
+    pub(crate) fn uses(&self) -> impl Iterator<Item = (&str, FileUse)> {
+        let mut uses = vec![FileUse::default(); self.paths.len()];
+        for touch in &self.all {
+            uses[touch.path as usize].add(touch.touch);
+        }
+        self.paths.iter().zip(uses)
+    }
+
     /// The calls with their texts, in file order.
     pub fn iter(&self) -> impl Iterator<Item = Touched<'_>> {
         self.all.iter().map(move |&FileTouch { path, said, entry, touch, time }| Touched {

@@ -10,14 +10,13 @@ pub mod node;
 pub mod resume;
 mod sense;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
+use crate::base::text::clean;
 use crate::session::entry::call;
-use crate::session::entry::call::Touch;
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, EntryId, read};
 use crate::session::lines::{Header, LabelLine, Lines, NotASession};
-use crate::session::models::{ModelUse, Models};
 use crate::session::problem::Problem;
 pub use crate::session::shape::Index;
 use crate::session::shape::{ById, IdHash, Shape};
@@ -40,12 +39,6 @@ pub struct Tree {
     pub labels: HashMap<Index, Label>,
     /// What is wrong with the file.
     pub problems: Vec<Problem>,
-    /// The models that answered: name, answers, US dollars; the busiest first.
-    pub models: Vec<(Box<str>, ModelUse)>,
-    /// The files that tools read, wrote or edited.
-    pub files: BTreeMap<String, FileUse>,
-    /// Every time that one of them was, in file order.
-    pub touches: Vec<Touched>,
     /// Where the last line ends: the length of the file as far as it was read, in bytes.
     pub end: u64,
     /// Whether a line break stands there.
@@ -75,36 +68,6 @@ pub struct Label {
     pub time: Option<i64>,
 }
 
-/// How often tools touched a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FileUse {
-    /// Calls of `read`.
-    pub reads: usize,
-    /// Calls of `write` and `edit`.
-    pub changes: usize,
-}
-
-impl FileUse {
-    /// Counts a call.
-    pub fn add(&mut self, touch: Touch) {
-        match touch {
-            Touch::Read => self.reads += 1,
-            Touch::Write | Touch::Edit => self.changes += 1,
-        }
-    }
-}
-
-/// A call of a tool that did something to a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Touched {
-    /// The file, as the model named it.
-    pub path: Box<str>,
-    /// What was done.
-    pub touch: Touch,
-    /// The entry with the tool's answer, else the one with the call.
-    pub entry: Index,
-}
-
 /// What hangs at an entry, the entry itself included.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Below {
@@ -125,9 +88,6 @@ pub struct Part {
     lines: Lines,
     loose: Vec<Loose>,
     calls: ById<Box<str>>,
-    models: Models,
-    /// With their calls.
-    touches: Vec<(IdHash, Touched)>,
     settings: Settings,
 }
 
@@ -141,7 +101,7 @@ impl Part {
     pub fn line(&mut self, offset: u64, line: &[u8], ended: bool) {
         let (len, read) = (line.len() as u64, read::line(line));
         let Some(entry) = self.lines.note(offset..offset + len, ended, &read) else { return };
-        self.note_use(entry);
+        self.note_calls(entry);
         let mut loose = Loose::new(offset, len, entry);
         loose.node.sense.setting = self.settings.note(entry);
         self.loose.push(loose);
@@ -152,18 +112,11 @@ impl Part {
         self.lines.is_blank()
     }
 
-    fn note_use(&mut self, entry: &Entry<'_>) {
+    fn note_calls(&mut self, entry: &Entry<'_>) {
         let Some(message) = entry.message.as_ref().filter(|_| entry.kind == Kind::Assistant) else { return };
         for tool in message.content.tool_calls() {
             let said = call::describe(tool, &self.home);
-            self.calls.insert(IdHash::of(tool.id), crate::base::text::clean(&said).into());
-            if let Some((path, touch)) = call::touched(tool) {
-                let entry = self.loose.len() as Index;
-                self.touches.push((IdHash::of(tool.id), Touched { path: path.into(), touch, entry }));
-            }
-        }
-        if let Some(model) = message.model {
-            self.models.note(model, entry.cost());
+            self.calls.insert(IdHash::of(tool.id), clean(&said).into());
         }
     }
 
@@ -172,12 +125,8 @@ impl Part {
         for loose in &mut later.loose {
             loose.node.sense.setting = settings[usize::from(loose.node.sense.setting)];
         }
-        let before = self.loose.len() as Index;
-        let moved = |(call, touched): (_, Touched)| (call, Touched { entry: touched.entry + before, ..touched });
-        self.touches.extend(later.touches.into_iter().map(moved));
         self.loose.extend(later.loose);
         self.calls.extend(later.calls);
-        self.models.add(later.models);
         self.lines.add(later.lines);
     }
 }
@@ -196,8 +145,6 @@ impl Tree {
         let header = all.lines.header().ok_or(NotASession)?.clone();
         let (end, ended) = all.lines.end();
         let mut tree = Self { header, end, ended, settings: all.settings, ..Self::default() };
-        tree.models = all.models.busiest_first();
-        tree.take_touches(all.touches, &all.loose);
         tree.take_nodes(all.loose, &all.calls, &all.lines);
         tree.active = Active::new(&tree.shape);
         tree.tie_children();
@@ -217,32 +164,6 @@ impl Tree {
         tree.problems.clear();
         tree.flagged.clear();
         Ok(tree)
-    }
-
-    fn take_touches(&mut self, touches: Vec<(IdHash, Touched)>, loose: &[Loose]) {
-        // A tool's answer is that of the last call before it that has its id: models give the same id again.
-        let mut asked: ById<usize> = ById::default();
-        let mut next = 0;
-        let (calls, mut touches): (Vec<_>, Vec<_>) = touches.into_iter().unzip();
-        let called: Vec<Index> = touches.iter().map(|touched: &Touched| touched.entry).collect();
-        for (at, one) in loose.iter().enumerate() {
-            while called.get(next) == Some(&(at as Index)) {
-                asked.insert(calls[next], next);
-                next += 1;
-            }
-            if let Link::Call(call) = one.link
-                && let Some(&touch) = asked.get(&call)
-            {
-                touches[touch].entry = at as Index;
-            }
-        }
-        self.touches = touches;
-        for touched in &self.touches {
-            match self.files.get_mut(&*touched.path) {
-                Some(uses) => uses.add(touched.touch),
-                None => self.files.entry(touched.path.to_string()).or_default().add(touched.touch),
-            }
-        }
     }
 
     fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Box<str>>, lines: &Lines) {
@@ -517,21 +438,6 @@ mod tests {
         assert_eq!(tree.order().len(), 4);
         assert_eq!(tree.parent(3), Some(2));
         assert!(tree.problems[0].to_string().contains("stands twice"));
-    }
-
-    #[test]
-    fn an_answer_is_that_of_the_call_before_it() {
-        let call = |id: &str, path: &str| {
-            format!(
-                r#"{{"type":"message","id":"{id}","message":{{"role":"assistant","content":[{{"type":"toolCall","id":"call_0","name":"read","arguments":{{"path":"{path}"}}}}]}}}}"#
-            )
-        };
-        let answer = |id: &str| {
-            format!(r#"{{"type":"message","id":"{id}","message":{{"role":"toolResult","toolCallId":"call_0"}}}}"#)
-        };
-        let tree = tree(&[answer("a"), call("b", "one"), answer("c"), call("d", "two"), call("e", "three")]);
-        let touches: Vec<_> = tree.touches.iter().map(|touched| (&*touched.path, touched.entry)).collect();
-        assert_eq!(touches, [("one", 2), ("two", 3), ("three", 4)]);
     }
 
     #[test]
