@@ -32,12 +32,17 @@ impl Done {
 
     /// Changes with which a step was taken, and as many that were left when it was stopped.
     pub(crate) fn of(step: Step, changes: Vec<Change>, left: usize) -> Self {
-        let mut said = said(step, &changes);
-        if left > 0 {
-            said += &format!("; stopped, {} left", thousands(left));
-        }
+        let said = said(step, &changes);
         let made = changes.iter().find_map(|change| change.brings(step)).map(Path::to_path_buf);
-        Self { said, changes, made, left }
+        Self { said, changes, made, left: 0 }.stopped(left)
+    }
+
+    /// That as many were left when it was stopped.
+    pub(crate) fn stopped(mut self, left: usize) -> Self {
+        if left > 0 {
+            self.said += &format!("; stopped, {} left", thousands(left));
+        }
+        Self { left, ..self }
     }
 
     /// What was done first, and what is done then. A dry run can't go on from a file that is not there.
@@ -143,12 +148,13 @@ impl std::error::Error for Partly {}
 /// The files that a request may have changed, in order and each once: those that it names and those of the changes that
 /// were made, before it failed if it did.
 pub fn touched(request: &Request, result: &Result<Done>) -> Vec<PathBuf> {
-    let (changes, made) = match result {
-        Ok(done) => (&done.changes[..], done.made.as_deref()),
-        Err(error) => (error.downcast_ref().map_or(&[][..], |partly: &Partly| &partly.changes), None),
+    let changes = match result {
+        Ok(done) => &done.changes[..],
+        Err(error) => error.downcast_ref().map_or(&[][..], |partly: &Partly| &partly.changes),
     };
-    let paths = request.paths().into_iter().chain(changes.iter().flat_map(Change::paths)).chain(made);
-    let mut paths: Vec<PathBuf> = paths.map(Path::to_path_buf).collect();
+    let paths = request.paths().into_iter().chain(changes.iter().map(Change::path));
+    // Of a change that only a newer pitree knows there is none.
+    let mut paths: Vec<PathBuf> = paths.filter(|path| !path.as_os_str().is_empty()).map(Path::to_path_buf).collect();
     paths.sort();
     paths.dedup();
     paths

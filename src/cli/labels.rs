@@ -10,11 +10,9 @@ use serde::Serialize;
 use crate::base::text::{UNICODE, clean};
 use crate::base::time;
 use crate::cli::{Chosen, output, resolve};
-use crate::disk::load;
 use crate::disk::scan;
-use crate::disk::scan::Unreadable;
-use crate::session::digest::Digest;
-use crate::session::tree::{Index, Label, Tree};
+use crate::session::digest::{Digest, Label};
+use crate::session::entry::EntryId;
 
 /// The widest that a label or a title gets in the table.
 const COLUMN: usize = 40;
@@ -55,13 +53,7 @@ impl Labels {
         });
         let mut lines = Vec::new();
         for session in &sessions {
-            match load::tree(chosen.files, &session.path, &chosen.home) {
-                Ok(tree) => lines.extend(labels(session, &tree)?),
-                Err(error) => {
-                    let reason = format!("{error:#}");
-                    unreadable.push(Unreadable { path: session.path.clone(), reason });
-                }
-            }
+            lines.extend(labels(session)?);
         }
         lines.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| (&a.path, &a.entry_id).cmp(&(&b.path, &b.entry_id))));
         let mut out = output::stdout();
@@ -81,21 +73,21 @@ impl Labels {
     }
 }
 
-fn labels(session: &Digest, tree: &Tree) -> Result<Vec<LabelLine>> {
+fn labels(session: &Digest) -> Result<Vec<LabelLine>> {
     let path = resolve::absolute(&session.path)?;
-    let line = |(at, label): (&Index, &Label)| {
-        let node = &tree.nodes[*at as usize];
-        LabelLine {
-            label: label.text.to_string(),
-            path: path.clone(),
-            id: session.header.id.clone(),
-            title: session.title().to_string(),
-            entry_id: node.id.as_deref().map(String::from),
-            text: node.text.to_string(),
-            active: tree.is_active(*at),
-            labelled: label.time.and_then(time::iso),
-            time: label.time,
-        }
+    let line = |label: &Label| LabelLine {
+        label: label.text.to_string(),
+        path: path.clone(),
+        id: session.header.id.clone(),
+        title: session.title().to_string(),
+        entry_id: match &label.entry {
+            EntryId::Id(id) => Some(id.to_string()),
+            EntryId::Place(_) => None,
+        },
+        text: label.row.to_string(),
+        active: session.is_active(label.at),
+        labelled: label.time.and_then(time::iso),
+        time: label.time,
     };
-    Ok(tree.labels.iter().map(line).collect())
+    Ok(session.labels.iter().map(line).collect())
 }

@@ -145,13 +145,13 @@ impl Removal {
     /// Asks whether they shall go.
     fn is_wanted(&self, changer: &Changer<'_>) -> Result<bool> {
         let now = now();
-        let size = self.going().filter(|session| !session.path.is_symlink()).map(|session| session.bytes).sum();
+        let size = self.going().filter(|session| !session.is_link).map(|session| session.bytes).sum();
         let newest = self.going().filter_map(|session| session.modified).max();
         let age = newest.map_or("?".into(), |newest| time::age(now, newest));
         let files = count(self.goes.len(), "session", "sessions");
         output::tell(&format!("{files}, {}, newest activity: {age}", bytes(size)));
         for session in self.going().take(NAMED) {
-            let link = if session.path.is_symlink() { "  (a link: only the link goes, the file stays)" } else { "" };
+            let link = if session.is_link { "  (a link: only the link goes, the file stays)" } else { "" };
             output::tell(&format!("  {}  {}{link}", title(session), changer.short(&session.path)));
         }
         if self.goes.len() > NAMED {
@@ -183,7 +183,7 @@ impl Removal {
     fn orphans(&self) -> Vec<&Shared> {
         // Of a link only the link goes, and the parent stays.
         let gone: HashSet<&PathBuf> =
-            self.going().filter(|session| !session.path.is_symlink()).map(|session| session.real_path()).collect();
+            self.going().filter(|session| !session.is_link).map(|session| session.real_path()).collect();
         let goes: HashSet<SessionKey> = self.goes.iter().copied().collect();
         let stays = self.library.keys().filter(|key| !goes.contains(key)).map(|key| &self.library[key]);
         let owner = |session: &Shared| session.owner.as_ref().and_then(|owner| owner.path.clone());

@@ -85,7 +85,11 @@ impl SearchCommand {
         let here = HereAndNow { now_ms, home: chosen.home.clone(), zone: jiff::tz::TimeZone::system() };
         let (sessions, mut unreadable) = self.sessions(chosen, now_ms);
         let searcher = Searcher::default();
-        searcher.read(chosen.files, &sessions, |_, _| true);
+        // What is looked for in all bytes needs no texts, but what must not be there does.
+        let without_words = Matcher::new(&query.without_words(), &here);
+        if !query.everything || query.words().is_empty() || without_words.has_texts() {
+            searcher.read(chosen.files, &sessions, |_, _| true);
+        }
         let search = Search { chosen, query, sessions, here, searcher, limit: self.limit.get() };
         let lines = search.lines(&mut unreadable)?;
         let mut out = output::stdout();

@@ -49,7 +49,7 @@ fn many_go_to_the_trash_and_come_back() {
 #[test]
 #[ignore = "run by many_go_to_the_trash_and_come_back, in a home of its own"]
 fn many() {
-    let count = std::env::var("PITREE_BULK").map_or(1000, |count| count.parse().unwrap());
+    let count = 1000;
     let world = World::at_home();
     let paths = sessions(&world, count);
     let before: Vec<Vec<u8>> = paths.iter().map(|path| fs::read(path).unwrap()).collect();

@@ -19,8 +19,7 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
     for (done, file) in there.iter().enumerate() {
         let left = there.len() - done;
         if work.is_stopped(done, there.len()) {
-            let said = format!("{}; stopped, {} left", said(done), thousands(left));
-            return Ok(Done { left, ..Done::nothing(&said) });
+            return Ok(Done::nothing(&said(done)).stopped(left));
         }
         let deleted = fs::remove_file(&file.path).with_context(|| format!("can't delete {}", file.path.display()));
         match deleted {

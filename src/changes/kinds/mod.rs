@@ -1,5 +1,6 @@
 //! The kinds of changes, one file each: how such a change is made, undone and made again, whether it happened where that
-//! was cut short, what is left lying about then, and what is said of it. This is the table of them.
+//! was cut short, what is left lying about then, and what is said of it. This is the table of them. Beside them stands
+//! [`delete`], which nothing takes back, so that it is none of the journal's.
 
 pub(crate) mod delete;
 pub(crate) mod fork;
@@ -39,11 +40,6 @@ impl Change {
     /// The file that was changed or made; empty if only a newer pitree knows it.
     pub fn path(&self) -> &Path {
         self.kind().path()
-    }
-
-    /// All files that were changed or made.
-    pub fn paths(&self) -> Vec<&Path> {
-        Some(self.path()).filter(|path| !path.as_os_str().is_empty()).into_iter().collect()
     }
 
     /// What it does, in a few words on one line, without the path of the session; may hold text from files.
