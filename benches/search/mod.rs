@@ -9,7 +9,6 @@ use pitree::disk::files::Files;
 use pitree::disk::scan;
 use pitree::library::Library;
 use pitree::library::grep;
-use pitree::library::grep::Wanted;
 use pitree::library::search::{Searcher, Sought};
 use pitree::search::here::HereAndNow;
 use pitree::search::query::Query;
@@ -76,7 +75,19 @@ fn texts_of_1_gb(bencher: Bencher) {
 fn everything_in_1_gb(bencher: Bencher, words: &str) {
     let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
     let words: Vec<String> = words.split(' ').map(String::from).collect();
-    bencher.bench(|| grep::each(Files::Disk, &found.files, Wanted::new(&words), || false, |_| true));
+    bencher.bench(|| {
+        let mut hits = 0;
+        grep::each(
+            Files::Disk,
+            &found.files,
+            (&words, 50),
+            || false,
+            |batch| {
+                hits += batch.hits.len();
+                hits < 2000
+            },
+        );
+    });
 }
 
 /// Until the first hits are there.
@@ -85,7 +96,7 @@ fn first_hits_in_everything(bencher: Bencher) {
     let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
     let words = ["token".to_string()];
     bencher.bench(|| {
-        grep::each(Files::Disk, &found.files, Wanted::new(&words), || false, |batch| batch.hits.is_empty());
+        grep::each(Files::Disk, &found.files, (&words, 50), || false, |batch| batch.hits.is_empty());
     });
 }
 

@@ -16,7 +16,6 @@ use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::disk::scan::Unreadable;
 use crate::library::grep;
-use crate::library::grep::Wanted;
 use crate::library::search::{At, Searcher, SessionHit, Sought};
 use crate::library::{Library, SessionKey};
 use crate::search::candidate::MatchField;
@@ -181,12 +180,11 @@ impl Search<'_> {
         let paths: Vec<PathBuf> =
             found.iter().filter_map(|found| by_key.get(&found.session)).map(|&path| path.clone()).collect();
         let words = self.query.words();
-        let wanted = Wanted { words: &words, in_one: self.limit, in_all: usize::MAX };
         let mut hits: Vec<grep::EntryHit> = Vec::new();
         grep::each(
             self.chosen.files,
             &paths,
-            wanted,
+            (&words, self.limit),
             || false,
             |batch| {
                 hits.extend(batch.hits);

@@ -1,4 +1,4 @@
-//! Where bytes come from: the disk, or the sample sessions inside the program (`--demo`). Everything else in `store`
+//! Where bytes come from: the disk, or the sample sessions inside the program (`--demo`). Everything else in `disk`
 //! reads through here, so that both are the same to it.
 
 use std::fs;

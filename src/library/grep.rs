@@ -23,25 +23,6 @@ use crate::session::tree::active::Active;
 /// search does.
 const WORTH_READING_AGAIN: u64 = 8 * 1024 * 1024;
 
-/// What to look for.
-#[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
-    /// A session is found if each of these is somewhere in one of its texts, whatever the case. White space in a word
-    /// matches white space of any kind.
-    pub words: &'a [String],
-    /// The most hits of one session.
-    pub in_one: usize,
-    /// The most hits in all.
-    pub in_all: usize,
-}
-
-impl<'a> Wanted<'a> {
-    /// These words, with as many hits as a person looks at.
-    pub fn new(words: &'a [String]) -> Self {
-        Self { words, in_one: 50, in_all: 2000 }
-    }
-}
-
 /// An entry with one of the words in it. One with words in texts of several kinds is a hit for each kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntryHit {
@@ -64,52 +45,45 @@ pub struct EntryHit {
 pub struct Batch {
     /// Hits: those of one session together, in file order.
     pub hits: Vec<EntryHit>,
-    /// Whether there are more in these sessions, or were to come, than were wanted.
-    pub is_cut: bool,
     /// Files that could not be read.
     pub unreadable: Vec<Unreadable>,
     /// Files searched so far.
     pub done: usize,
 }
 
-/// Looks for words in files and passes on in batches what is found, the first of it at once; until all are searched, as
-/// much as is wanted is found, `told` returns false or `is_stale` says that nobody waits for it any more.
+/// Looks for words in files and passes on in batches what is found, the first of it at once, at most so many hits `in_one`
+/// session; until all are searched, `told` returns false or `is_stale` says that nobody waits for it any more. A session is
+/// found if each of the words is somewhere in one of its texts, whatever the case. White space in a word matches white
+/// space of any kind.
 pub fn each<P: AsRef<Path> + Sync>(
     files: Files,
     paths: &[P],
-    wanted: Wanted<'_>,
+    (words, in_one): (&[String], usize),
     is_stale: impl Fn() -> bool + Sync,
     mut told: impl FnMut(Batch) -> bool,
 ) {
-    let mut probes: Vec<Probe> = wanted.words.iter().filter_map(|word| Probe::new(word)).collect();
+    let mut probes: Vec<Probe> = words.iter().filter_map(|word| Probe::new(word)).collect();
     if probes.is_empty() {
         return;
     }
     probes.sort_by_key(|probe| std::cmp::Reverse(probe.rarity()));
-    let grep = Grep { files, probes, most: wanted.in_one, is_stale: &is_stale };
+    let grep = Grep { files, probes, most: in_one, is_stale: &is_stale };
     let work = |path: &P, buffer: &mut Vec<u8>, stop: Stop<'_>| {
         let path = path.as_ref();
         let found = grep.session(path, buffer, stop);
         let found = found.map_err(|error| Unreadable { path: path.to_path_buf(), reason: error.to_string() });
-        Some(found).filter(|found| found.as_ref().map_or(true, |found| !found.hits.is_empty()))
+        Some(found).filter(|found| found.as_ref().map_or(true, |hits| !hits.is_empty()))
     };
-    let mut left = wanted.in_all;
     let lost = |path: &P, reason| Some(Err(Unreadable { path: path.as_ref().to_path_buf(), reason }));
     crew::each(paths, (work, lost), |crew::Batch { results, done }| {
         let mut batch = Batch { done, ..Batch::default() };
         for result in results {
             match result {
-                Ok(found) => {
-                    batch.is_cut |= found.is_cut || found.hits.len() > left;
-                    let taken = found.hits.len().min(left);
-                    left -= taken;
-                    batch.hits.extend(found.hits.into_iter().take(taken));
-                }
+                Ok(hits) => batch.hits.extend(hits),
                 Err(unreadable) => batch.unreadable.push(unreadable),
             }
         }
-        batch.is_cut |= left == 0;
-        !is_stale() && told(batch) && left > 0
+        !is_stale() && told(batch)
     });
 }
 
@@ -122,13 +96,6 @@ struct Grep<'a> {
     is_stale: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// What is in one session.
-#[derive(Default)]
-struct Session {
-    hits: Vec<EntryHit>,
-    is_cut: bool,
-}
-
 /// A line that may have a word in it.
 struct Suspect<'a> {
     offset: u64,
@@ -139,7 +106,7 @@ struct Suspect<'a> {
 
 impl Grep<'_> {
     /// The hits in a session; none if it lacks a word.
-    fn session(&self, path: &Path, buffer: &mut Vec<u8>, stop: Stop<'_>) -> io::Result<Session> {
+    fn session(&self, path: &Path, buffer: &mut Vec<u8>, stop: Stop<'_>) -> io::Result<Vec<EntryHit>> {
         let mut folded = String::new();
         if self.probes.len() > 1 {
             for probe in &self.probes {
@@ -149,32 +116,28 @@ impl Grep<'_> {
                     !is_there
                 })?;
                 if !is_there {
-                    return Ok(Session::default());
+                    return Ok(Vec::new());
                 }
             }
         }
         let probes: Vec<&Probe> = self.probes.iter().collect();
-        let mut found = Session::default();
+        let mut hits: Vec<EntryHit> = Vec::new();
         self.suspects(path, &probes, (buffer, stop), |suspect| {
             suspect.texts(&probes, &mut folded, |field, text| {
-                let is_again =
-                    found.hits.last().is_some_and(|last| last.offset == suspect.offset && last.field == field);
-                if is_again {
-                    return;
-                }
-                found.is_cut = found.hits.len() == self.most;
-                if !found.is_cut
+                let is_again = hits.last().is_some_and(|last| last.offset == suspect.offset && last.field == field);
+                if !is_again
+                    && hits.len() < self.most
                     && let Some(snippet) = Snippet::new(text, &probes)
                 {
-                    found.hits.push(suspect.hit(path, field, snippet));
+                    hits.push(suspect.hit(path, field, snippet));
                 }
             });
-            !found.is_cut
+            hits.len() < self.most
         })?;
-        if !found.hits.is_empty() && self.files.len(path)? <= WORTH_READING_AGAIN {
-            self.mark_active(path, &mut found.hits, buffer)?;
+        if !hits.is_empty() && self.files.len(path)? <= WORTH_READING_AGAIN {
+            self.mark_active(path, &mut hits, buffer)?;
         }
-        Ok(found)
+        Ok(hits)
     }
 
     /// Calls `each` with the entries that may have one of the words in them, until it returns false. None, if the file
@@ -307,8 +270,11 @@ mod tests {
 
     const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 
-    fn all(paths: &[PathBuf], wanted: Wanted<'_>) -> (Vec<EntryHit>, bool) {
-        let (mut hits, mut is_cut) = (Vec::new(), false);
+    /// More than any session here has.
+    const ALL: usize = 50;
+
+    fn all(paths: &[PathBuf], wanted: (&[String], usize)) -> Vec<EntryHit> {
+        let mut hits = Vec::new();
         each(
             Files::Disk,
             paths,
@@ -317,11 +283,10 @@ mod tests {
             |batch| {
                 assert!(batch.unreadable.is_empty());
                 hits.extend(batch.hits);
-                is_cut |= batch.is_cut;
                 true
             },
         );
-        (hits, is_cut)
+        hits
     }
 
     /// What is found in one session, words apart by `|`.
@@ -330,7 +295,7 @@ mod tests {
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, text).unwrap();
         let words: Vec<String> = words.split('|').map(String::from).collect();
-        all(&[path], Wanted::new(&words)).0
+        all(&[path], (&words, ALL))
     }
 
     fn message(id: &str, parent: &str, rest: &str) -> String {
@@ -400,11 +365,8 @@ mod tests {
             std::fs::write(path, HEADER.to_string() + &line.repeat(5)).unwrap();
         }
         let words = ["word".to_string()];
-        let count = |in_one, in_all| {
-            let (hits, is_cut) = all(&paths, Wanted { words: &words, in_one, in_all });
-            (hits.len(), is_cut)
-        };
-        assert_eq!((count(5, 1000), count(3, 1000), count(3, 31)), ((100, false), (60, true), (31, true)));
+        let count = |in_one| all(&paths, (&words, in_one)).len();
+        assert_eq!((count(5), count(3)), (100, 60));
     }
 
     #[test]
@@ -418,7 +380,7 @@ mod tests {
         each(
             Files::Disk,
             &paths,
-            Wanted::new(&words),
+            (&words, ALL),
             || is_stale.load(Ordering::Relaxed),
             |_| {
                 is_stale.store(true, Ordering::Relaxed);
@@ -430,7 +392,7 @@ mod tests {
         each(
             Files::Disk,
             &paths,
-            Wanted::new(&words),
+            (&words, ALL),
             || false,
             |_| {
                 batches += 1;
@@ -551,7 +513,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.jsonl");
             std::fs::write(&path, &file).unwrap();
-            let (hits, _) = all(std::slice::from_ref(&path), Wanted::new(&words));
+            let hits = all(std::slice::from_ref(&path), (&words, ALL));
             let found: BTreeSet<_> = hits.iter().map(|hit| (hit.offset as usize, hit.field.name())).collect();
             prop_assert_eq!(&found, &plain(&texts, &words), "{:?}", words);
             for hit in &hits {
@@ -566,7 +528,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.jsonl");
             std::fs::write(&path, [HEADER.as_bytes(), &bytes].concat()).unwrap();
-            let _ = all(&[path], Wanted::new(&[word]));
+            let _ = all(&[path], (&[word], ALL));
         }
     }
 }

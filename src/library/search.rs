@@ -392,8 +392,7 @@ impl Searcher {
             fit.iter().map(|(session, time)| (session.digest.path.as_path(), (session.key, *time))).collect();
         let paths: Vec<_> = fit.iter().map(|(session, _)| &session.digest.path).collect();
         let (words, skipped) = (query.words(), sessions.len() - fit.len());
-        let wanted = grep::Wanted { words: &words, in_one: 1, in_all: usize::MAX };
-        grep::each(files, &paths, wanted, is_stale, |batch| {
+        grep::each(files, &paths, (&words, 1), is_stale, |batch| {
             let mut found: Vec<SessionHit> = Vec::new();
             for hit in batch.hits {
                 let Some(&(session, time)) = by_path.get(hit.path.as_path()) else { continue };

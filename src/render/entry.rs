@@ -3,7 +3,7 @@
 use crate::base::numbers;
 use crate::base::text::{Span, Tone};
 use crate::render::{DocLine, code, diff, markdown, plain};
-use crate::session::entry::call;
+use crate::session::entry::call::{self, NEARBY};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall};
@@ -12,8 +12,6 @@ use crate::session::json::data::{Fields, items, pretty};
 use crate::session::tree::node::Outcome;
 use crate::session::tree::{Index, Tree};
 
-/// How many entries up or down are looked through for the other half of a tool call.
-const NEARBY: usize = 64;
 /// Lines around a change in a diff.
 const CONTEXT: usize = 3;
 
@@ -106,7 +104,7 @@ fn body(lines: &mut Vec<DocLine>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
         Kind::User | Kind::Assistant => said(lines, message, &others),
         Kind::ToolResult => answer(lines, message, &others),
         Kind::Bash => bash(lines, message),
-        Kind::OtherMessage if entry.message.is_none() => raw(lines, line),
+        Kind::OtherMessage if entry.message.is_none() => json(lines, line),
         Kind::SystemRole | Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage => {
             title(lines, Tone::Meta, &message.custom_type.unwrap_or(message.role).text());
             said(lines, message, &others);
@@ -151,7 +149,7 @@ fn body(lines: &mut Vec<DocLine>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
             title(lines, Tone::Meta, &text(entry.custom_type));
             json(lines, entry.data.unwrap_or_default());
         }
-        Kind::Usage | Kind::ContextEdit | Kind::Unknown => raw(lines, line),
+        Kind::Usage | Kind::ContextEdit | Kind::Unknown => json(lines, line),
     }
 }
 
@@ -164,10 +162,8 @@ fn said(lines: &mut Vec<DocLine>, message: &Message<'_>, others: &[&Message<'_>]
 
 /// A tool's answer, below its call.
 fn answer(lines: &mut Vec<DocLine>, message: &Message<'_>, others: &[&Message<'_>]) {
-    let id = message.tool_call_id.unwrap_or_default().text();
-    let calls = others.iter().flat_map(|other| other.content.tool_calls());
-    let call = calls.into_iter().find(|call| call.id.is(&id));
-    match call {
+    let id = message.tool_call_id.unwrap_or_default();
+    match others.iter().find_map(|other| other.content.tool_call(id)) {
         Some(call) => tool(lines, call, Some(message)),
         None => {
             let name = message.tool_name.map_or("tool".into(), |name| name.text().into_owned());
@@ -212,7 +208,7 @@ fn content(lines: &mut Vec<DocLine>, content: &Content<'_>, others: &[&Message<'
                 tool(lines, call, others.iter().find(is_its).copied());
             }
             Block::Image { mime, bytes } => {
-                lines.push(DocLine::new(Tone::Meta, &format!("[{} {}]", mime.text(), numbers::bytes(*bytes as u64))));
+                lines.push(image(*mime, *bytes));
             }
             Block::Other { type_name, raw } => {
                 title(lines, Tone::Meta, &type_name.text());
@@ -286,7 +282,7 @@ fn result(lines: &mut Vec<DocLine>, answer: &Message<'_>, language: &str) {
         for block in blocks {
             if let Block::Image { mime, bytes } = block {
                 said = true;
-                lines.push(DocLine::new(Tone::Meta, &format!("[{} {}]", mime.text(), numbers::bytes(*bytes as u64))));
+                lines.push(image(*mime, *bytes));
             }
         }
     }
@@ -295,17 +291,16 @@ fn result(lines: &mut Vec<DocLine>, answer: &Message<'_>, language: &str) {
     }
 }
 
+fn image(mime: Str<'_>, bytes: usize) -> DocLine {
+    DocLine::new(Tone::Meta, &format!("[{} {}]", mime.text(), numbers::bytes(bytes as u64)))
+}
+
 fn title(lines: &mut Vec<DocLine>, tone: Tone, text: &str) {
     lines.push(DocLine::new(tone, text));
 }
 
 fn json(lines: &mut Vec<DocLine>, raw: &[u8]) {
     lines.extend(code::highlight("json", &pretty(raw)).into_iter().map(DocLine::verbatim));
-}
-
-/// An entry that pitree does not know, as it stands in the file.
-fn raw(lines: &mut Vec<DocLine>, line: &[u8]) {
-    json(lines, line);
 }
 
 /// From where on the entries before a compaction are kept.

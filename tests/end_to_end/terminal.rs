@@ -83,7 +83,12 @@ impl Launch {
         let reading = thread::spawn(move || {
             let mut buffer = [0; 64 * 1024];
             loop {
-                let read = reader.read(&mut buffer).unwrap_or(0); // Linux says EIO at the end
+                // Linux says EIO at the end, and may say so while the last bytes are still on their way.
+                let read = reader.read(&mut buffer).or_else(|_| {
+                    thread::sleep(Duration::from_millis(20));
+                    reader.read(&mut buffer)
+                });
+                let read = read.unwrap_or(0);
                 let mut seen = to.seen.lock().unwrap();
                 seen.take(&buffer[..read]);
                 seen.ended = read == 0;

@@ -5,7 +5,7 @@ use crate::base::text::clean;
 use crate::base::time;
 use crate::session::digest::touches::{Gatherer, Spoken};
 use crate::session::digest::{Digest, Label};
-use crate::session::entry::call;
+use crate::session::entry::call::{self, NEARBY};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Content, Entry, EntryId, Stamp, read, row};
 use crate::session::lines::{LabelLine, Lines, NotASession};
@@ -13,9 +13,6 @@ use crate::session::models::Models;
 use crate::session::problem::Problem;
 use crate::session::shape::{Index, Shape};
 use crate::session::tree::active::Active;
-
-/// How many entries up a tool's answer has its call at most: the answers of one message hang below each other.
-const NEARBY: usize = 64;
 
 /// Reads again the line that starts at an offset, if it can: for the rows of labelled entries, which stand before their
 /// labels.
@@ -226,8 +223,7 @@ impl Builder {
             let line = line(at)?;
             let Ok(Some(above)) = read::line(&line) else { break };
             if above.kind == Kind::Assistant {
-                let calls = above.message.iter().flat_map(|message| message.content.tool_calls());
-                let said = calls.into_iter().find(|one| one.id.is(&call.text()));
+                let said = above.message.as_ref().and_then(|message| message.content.tool_call(call));
                 return said.map_or_else(row, |said| Some(clean(&call::describe(said, &self.home)).into_owned()));
             }
         }

@@ -7,6 +7,9 @@ use crate::base::paths::shorten;
 use crate::session::entry::ToolCall;
 use crate::session::json::data::{Fields, compact};
 
+/// How many entries up a tool's answer has its call at most: the answers of one message hang below each other.
+pub(crate) const NEARBY: usize = 64;
+
 /// What a tool did with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touch {

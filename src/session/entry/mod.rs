@@ -260,6 +260,12 @@ impl<'a> Content<'a> {
         out
     }
 
+    /// The call with an id.
+    pub(crate) fn tool_call(&self, id: Str<'_>) -> Option<&ToolCall<'a>> {
+        let id = id.text();
+        self.tool_calls().find(|call| call.id.is(&id))
+    }
+
     /// The tool calls.
     pub(crate) fn tool_calls(&self) -> impl Iterator<Item = &ToolCall<'a>> {
         let blocks = match self {

@@ -47,7 +47,8 @@ pub fn context(tree: &Tree, at: Option<Index>) -> Context {
     let mut seen: Vec<Index> = context.compaction.into_iter().collect();
     if let Some(place) = compaction {
         let first = tree.first_kept.get(&path[place]);
-        let is_kept = |at: &&Index| !tree.nodes[**at as usize].sense.is_system;
+        // System messages are not kept.
+        let is_kept = |at: &&Index| tree.nodes[**at as usize].kind != Kind::SystemRole;
         seen.extend(path[..place].iter().skip_while(|at| first != Some(*at)).filter(is_kept));
     }
     seen.extend(&path[compaction.map_or(0, |place| place + 1)..]);

@@ -13,8 +13,6 @@ use crate::session::shape::{IdHash, Index, Shape, Through};
 pub(crate) struct Sense {
     /// How many messages it gives.
     pub(super) messages: u8,
-    /// A system message: compactions don't keep it.
-    pub(super) is_system: bool,
     /// Its setting in [`Settings`], from 1 on; 0 for none.
     pub(crate) setting: u16,
 }
@@ -42,7 +40,7 @@ impl Sense {
             | Kind::ContextEdit
             | Kind::Unknown => 0,
         };
-        Self { messages, is_system: entry.kind == Kind::SystemRole, setting: 0 }
+        Self { messages, setting: 0 }
     }
 }
 

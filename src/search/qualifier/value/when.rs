@@ -11,7 +11,7 @@ use crate::search::qualifier::value::Value;
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// The units of ages with their milliseconds, as long as those of the list's ages (`session::time::age`).
+/// The units of ages with their milliseconds, as long as those of the list's ages ([`crate::base::time::age`]).
 const UNITS: [(&str, i64); 6] =
     [("m", MINUTE), ("h", 60 * MINUTE), ("d", DAY), ("w", 7 * DAY), ("mo", 30 * DAY), ("y", 365 * DAY)];
 
