@@ -1,7 +1,7 @@
 //! Many files dealt with by all processors, first come first served, with what comes of it passed on in batches.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -47,48 +47,84 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
     mut batch: impl FnMut(Batch<R>) -> bool,
 ) {
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let count = threads();
+    let table =
+        Table { state: Mutex::new(State { results: Vec::new(), done: 0, working: count }), wanted: Condvar::new() };
     thread::scope(|scope| {
-        let (sender, results) = mpsc::channel();
-        for _ in 0..threads() {
-            let (sender, next, stop, work, lost) = (sender.clone(), &next, &stop, &work, &lost);
-            scope.spawn(move || {
-                let (mut own, stop) = (B::default(), Stop(stop));
+        for _ in 0..count {
+            scope.spawn(|| {
+                let _leaves = Leaves(&table);
+                let (mut own, stop) = (B::default(), Stop(&stop));
                 while !stop.is_due() {
                     let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                     let result = guard::caught(|| work(item, &mut own, stop)).unwrap_or_else(|why| lost(item, why));
-                    if sender.send(result).is_err() {
-                        break;
-                    }
+                    table.put(result);
                 }
             });
         }
-        drop(sender);
-        let (mut gathered, mut done, mut told, mut due) = (Vec::new(), 0, 0, Instant::now());
-        let mut is_first = true;
+        let (mut told, mut is_first, mut due) = (0, true, Instant::now());
         loop {
-            let wait = if told < done { due.saturating_duration_since(Instant::now()) } else { Duration::MAX };
-            match results.recv_timeout(wait) {
-                Ok(result) => {
-                    done += 1;
-                    gathered.extend(result);
-                    // A person waits for the first one.
-                    let is_wanted = is_first && !gathered.is_empty();
-                    if Instant::now() < due && !is_wanted {
-                        continue;
-                    }
-                    is_first &= !is_wanted;
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            (due, told) = (Instant::now() + BATCH, done);
-            if !batch(Batch { results: std::mem::take(&mut gathered), done }) {
+            let (results, done, is_end) = table.take(due, is_first);
+            is_first &= results.is_empty();
+            due = Instant::now() + BATCH;
+            if (done > told || is_end) && !batch(Batch { results, done }) {
                 stop.store(true, Ordering::Relaxed);
                 return;
             }
+            if is_end {
+                return;
+            }
+            told = done;
         }
-        batch(Batch { results: gathered, done });
     });
+}
+
+/// Where the threads put their results. Nobody is woken for each of them: of small files there are many thousands a second.
+struct Table<R> {
+    state: Mutex<State<R>>,
+    wanted: Condvar,
+}
+
+struct State<R> {
+    results: Vec<R>,
+    done: usize,
+    /// Threads that are not at their end.
+    working: usize,
+}
+
+impl<R> Table<R> {
+    fn lock(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, result: Option<R>) {
+        let mut state = self.lock();
+        state.done += 1;
+        if state.results.is_empty() && result.is_some() {
+            self.wanted.notify_one();
+        }
+        state.results.extend(result);
+    }
+
+    /// Waits until it is time, or all threads have left, or with `at_once` there is a first result: what there is, how
+    /// many items are done, and whether that is all.
+    fn take(&self, due: Instant, at_once: bool) -> (Vec<R>, usize, bool) {
+        let is_early = |state: &mut State<R>| state.working > 0 && (!at_once || state.results.is_empty());
+        let wait = due.saturating_duration_since(Instant::now());
+        let (mut state, _) =
+            self.wanted.wait_timeout_while(self.lock(), wait, is_early).unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut state.results), state.done, state.working == 0)
+    }
+}
+
+/// Says that a thread is at its end, however it got there.
+struct Leaves<'a, R>(&'a Table<R>);
+
+impl<R> Drop for Leaves<'_, R> {
+    fn drop(&mut self) {
+        self.0.lock().working -= 1;
+        self.0.wanted.notify_one();
+    }
 }
 
 #[cfg(test)]
