@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::changes::change::Change;
-use crate::changes::journal::{Journal, Record, Records, State, Step};
+use crate::changes::journal::{By, Journal, Record, Records, State, Step};
+use crate::changes::outcome::Refusal;
 use crate::changes::request::{Progress, Watch};
 use crate::disk::append;
-use crate::disk::append::Draft;
+use crate::disk::append::{Appended, Draft};
 use crate::disk::files::Files;
 use crate::disk::load;
-use crate::disk::trash::{Bin, Trash};
+use crate::disk::trash::{Bin, NotBack, Trash};
 use crate::session::tree::Tree;
 use crate::session::write::line::new_id;
 
@@ -38,6 +39,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) now: i64,
     /// The first change that was made for the request.
     group: Option<u64>,
+    /// What went wrong behind changes that are made.
+    warnings: Vec<String>,
     watch: Watch<'a>,
 }
 
@@ -48,7 +51,7 @@ impl<'a> Engine<'a> {
         if place.dry_run {
             let past = Records::of(&place.state_dir)?;
             past.check_version(&place.state_dir)?;
-            return Ok(Self { bin, journal: None, past, now, group: None, watch });
+            return Ok(Self { bin, journal: None, past, now, group: None, warnings: Vec::new(), watch });
         }
         let mut journal = Journal::open(&place.state_dir)?;
         for record in journal.records().list().iter().filter(|record| record.cut_short().is_some()) {
@@ -56,10 +59,18 @@ impl<'a> Engine<'a> {
                 // A file that can't be written to keeps the part; the next line stands on its own.
                 let _ = append::take_back_part(record.change.path(), draft);
             }
-            record.change.clear(&mut bin);
+            record.change.clear(record, &mut bin);
         }
         journal.mend(now, |record, step| record.change.happened(record, step))?;
-        Ok(Self { bin, journal: Some(journal), past: Records::default(), now, group: None, watch })
+        Ok(Self {
+            bin,
+            journal: Some(journal),
+            past: Records::default(),
+            now,
+            group: None,
+            warnings: Vec::new(),
+            watch,
+        })
     }
 
     /// The changes up to now.
@@ -78,9 +89,44 @@ impl<'a> Engine<'a> {
 
     /// Makes a change of files as a whole: `make` does it.
     pub(crate) fn make(&mut self, change: &Change, make: impl FnOnce(&mut Bin<'_>) -> Result<()>) -> Result<()> {
-        let Some(number) = self.note(change, None)? else { return Ok(()) };
+        let Some(number) = self.note(change, By::default())? else { return Ok(()) };
         let made = make(&mut self.bin);
         self.settle(number, Step::Make, made)
+    }
+
+    /// Makes the change that a file goes to the trash.
+    pub(crate) fn put(&mut self, change: &Change) -> Result<()> {
+        if self.is_dry() {
+            return Ok(());
+        }
+        let item = self.bin.reserve(change.path())?;
+        let noted = self.note(change, By { item: item.clone(), ..By::default() });
+        let number = noted.inspect_err(|_| self.give_up(item.as_deref()))?;
+        let put = self.bin.put(change.path(), item.as_deref());
+        self.settle(number.unwrap_or_default(), Step::Make, put)
+    }
+
+    /// As a step with a change its file goes to the trash.
+    pub(crate) fn put_again(&mut self, record: &Record, step: Step) -> Result<()> {
+        if self.is_dry() {
+            return Ok(());
+        }
+        let path = record.change.path();
+        let item = self.bin.reserve(path)?;
+        let noted = self.set(record.number, step.begun(), By { item: item.clone(), ..By::default() });
+        noted.inspect_err(|_| self.give_up(item.as_deref()))?;
+        let put = self.bin.put(path, item.as_deref());
+        self.settle(record.number, step, put)
+    }
+
+    fn give_up(&self, item: Option<&Path>) {
+        item.into_iter().for_each(|item| self.bin.give_up(item));
+    }
+
+    /// As a step with a change its file comes back from the trash, where it has at least so many bytes.
+    pub(crate) fn take_back(&mut self, record: &Record, step: Step, at_least: u64) -> Result<()> {
+        let back = |bin: &mut Bin<'_>| bin.take_back(record.change.path(), record.item.as_deref(), at_least);
+        self.make_again(record, step, back)
     }
 
     /// Appends the line that `build` makes of the tree and a new id, and the change that it is; returns the change,
@@ -96,11 +142,11 @@ impl<'a> Engine<'a> {
         let mut step = |tree: &Tree| {
             // The file grew between reading and writing: what was begun for it as it was is not made.
             if let Some((number, _)) = begun.take() {
-                self.set(number, State::Dropped, None)?;
+                self.set(number, State::Dropped, By::default())?;
             }
             let Some((line, change)) = build(tree, &free_id(tree))? else { return Ok(None) };
             let draft = Draft::new(tree, &line);
-            let number = self.note(&change, Some(draft.clone()))?;
+            let number = self.note(&change, By { draft: Some(draft.clone()), ..By::default() })?;
             begun = Some((number.unwrap_or_default(), change));
             Ok(number.map(|_| draft))
         };
@@ -111,7 +157,8 @@ impl<'a> Engine<'a> {
         let appended = append::line(path, keep_time, step);
         match begun {
             Some((number, change)) => {
-                self.settle(number, Step::Make, appended.map(drop))?;
+                let made = self.took(appended);
+                self.settle(number, Step::Make, made)?;
                 Ok(Some(change))
             }
             None => appended.map(|_| None),
@@ -128,8 +175,11 @@ impl<'a> Engine<'a> {
         if self.is_dry() {
             return Ok(());
         }
-        self.set(record.number, step.begun(), None)?;
-        let made = make(&mut self.bin);
+        self.set(record.number, step.begun(), By::default())?;
+        let made = make(&mut self.bin).map_err(|error| match error.downcast::<NotBack>() {
+            Ok(not_back) => Refusal::Overtaken { reason: not_back.to_string() }.into(),
+            Err(error) => error,
+        });
         self.settle(record.number, step, made)
     }
 
@@ -150,37 +200,50 @@ impl<'a> Engine<'a> {
         let appended = append::line(path, keep_time, |tree| {
             let id = free_id(tree);
             let draft = Draft::new(tree, &build(self.past(), tree, &id)?);
-            self.set(record.number, step.begun(), Some((&id, &draft)))?;
+            let by = By { entry: Some(&id), draft: Some(draft.clone()), item: None };
+            self.set(record.number, step.begun(), by)?;
             begun = true;
             Ok(Some(draft))
         });
         if !begun {
             return appended.map(drop);
         }
-        self.settle(record.number, step, appended.map(drop))
+        let made = self.took(appended);
+        self.settle(record.number, step, made)
+    }
+
+    /// Takes note of what went wrong behind a line that is there.
+    fn took(&mut self, appended: Result<Option<Appended>>) -> Result<()> {
+        self.warnings.extend(appended?.and_then(|appended| appended.but));
+        Ok(())
+    }
+
+    /// What went wrong behind changes that are made.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Writes down that somebody else changed what undo or redo would have touched: it is passed over from now on.
     pub(crate) fn overtake(&mut self, number: u64) -> Result<()> {
-        self.set(number, State::Overtaken, None)
+        self.set(number, State::Overtaken, By::default())
     }
 
     /// Writes a change into the journal; returns its number, or nothing in a dry run.
-    fn note(&mut self, change: &Change, draft: Option<Draft>) -> Result<Option<u64>> {
+    fn note(&mut self, change: &Change, by: By<'_>) -> Result<Option<u64>> {
         let Some(journal) = &mut self.journal else { return Ok(None) };
-        let number = journal.begin(self.now, self.group, change.clone(), draft)?;
+        let number = journal.begin(self.now, self.group, change.clone(), by)?;
         self.group.get_or_insert(number);
         Ok(Some(number))
     }
 
-    fn set(&mut self, number: u64, state: State, by: Option<(&str, &Draft)>) -> Result<()> {
+    fn set(&mut self, number: u64, state: State, by: By<'_>) -> Result<()> {
         self.journal.as_mut().map_or(Ok(()), |journal| journal.set(number, self.now, state, by))
     }
 
     /// Writes down how a step went. That it could not be written down is of less concern than what happened, and is
     /// mended at the next start.
     fn settle(&mut self, number: u64, step: Step, made: Result<()>) -> Result<()> {
-        let noted = self.set(number, step.settled(made.is_ok()), None);
+        let noted = self.set(number, step.settled(made.is_ok()), By::default());
         made.and(noted.context("the change is made, but"))
     }
 }

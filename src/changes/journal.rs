@@ -113,6 +113,8 @@ pub struct Record {
     pub entries: Vec<String>,
     /// The last of those lines, as it was to be written.
     pub(crate) draft: Option<Draft>,
+    /// Where its file lies in the trash, or did last, if that is known.
+    pub(crate) item: Option<PathBuf>,
     /// The place of its first line in the journal.
     pub(crate) begun_at: u64,
     /// The place of the line at which it was undone last.
@@ -123,6 +125,11 @@ impl Record {
     /// Whether this pitree knows what was changed and how far that is.
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.change, Change::Unknown(_)) && self.state != State::Unknown
+    }
+
+    /// Whether it can be undone by its number, be it passed over or not.
+    pub(crate) fn can_be_undone(&self) -> bool {
+        matches!(self.state, State::Done | State::Overtaken)
     }
 
     /// The step that was cut short, if this pitree knows what was changed.
@@ -146,8 +153,22 @@ struct JournalLine {
     /// The line that leads to the new state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     draft: Option<Draft>,
+    /// The place in the trash that the file gets by the new state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    item: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     change: Option<Change>,
+}
+
+/// By what a step is taken, as far as that is known before.
+#[derive(Debug, Default)]
+pub(crate) struct By<'a> {
+    /// The id of the line that is to be appended, if it is not that of a new change.
+    pub(crate) entry: Option<&'a str>,
+    /// That line.
+    pub(crate) draft: Option<Draft>,
+    /// The place in the trash that the file is to get.
+    pub(crate) item: Option<PathBuf>,
 }
 
 /// The line that says of which version those behind it are.
@@ -241,7 +262,7 @@ impl Records {
 
     fn take(&mut self, line: JournalLine) {
         self.lines += 1;
-        let JournalLine { number, time, state, group, entry, draft, change } = line;
+        let JournalLine { number, time, state, group, entry, draft, item, change } = line;
         self.highest = self.highest.max(number);
         self.lines_of_ours.extend(entry.clone());
         if let Some(change) = change {
@@ -249,12 +270,14 @@ impl Records {
             self.lines_of_ours.extend(entries.iter().cloned());
             self.places.insert(number, self.list.len());
             let (group, begun_at) = (group.unwrap_or(number), self.lines);
-            self.list.push(Record { number, group, time, change, state, entries, draft, begun_at, undone_at: 0 });
+            let undone_at = 0;
+            self.list.push(Record { number, group, time, change, state, entries, draft, item, begun_at, undone_at });
         } else if let Some(&at) = self.places.get(&number) {
             let record = &mut self.list[at];
             record.state = state;
             record.entries.extend(entry);
             record.draft = draft.or(record.draft.take());
+            record.item = item.or(record.item.take());
             if state == State::Undone {
                 record.undone_at = self.lines;
             }
@@ -323,40 +346,43 @@ impl Journal {
         Ok(())
     }
 
-    /// Writes down a change that is about to be made, by a line if there is a `draft` of one; returns its number, which
-    /// is that of the `group` if it is the first of one.
+    /// Writes down a change that is about to be made, and by what; returns its number, which is that of the `group` if it
+    /// is the first of one.
     ///
     /// # Errors
     /// The journal can't be written: the change must not be made then.
-    pub(crate) fn begin(&mut self, time: i64, group: Option<u64>, change: Change, draft: Option<Draft>) -> Result<u64> {
+    pub(crate) fn begin(&mut self, time: i64, group: Option<u64>, change: Change, by: By<'_>) -> Result<u64> {
         let number = self.records.highest.checked_add(1);
         let number = number.with_context(|| format!("no number is left in the journal {}", self.path.display()))?;
-        self.note(JournalLine { number, time, state: State::Begun, group, entry: None, draft, change: Some(change) })?;
+        let By { draft, item, .. } = by;
+        let (state, change) = (State::Begun, Some(change));
+        self.note(JournalLine { number, time, state, group, entry: None, draft, item, change })?;
         Ok(number)
     }
 
-    /// Writes down how far a change is now; `by` are the id and the draft of the line that is about to be appended for
-    /// that.
+    /// Writes down how far a change is now, and by what it is about to get there.
     ///
     /// # Errors
     /// The journal can't be written.
-    pub(crate) fn set(&mut self, number: u64, time: i64, state: State, by: Option<(&str, &Draft)>) -> Result<()> {
-        let (entry, draft) = by.map(|(entry, draft)| (entry.to_string(), draft.clone())).unzip();
-        self.note(JournalLine { number, time, state, group: None, entry, draft, change: None })
+    pub(crate) fn set(&mut self, number: u64, time: i64, state: State, by: By<'_>) -> Result<()> {
+        let By { entry, draft, item } = by;
+        let entry = entry.map(String::from);
+        self.note(JournalLine { number, time, state, group: None, entry, draft, item, change: None })
     }
 
-    /// Settles the changes that were cut short: `happened` tells from the files whether the step was taken.
+    /// Settles the changes that were cut short: `happened` tells from the files whether the step was taken. Of what it
+    /// can't tell now nothing is written down.
     ///
     /// # Errors
     /// The journal can't be written.
-    pub(crate) fn mend(&mut self, time: i64, happened: impl Fn(&Record, Step) -> bool) -> Result<()> {
+    pub(crate) fn mend(&mut self, time: i64, happened: impl Fn(&Record, Step) -> Option<bool>) -> Result<()> {
         let settled = |record: &Record| {
             let step = record.cut_short()?;
-            Some((record.number, step.settled(happened(record, step))))
+            Some((record.number, step.settled(happened(record, step)?)))
         };
         let settled: Vec<(u64, State)> = self.records.list().iter().filter_map(settled).collect();
         for (number, state) in settled {
-            self.set(number, time, state, None)?;
+            self.set(number, time, state, By::default())?;
         }
         Ok(())
     }
@@ -377,9 +403,9 @@ mod tests {
         let mut journal = Journal::open(dir.path()).unwrap();
         for state in [State::Begun, State::Undoing, State::Redoing] {
             for name in ["made", "not made"] {
-                let number = journal.begin(0, None, change(name), None).unwrap();
+                let number = journal.begin(0, None, change(name), By::default()).unwrap();
                 let draft = Draft { at: 0, text: String::new() };
-                journal.set(number, 0, state, Some(("undo", &draft))).unwrap();
+                journal.set(number, 0, state, By { entry: Some("undo"), draft: Some(draft), item: None }).unwrap();
             }
         }
         drop(journal);
@@ -388,7 +414,7 @@ mod tests {
         text.push_str("{\"number\":3,\"torn");
         fs::write(&path, text).unwrap();
         let mut journal = Journal::open(dir.path()).unwrap();
-        journal.mend(0, |one, _| one.change == change("made")).unwrap();
+        journal.mend(0, |one, _| Some(one.change == change("made"))).unwrap();
         drop(journal);
         let records = Records::of(dir.path()).unwrap().into_list();
         let states: Vec<State> = records.iter().map(|record| record.state).collect();

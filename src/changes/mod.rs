@@ -50,7 +50,7 @@ impl Changes {
     pub fn make(&self, request: &Request, now: i64, watch: Watch<'_>) -> Result<Done> {
         let mut work = Engine::begin(&self.0, now, watch)?;
         let work = &mut work;
-        match request {
+        let done = match request {
             Request::Rename { path, name } => name::make(work, path, name),
             Request::Label { path, target, label, migrate } => {
                 let migrated = migrate::if_old(work, path, *migrate)?;
@@ -66,7 +66,8 @@ impl Changes {
             Request::Undo { number: None } => undo::undo_last(work),
             Request::Undo { number: Some(number) } => undo::undo(work, *number),
             Request::Redo => undo::redo(work),
-        }
+        };
+        done.map(|done| done.but(work.warnings()))
     }
 
     /// All changes, the oldest first. Reads only: the last one may still stand as begun.

@@ -45,6 +45,12 @@ impl Done {
         Self { left, ..self }
     }
 
+    /// With what went wrong behind it.
+    pub(crate) fn but(mut self, warnings: &[String]) -> Self {
+        warnings.iter().for_each(|warning| self.said += &format!("; but {warning}"));
+        self
+    }
+
     /// What was done first, and what is done then. A dry run can't go on from a file that is not there.
     pub(crate) fn and_then(mut self, is_dry: bool, then: impl FnOnce() -> Result<Self>) -> Result<Self> {
         if self.changes.is_empty() {

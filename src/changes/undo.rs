@@ -1,7 +1,9 @@
 //! Changes taken back, and made again. What somebody else changed since is not touched: such a change is overtaken.
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 
+use crate::base::numbers::thousands;
+use crate::changes::change::Change;
 use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, State, Step};
 use crate::changes::outcome::{Done, Partly, Refusal};
@@ -18,7 +20,7 @@ pub(crate) fn undo(work: &mut Engine<'_>, number: u64) -> Result<Done> {
         bail!("there is no change {number}; `pitree undo --list` shows those that there are")
     };
     refuse_unknown(&record)?;
-    if record.state != State::Done {
+    if !record.can_be_undone() {
         bail!("change {number} is not there to be undone");
     }
     again(work, &[record], Step::Undo, false)
@@ -30,30 +32,62 @@ pub(crate) fn redo(work: &mut Engine<'_>) -> Result<Done> {
     again(work, &records, Step::Redo, true)
 }
 
-/// Takes a step with each record. If they are next in turn, one that is overtaken is passed over from then on.
+/// Takes a step with each record. What somebody else was faster with is passed over: it stops none of the others, and is
+/// not next in turn any more.
 fn again(work: &mut Engine<'_>, records: &[Record], step: Step, is_in_turn: bool) -> Result<Done> {
-    let mut changes = Vec::new();
+    let (mut changes, mut passed, mut left) = (Vec::new(), Vec::new(), 0);
     for (at, record) in records.iter().enumerate() {
         if work.is_stopped(at, records.len()) {
+            left = records.len() - at;
             break;
         }
-        if let Err(error) = record.change.again(work, record, step) {
-            if is_in_turn && matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })) {
-                work.overtake(record.number)?;
-            }
-            if changes.is_empty() {
-                return Err(error);
-            }
-            let said = format!("{} of {} {}; then: {error:#}", changes.len(), records.len(), word(step));
-            return Err(Partly { changes, said }.into());
+        match record.change.again(work, record, step) {
+            Ok(()) => changes.push(record.change.clone()),
+            Err(error) => match error.downcast() {
+                Ok(Refusal::Overtaken { reason }) => {
+                    if is_in_turn || record.state == State::Overtaken {
+                        work.overtake(record.number)?;
+                    }
+                    passed.push((record.number, reason));
+                }
+                Ok(refusal) => return partly(changes, records.len(), step, refusal.into()),
+                Err(error) => return partly(changes, records.len(), step, error),
+            },
         }
-        changes.push(record.change.clone());
+    }
+    if !passed.is_empty() {
+        let reason = reasons(&passed, step);
+        return partly(changes, records.len(), step, Refusal::Overtaken { reason }.into());
     }
     if changes.is_empty() {
         return Ok(Done::nothing(&format!("nothing to be {}", word(step))));
     }
-    let left = records.len() - changes.len();
     Ok(Done::of(step, changes, left))
+}
+
+/// That not all was done, and why not.
+fn partly(changes: Vec<Change>, all: usize, step: Step, error: Error) -> Result<Done> {
+    if changes.is_empty() {
+        return Err(error);
+    }
+    let said = format!("{} of {all} {}; then: {error:#}", changes.len(), word(step));
+    Err(Partly { changes, said }.into())
+}
+
+/// Why changes were passed over, and what can be done about it.
+fn reasons(passed: &[(u64, String)], step: Step) -> String {
+    /// More are hardly read.
+    const MOST: usize = 3;
+    let mut said: Vec<String> = passed.iter().take(MOST).map(|(_, reason)| reason.clone()).collect();
+    if passed.len() > MOST {
+        said.push(format!("and {} more", thousands(passed.len() - MOST)));
+    }
+    let mut said = said.join("; ");
+    if step == Step::Undo {
+        let [(number, _), ..] = passed else { return said };
+        said += &format!(" (passed over from now on; `pitree undo {number}` tries it again)");
+    }
+    said
 }
 
 fn word(step: Step) -> &'static str {
@@ -111,7 +145,7 @@ fn refuse_unknown(record: &Record) -> Result<()> {
 mod tests {
     use super::*;
     use crate::changes::change::{Change, Named};
-    use crate::changes::journal::{Journal, Records};
+    use crate::changes::journal::{By, Journal, Records};
 
     fn change(name: &str) -> Change {
         Change::Name(Named { path: "/s.jsonl".into(), entry: "e".into(), before: None, after: Some(name.into()) })
@@ -126,8 +160,8 @@ mod tests {
     }
 
     fn made(journal: &mut Journal, group: Option<u64>, name: &str) -> u64 {
-        let number = journal.begin(0, group, change(name), None).unwrap();
-        journal.set(number, 0, State::Done, None).unwrap();
+        let number = journal.begin(0, group, change(name), By::default()).unwrap();
+        journal.set(number, 0, State::Done, By::default()).unwrap();
         number
     }
 
@@ -138,16 +172,16 @@ mod tests {
         for name in ["a", "b", "c"] {
             made(&mut journal, None, name);
         }
-        journal.set(3, 0, State::Undone, None).unwrap();
-        journal.set(2, 0, State::Undone, None).unwrap();
+        journal.set(3, 0, State::Undone, By::default()).unwrap();
+        journal.set(2, 0, State::Undone, By::default()).unwrap();
         drop(journal);
         let mut journal = Journal::open(dir.path()).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2]));
-        journal.set(2, 0, State::Done, None).unwrap();
+        journal.set(2, 0, State::Done, By::default()).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![2], vec![3]));
         let number = made(&mut journal, None, "d");
         assert_eq!((undone(&journal), redone(&journal)), (vec![4], vec![]), "a new change ends redo");
-        journal.set(number, 0, State::Undone, None).unwrap();
+        journal.set(number, 0, State::Undone, By::default()).unwrap();
         assert_eq!(redone(&journal), [4], "and not what was undone before it");
         assert_eq!(Records::of(dir.path()).unwrap().list(), journal.records().list());
     }
@@ -161,7 +195,7 @@ mod tests {
         made(&mut journal, Some(group), "b");
         assert_eq!(undone(&journal), [3, 2]);
         for number in [3, 2] {
-            journal.set(number, 0, State::Undone, None).unwrap();
+            journal.set(number, 0, State::Undone, By::default()).unwrap();
         }
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2, 3]));
     }

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use crate::base::numbers::bytes;
 use crate::base::time;
 use crate::changes::change::Trashed;
-use crate::changes::journal::{Record, State};
+use crate::changes::journal::Record;
 use crate::changes::{Change, Request};
 use crate::cli::change::{Changer, RecordLine, Step, Switches};
 use crate::cli::undo::table;
@@ -30,7 +30,7 @@ pub(super) struct Restore {
 impl Restore {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let is_away = |record: &Record| matches!(record.change, Change::Trash(_)) && record.state == State::Done;
+        let is_away = |record: &Record| matches!(record.change, Change::Trash(_)) && record.can_be_undone();
         let away: Vec<Record> = changer.history()?.into_iter().filter(is_away).collect();
         let Some(what) = &self.what else { return self.list(&away, &changer) };
         let number = find(what, &away)?;

@@ -66,7 +66,7 @@ fn state(state: State) -> &'static str {
         State::Undone => "undone",
         State::Begun | State::Undoing | State::Redoing => "cut short",
         State::Dropped => "not made",
-        State::Overtaken => "overtaken",
+        State::Overtaken => "passed over",
         State::Unknown => "as a newer pitree left it",
     }
 }

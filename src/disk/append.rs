@@ -5,11 +5,11 @@
 //! writing: then all is read again. What remains is the instant between the last look and the write, in which pi's
 //! line would become a sibling of ours; no byte is lost by that.
 
-use std::fs::{File, FileTimes, OpenOptions};
+use std::fs::{File, FileTimes, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::files::Files;
@@ -37,20 +37,38 @@ impl Draft {
     }
 }
 
+/// A line that is in its file, and what went wrong behind that.
+#[derive(Debug, Default)]
+pub struct Appended {
+    /// In words, if anything did.
+    pub but: Option<String>,
+}
+
 /// Appends the line that `build` makes of the file as it is now; none if it makes none. With `keep_time` the file keeps
-/// its modification time, so that `pi -c` still takes the session that was used last. Returns whether a line was
-/// appended.
+/// its modification time, so that `pi -c` still takes the session that was used last.
 ///
 /// # Errors
 /// The file can't be read or written, is no session, or `build` refuses. It is then as it was.
-pub fn line(path: &Path, keep_time: bool, mut build: impl FnMut(&Tree) -> Result<Option<Draft>>) -> Result<bool> {
+pub fn line(
+    path: &Path,
+    keep_time: bool,
+    mut build: impl FnMut(&Tree) -> Result<Option<Draft>>,
+) -> Result<Option<Appended>> {
     let mut file = open(path).with_context(|| format!("can't write to {}", path.display()))?;
     for _ in 0..TRIES {
         let tree = load::tree(Files::Disk, path, "")?;
-        let Some(draft) = build(&tree)? else { return Ok(false) };
+        let Some(draft) = build(&tree)? else { return Ok(None) };
         let appended = append(&mut file, &draft, keep_time);
-        if appended.with_context(|| format!("can't append to {}; it is as it was", path.display()))? {
-            return Ok(true);
+        let appended = appended.map_err(|NotAppended { error, part_stays }| {
+            let now = if part_stays {
+                "a part of the line stays in it, which pi and pitree pass over"
+            } else {
+                "it is as it was"
+            };
+            anyhow!(error).context(format!("can't append to {}; {now}", path.display()))
+        })?;
+        if appended.is_some() {
+            return Ok(appended);
         }
     }
     bail!("{} keeps growing: a pi is at work in it; try again when it rests", path.display())
@@ -62,24 +80,44 @@ fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes the line, unless the file has grown meanwhile: then returns false.
-fn append(file: &mut File, draft: &Draft, keep_time: bool) -> io::Result<bool> {
+/// A line that is not in its file.
+struct NotAppended {
+    error: io::Error,
+    /// Whether a part of it is.
+    part_stays: bool,
+}
+
+impl From<io::Error> for NotAppended {
+    fn from(error: io::Error) -> Self {
+        Self { error, part_stays: false }
+    }
+}
+
+/// Writes the line, unless the file has grown meanwhile.
+fn append(file: &mut File, draft: &Draft, keep_time: bool) -> Result<Option<Appended>, NotAppended> {
     let before = file.metadata()?;
     if before.len() != draft.at {
-        return Ok(false);
+        return Ok(None);
     }
     let bytes = draft.text.as_bytes();
     let written = write_at_once(file, bytes)?;
     if written < bytes.len() {
-        take_back(file, before.len(), written)?;
-        return Err(io::Error::new(io::ErrorKind::StorageFull, "only a part could be written (is the disk full?)"));
+        let error = io::Error::new(io::ErrorKind::StorageFull, "only a part could be written (is the disk full?)");
+        return Err(NotAppended { error, part_stays: take_back(file, before.len(), written).is_err() });
     }
+    // The line is there, whatever else is not as it should be.
+    let time = if keep_time { restore_time(file, &before, bytes.len() as u64) } else { Ok(()) };
+    let time = time.map_err(|error| format!("the file could not keep its time: {error}"));
+    let synced = file.sync_all().map_err(|error| format!("it may not survive a loss of power: {error}"));
+    Ok(Some(Appended { but: time.and(synced).err() }))
+}
+
+fn restore_time(file: &File, before: &Metadata, written: u64) -> io::Result<()> {
     // If pi wrote as well, the time is rightly its own.
-    if keep_time && file.metadata()?.len() == before.len() + bytes.len() as u64 {
-        file.set_times(FileTimes::new().set_modified(before.modified()?))?;
+    if file.metadata()?.len() != before.len() + written {
+        return Ok(());
     }
-    file.sync_all()?;
-    Ok(true)
+    file.set_times(FileTimes::new().set_modified(before.modified()?))
 }
 
 /// One write of everything, so that nobody's line comes in between. A process that is killed leaves all of it or nothing;
@@ -149,7 +187,8 @@ mod tests {
             [("", ""), ("{\"id\":\"a\"}\n", ""), ("{\"id\":\"a\"}", "\n"), ("{\"id\":\"a", "\n"), ("\n\n", "")]
         {
             let (_dir, path) = session(end);
-            assert!(line(&path, false, |tree| Ok(Some(draft(tree, "new")))).unwrap());
+            let appended = line(&path, false, |tree| Ok(Some(draft(tree, "new")))).unwrap();
+            assert!(appended.is_some_and(|appended| appended.but.is_none()));
             let text = fs::read_to_string(&path).unwrap();
             let start = format!("{HEADER}{end}{joint}");
             assert!(
@@ -168,7 +207,7 @@ mod tests {
         OpenOptions::new().append(true).open(&path).unwrap().set_modified(then).unwrap();
         line(&path, true, |tree| Ok(Some(draft(tree, "a")))).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), then);
-        assert!(!line(&path, false, |_| Ok(None)).unwrap());
+        assert!(line(&path, false, |_| Ok(None)).unwrap().is_none());
         assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), then);
         line(&path, false, |tree| Ok(Some(draft(tree, "b")))).unwrap();
         assert_ne!(fs::metadata(&path).unwrap().modified().unwrap(), then);

@@ -65,7 +65,7 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Ok(()) => {
             sync_folder(to); // the new name reaches the disk before the old one goes
-            fs::remove_file(from)
+            fs::remove_file(from).inspect_err(|_| drop(fs::remove_file(to)))
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         // Nor has every one hard links.

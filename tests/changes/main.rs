@@ -18,4 +18,5 @@ mod faults;
 mod files;
 mod newer;
 mod sequences;
+mod trash;
 mod world;

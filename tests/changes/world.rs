@@ -14,6 +14,7 @@ use pitree::session::entry::kind::Kind;
 use pitree::session::tree::{Index, Tree};
 use tempfile::TempDir;
 
+use crate::common::effort::skipped;
 use crate::common::session::Session;
 
 const HOME: &str = "PITREE_TEST_HOME";
@@ -33,6 +34,31 @@ pub(crate) fn myself(test: &str, home: &Path) -> Command {
 pub(crate) fn in_own_home(test: &str) {
     let home = tempfile::tempdir().unwrap();
     let output = myself(test, home.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// A program around this one.
+pub(crate) fn around(program: &str, arguments: &[&str], inner: &Command) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).arg(inner.get_program()).args(inner.get_args()).stdin(Stdio::null());
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+}
+
+/// Runs an ignored test in a home of its own, with `disk` in it on a file system of 64 KB, and the right to mount others;
+/// fails if it does.
+pub(crate) fn on_a_small_disk(test: &str) {
+    let may = Command::new("unshare").args(["-rm", "true"]).status();
+    if !may.is_ok_and(|status| status.success()) {
+        return skipped("this system lets nobody mount a small file system");
+    }
+    let home = tempfile::tempdir().unwrap();
+    let disk = home.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let mount = "mount -t tmpfs -o size=64k none \"$0\" && exec \"$@\"";
+    let inner = myself(test, home.path());
+    let output = around("unshare", &["-rm", "sh", "-c", mount, disk.to_str().unwrap()], &inner).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }

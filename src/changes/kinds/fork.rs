@@ -1,6 +1,5 @@
 //! A new session of the path to an entry. Undone, it goes to the trash.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -8,8 +7,9 @@ use anyhow::{Context, Result};
 use crate::changes::change::{Change, Forked};
 use crate::changes::engine::{Engine, random};
 use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::guard::{exists, file_is_used_since, must_exist, overtaken};
+use crate::changes::kinds::guard::{file_is_used_since, must_exist, overtaken};
 use crate::changes::kinds::kind::Kind;
+use crate::changes::kinds::trash::{clear, moved};
 use crate::changes::outcome::Done;
 use crate::disk::files::Files;
 use crate::disk::load;
@@ -66,21 +66,21 @@ impl Kind for Forked {
 
     fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
         if step == Step::Redo {
-            return work.make_again(record, step, |bin| bin.take_back(&self.path, self.bytes));
+            return work.take_back(record, step, self.bytes);
         }
         must_exist(&self.path)?;
         if file_is_used_since(work.past(), &self.path, self.bytes)? {
             return overtaken(format!("the new session was used since; it stays: {}", self.path.display()));
         }
-        work.make_again(record, step, |bin| bin.put(&self.path))
+        work.put_again(record, step)
     }
 
-    fn happened(&self, _: &Record, step: Step) -> bool {
-        exists(&self.path) == self.brings(step)
+    fn happened(&self, record: &Record, step: Step) -> Option<bool> {
+        moved(self.brings(step), &self.path, record)
     }
 
-    fn clear(&self, _: &mut Bin<'_>) {
-        let _ = fs::remove_file(create::draft(&self.path));
+    fn clear(&self, record: &Record, bin: &mut Bin<'_>) {
+        clear(&self.path, record, bin);
     }
 }
 

@@ -3,26 +3,26 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::changes::journal::Records;
 use crate::changes::outcome::Refusal;
 use crate::changes::request::Seen;
 use crate::disk::files::Files;
 use crate::disk::load;
+use crate::disk::reach::is_there;
 use crate::disk::scan::milliseconds;
 use crate::session::entry::kind::Kind;
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
 
-/// Whether there is something, a link that leads nowhere included.
-pub(super) fn exists(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
-}
-
 /// Fails if there is nothing any more.
+///
+/// # Errors
+/// [`Refusal::Overtaken`], or it can't be reached now.
 pub(super) fn must_exist(path: &Path) -> Result<()> {
-    if exists(path) { Ok(()) } else { overtaken(format!("{} is gone", path.display())) }
+    let is_there = is_there(path).with_context(|| format!("can't reach {}", path.display()))?;
+    if is_there { Ok(()) } else { overtaken(format!("{} is gone", path.display())) }
 }
 
 /// Fails because somebody else was faster.
@@ -33,9 +33,14 @@ pub(super) fn overtaken<T>(reason: String) -> Result<T> {
 /// Those of the files that are there.
 ///
 /// # Errors
-/// Some changed since they were seen.
+/// Some changed since they were seen, or can't be reached.
 pub(super) fn unchanged(files: &[Seen]) -> Result<Vec<&Seen>> {
-    let there: Vec<&Seen> = files.iter().filter(|file| exists(&file.path)).collect();
+    let mut there = Vec::new();
+    for file in files {
+        if is_there(&file.path).with_context(|| format!("can't reach {}", file.path.display()))? {
+            there.push(file);
+        }
+    }
     let is_changed = |file: &&&Seen| {
         fs::metadata(&file.path)
             .is_ok_and(|now| now.len() != file.bytes || now.modified().map_or(0, milliseconds) != file.mtime)

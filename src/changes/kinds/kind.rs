@@ -34,9 +34,9 @@ pub(super) trait Kind {
     /// Undoes it or makes it again, unless somebody else changed since what it would touch.
     fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()>;
 
-    /// Whether a step was taken that was cut short.
-    fn happened(&self, record: &Record, step: Step) -> bool;
+    /// Whether a step was taken that was cut short; `None` if that can't be told now.
+    fn happened(&self, record: &Record, step: Step) -> Option<bool>;
 
     /// Clears away what was left beside the file when a step was cut short.
-    fn clear(&self, _bin: &mut Bin<'_>) {}
+    fn clear(&self, _record: &Record, _bin: &mut Bin<'_>) {}
 }

@@ -9,7 +9,7 @@ use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, Step};
 use crate::changes::kinds::guard::{must_exist, overtaken};
 use crate::changes::kinds::kind::Kind;
-use crate::changes::kinds::line::{done, is_there, leaf_id, string_id, was};
+use crate::changes::kinds::line::{done, has_line, leaf_id, string_id, was};
 use crate::changes::outcome::Done;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
@@ -64,8 +64,8 @@ impl Kind for Labelled {
         })
     }
 
-    fn happened(&self, record: &Record, _: Step) -> bool {
-        is_there(&self.path, record)
+    fn happened(&self, record: &Record, _: Step) -> Option<bool> {
+        has_line(&self.path, record)
     }
 }
 

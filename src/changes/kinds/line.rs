@@ -9,6 +9,7 @@ use crate::changes::journal::{Record, Step};
 use crate::changes::outcome::Done;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
+use crate::disk::reach::is_there;
 use crate::session::entry::read;
 use crate::session::tree::{Index, Tree};
 
@@ -46,8 +47,11 @@ pub(super) fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
 }
 
 /// Whether a file has the line that was to be appended last for a change: by the id that pitree gave it.
-pub(super) fn is_there(path: &Path, record: &Record) -> bool {
-    let Some(id) = record.entries.last() else { return false };
-    let whole = Bodies::open(Files::Disk, path).and_then(|mut bodies| bodies.whole());
-    whole.is_ok_and(|bytes| memchr::memmem::find(&bytes, format!("\"id\":\"{id}\"").as_bytes()).is_some())
+pub(super) fn has_line(path: &Path, record: &Record) -> Option<bool> {
+    let Some(id) = record.entries.last() else { return Some(false) };
+    if !is_there(path).ok()? {
+        return Some(false);
+    }
+    let bytes = Bodies::open(Files::Disk, path).and_then(|mut bodies| bodies.whole()).ok()?;
+    Some(memchr::memmem::find(&bytes, format!("\"id\":\"{id}\"").as_bytes()).is_some())
 }

@@ -10,11 +10,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::changes::change::{Change, Migrated};
 use crate::changes::engine::{Engine, random};
 use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::guard::{exists, file_is_used_since, must_exist, overtaken};
+use crate::changes::kinds::guard::{file_is_used_since, must_exist, overtaken};
 use crate::changes::kinds::kind::Kind;
 use crate::changes::outcome::{Done, Refusal};
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
+use crate::disk::reach::is_there;
 use crate::disk::trash::Bin;
 use crate::disk::{create, load};
 use crate::session::write::migrate;
@@ -76,20 +77,25 @@ impl Kind for Migrated {
         work.make_again(record, step, |bin| self.exchange(step, bin))
     }
 
-    fn happened(&self, _: &Record, step: Step) -> bool {
-        let version = load::tree(Files::Disk, &self.path, "").map(|tree| tree.header.version);
-        version.is_ok_and(|version| (version >= 3.0) == (step != Step::Undo))
+    fn happened(&self, _: &Record, step: Step) -> Option<bool> {
+        if !is_there(&self.path).ok()? {
+            return Some(false);
+        }
+        let version = load::tree(Files::Disk, &self.path, "").ok()?.header.version;
+        Some((version >= 3.0) == (step != Step::Undo))
     }
 
     /// What may be there is a draft, a second name of the file itself, or the form that belongs in the trash.
-    fn clear(&self, bin: &mut Bin<'_>) {
+    fn clear(&self, _: &Record, bin: &mut Bin<'_>) {
         let path = &self.path;
         let _ = fs::remove_file(create::draft(path)); // of the new form; made again when it is wanted
-        for beside in [kept(path, self.version), kept(path, 3)].iter().filter(|beside| exists(beside)) {
+        for beside in
+            [kept(path, self.version), kept(path, 3)].iter().filter(|beside| beside.symlink_metadata().is_ok())
+        {
             // What can't be cleared away stays; it is no session to pi or pitree.
             let _ = match (fs::read(path), fs::read(beside)) {
                 (Ok(file), Ok(other)) if file == other => fs::remove_file(beside).map_err(Into::into),
-                _ => bin.put(beside),
+                _ => bin.put_somewhere(beside),
             };
         }
     }
@@ -99,8 +105,8 @@ impl Migrated {
     /// Takes the old form back from the trash, where the new one goes; or the other way round.
     fn exchange(&self, step: Step, bin: &mut Bin<'_>) -> Result<()> {
         let (goes, comes) = step.ends(kept(&self.path, self.version), kept(&self.path, 3));
-        bin.take_back(&comes, 0)?;
-        replace(&self.path, &goes, &comes, bin).inspect_err(|_| drop(bin.put(&comes)))
+        bin.take_back(&comes, None, 0)?;
+        replace(&self.path, &goes, &comes, bin).inspect_err(|_| drop(bin.put_somewhere(&comes)))
     }
 }
 
@@ -111,7 +117,7 @@ fn replace(path: &Path, kept: &Path, by: &Path, bin: &mut Bin<'_>) -> Result<()>
         _ => fs::copy(path, kept).map(drop), // not every file system has hard links
     });
     second.with_context(|| format!("can't keep the original as {}", kept.display()))?;
-    if let Err(error) = bin.put(kept) {
+    if let Err(error) = bin.put_somewhere(kept) {
         let _ = fs::remove_file(kept); // a second name of what is still in its place
         return Err(error.context("the trash can't take the original"));
     }

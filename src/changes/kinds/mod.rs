@@ -71,13 +71,13 @@ impl Change {
         self.kind().again(work, record, step)
     }
 
-    /// Whether a step was taken that was cut short: the file tells.
-    pub(crate) fn happened(&self, record: &Record, step: Step) -> bool {
+    /// Whether a step was taken that was cut short: the file tells, if it can be reached.
+    pub(crate) fn happened(&self, record: &Record, step: Step) -> Option<bool> {
         self.kind().happened(record, step)
     }
 
     /// Clears away what was left beside the file when a step was cut short.
-    pub(crate) fn clear(&self, bin: &mut Bin<'_>) {
-        self.kind().clear(bin);
+    pub(crate) fn clear(&self, record: &Record, bin: &mut Bin<'_>) {
+        self.kind().clear(record, bin);
     }
 }

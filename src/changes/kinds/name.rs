@@ -10,7 +10,7 @@ use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, Step};
 use crate::changes::kinds::guard::{must_exist, overtaken};
 use crate::changes::kinds::kind::Kind;
-use crate::changes::kinds::line::{done, is_there, leaf_id, was};
+use crate::changes::kinds::line::{done, has_line, leaf_id, was};
 use crate::changes::outcome::Done;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
@@ -63,8 +63,8 @@ impl Kind for Named {
         })
     }
 
-    fn happened(&self, record: &Record, _: Step) -> bool {
-        is_there(&self.path, record)
+    fn happened(&self, record: &Record, _: Step) -> Option<bool> {
+        has_line(&self.path, record)
     }
 }
 

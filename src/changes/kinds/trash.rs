@@ -5,14 +5,17 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::base::numbers::count;
+use crate::base::numbers::{count, thousands};
 use crate::changes::change::{Change, Trashed};
 use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::guard::{exists, must_exist, unchanged};
+use crate::changes::kinds::guard::{must_exist, unchanged};
 use crate::changes::kinds::kind::Kind;
-use crate::changes::outcome::{Done, Refusal};
+use crate::changes::outcome::{Done, Partly, Refusal};
 use crate::changes::request::Seen;
+use crate::disk::create;
+use crate::disk::reach::is_there;
+use crate::disk::trash::{Bin, NotTaken};
 
 pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
     let there = unchanged(files)?;
@@ -25,17 +28,42 @@ pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
         let of_itself = fs::symlink_metadata(path).with_context(|| format!("can't look at {}", path.display()))?;
         let trashed = Trashed { path: path.clone(), bytes: of_itself.len(), link: of_itself.is_symlink() };
         let change = Change::Trash(trashed);
-        if let Err(error) = work.make(&change, |bin| bin.put(path)) {
-            let left = there[at..].iter().filter(|file| exists(&file.path)).map(|&file| file.clone()).collect();
-            return Err(Refusal::NoTrash { reason: format!("{error:#}"), left }.into());
+        match work.put(&change) {
+            Ok(()) => changes.push(change),
+            Err(error) if error.is::<NotTaken>() => {
+                let is_left = |file: &&&Seen| file.path.symlink_metadata().is_ok();
+                let left = there[at..].iter().filter(is_left).map(|&file| file.clone()).collect();
+                return Err(Refusal::NoTrash { reason: format!("{error:#}"), left }.into());
+            }
+            Err(error) if changes.is_empty() => return Err(error),
+            Err(error) => {
+                let done = count(changes.len(), "session is", "sessions are");
+                let said = format!("{done} in the trash, {} left: {error:#}", thousands(there.len() - at));
+                return Err(Partly { changes, said }.into());
+            }
         }
-        changes.push(change);
     }
     if changes.is_empty() {
         return Ok(Done::nothing("they are gone already"));
     }
     let left = there.len() - changes.len();
     Ok(Done::of(Step::Make, changes, left))
+}
+
+/// Whether a file came back from the trash, or went there if it does not come; after what is left of that was cleared
+/// away.
+pub(super) fn moved(comes: bool, path: &Path, record: &Record) -> Option<bool> {
+    let is_here = is_there(path).ok()?;
+    let Some(item) = &record.item else { return Some(is_here == comes) };
+    // Where there is still one in both places, they are two.
+    let is_in_trash = is_there(item).ok()?;
+    Some(if comes { is_here && !is_in_trash } else { is_in_trash || !is_here })
+}
+
+/// Clears away what is left when a file was on its way to the trash or back.
+pub(super) fn clear(path: &Path, record: &Record, bin: &mut Bin<'_>) {
+    let _ = fs::remove_file(create::draft(path)); // of a copy; made again when it is wanted
+    record.item.iter().for_each(|item| bin.clear(path, item));
 }
 
 impl Kind for Trashed {
@@ -65,13 +93,17 @@ impl Kind for Trashed {
 
     fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
         if step == Step::Undo {
-            return work.make_again(record, step, |bin| bin.take_back(&self.path, self.bytes));
+            return work.take_back(record, step, self.bytes);
         }
         must_exist(&self.path)?;
-        work.make_again(record, step, |bin| bin.put(&self.path))
+        work.put_again(record, step)
     }
 
-    fn happened(&self, _: &Record, step: Step) -> bool {
-        exists(&self.path) == self.brings(step)
+    fn happened(&self, record: &Record, step: Step) -> Option<bool> {
+        moved(self.brings(step), &self.path, record)
+    }
+
+    fn clear(&self, record: &Record, bin: &mut Bin<'_>) {
+        clear(&self.path, record, bin);
     }
 }

@@ -29,7 +29,7 @@ impl Kind for Unknown {
         bail!("change {} was {}", record.number, self.describe());
     }
 
-    fn happened(&self, _: &Record, _: Step) -> bool {
-        false // nobody asks: only what is known is mended
+    fn happened(&self, _: &Record, _: Step) -> Option<bool> {
+        None // nobody asks: only what is known is mended
     }
 }

@@ -1,6 +1,43 @@
 //! What the trash holds, and how it gives something back.
 
+use std::fmt;
+#[cfg(unix)]
+use std::fs;
+#[cfg(unix)]
+use std::io;
+#[cfg(unix)]
+use std::path::Path;
+use std::path::PathBuf;
+
+#[cfg(unix)]
+use crate::disk::create;
+#[cfg(unix)]
+use crate::disk::trash::over;
 pub(crate) use system::Contents;
+
+/// The trash has nothing to give back, or nowhere to give it to, and will not have it later by itself.
+#[derive(Debug)]
+pub(crate) enum NotBack {
+    /// The file is not in the trash.
+    Emptied(PathBuf),
+    /// There is another file in its place.
+    Taken(PathBuf),
+}
+
+impl fmt::Display for NotBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Emptied(path) => {
+                write!(f, "{} is not in the trash: it was emptied, or another trash took the file", path.display())
+            }
+            Self::Taken(path) => {
+                write!(f, "there is a file in its place, which stays as it is: {}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for NotBack {}
 
 /// The reason without the words for programmers.
 pub(super) fn in_words(error: &trash::Error) -> String {
@@ -19,10 +56,13 @@ mod system {
     use std::collections::HashMap;
     use std::path::{Path, PathBuf};
 
-    use anyhow::{Context, Result, anyhow, bail};
+    use anyhow::{Context, Result, anyhow};
     use trash::{TrashItem, TrashItemSize, os_limited};
 
-    use crate::disk::trash::back::in_words;
+    use crate::base::guard;
+    #[cfg(unix)]
+    use crate::disk::trash::back::restore;
+    use crate::disk::trash::back::{NotBack, in_words};
 
     /// What is in the trash, by where it was.
     pub(crate) struct Contents(HashMap<PathBuf, Vec<TrashItem>>);
@@ -33,7 +73,9 @@ mod system {
         /// # Errors
         /// It can't be read.
         pub(crate) fn read() -> Result<Self> {
-            let items = os_limited::list().map_err(|error| anyhow!(in_words(&error)));
+            // The crate panics at mount points whose names are no Unicode (5.2).
+            let items = guard::caught(os_limited::list).map_err(|why| anyhow!(why))?;
+            let items = items.map_err(|error| anyhow!(in_words(&error)));
             let mut by_path = HashMap::<PathBuf, Vec<TrashItem>>::new();
             for item in items.context("can't look into the trash")? {
                 by_path.entry(item.original_path()).or_default().push(item);
@@ -45,7 +87,7 @@ mod system {
         /// with at least so many bytes.
         ///
         /// # Errors
-        /// It is not in the trash, or its place is taken: then it stays there.
+        /// It is not in the trash, or can't be moved: then it stays there.
         pub(crate) fn take_back(&mut self, path: &Path, known: &Path, at_least: u64) -> Result<()> {
             let is_whole = |item: &TrashItem| {
                 let size = os_limited::metadata(item).map(|metadata| metadata.size);
@@ -55,41 +97,45 @@ mod system {
             // Of those removed in the same second, on Unix the one whose note was written last.
             let written = |item: &TrashItem| std::fs::metadata(&item.id).and_then(|info| info.modified()).ok();
             let Some(item) = items.max_by_key(|item| (item.time_deleted, written(item))) else {
-                bail!("{} is not in the trash: it was emptied, or another trash took the file", path.display());
+                return Err(NotBack::Emptied(path.into()).into());
             };
-            if path.symlink_metadata().is_ok() {
-                bail!("there is a file in its place, which stays as it is: {}", path.display());
-            }
-            restore(item, known).with_context(|| format!("can't take {} back from the trash", path.display()))
+            by_system(item, known).with_context(|| format!("can't take {} back from the trash", path.display()))
         }
     }
 
-    /// The crate puts an empty file in the place first, which would stay if the program were killed then. A new name is
-    /// there at once, and never in place of another file.
     #[cfg(unix)]
-    fn restore(item: &TrashItem, to: &Path) -> Result<()> {
+    fn by_system(item: &TrashItem, to: &Path) -> Result<()> {
         let info = Path::new(&item.id);
         let in_trash = || Some(info.parent()?.parent()?.join("files").join(info.file_stem()?));
-        if let Some(folder) = to.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        if let Some(in_trash) = in_trash()
-            && crate::disk::create::rename(&in_trash, to).is_ok()
-        {
-            std::fs::remove_file(info)?;
-            return Ok(());
-        }
-        by_crate(item)
+        let in_trash = in_trash().with_context(|| format!("{} is in no trash", info.display()))?;
+        Ok(restore(&in_trash, info, to)?)
     }
 
     #[cfg(not(unix))]
-    fn restore(item: &TrashItem, _to: &Path) -> Result<()> {
-        by_crate(item)
-    }
-
-    fn by_crate(item: &TrashItem) -> Result<()> {
+    fn by_system(item: &TrashItem, _to: &Path) -> Result<()> {
         os_limited::restore_all([item.clone()]).map_err(|error| anyhow!(in_words(&error)))
     }
+}
+
+/// Takes what lies in the trash, with a note of it, to a place where nothing is. From another file system it is copied to
+/// a draft beside the place first: under its name there is all of it or nothing, and never in place of another file.
+#[cfg(unix)]
+pub(super) fn restore(item: &Path, info: &Path, to: &Path) -> io::Result<()> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match create::rename(item, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let draft = create::draft(to);
+            over::copy(item, &draft)?;
+            create::rename(&draft, to).inspect_err(|_| drop(fs::remove_file(&draft)))?;
+            create::sync_folder(to);
+            let _ = fs::remove_file(item); // a second one in the trash is of no harm
+        }
+        renamed => renamed?,
+    }
+    let _ = fs::remove_file(info);
+    Ok(())
 }
 
 /// Systems whose trash only a person can take things from.

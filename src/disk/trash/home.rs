@@ -1,6 +1,6 @@
-//! The home trash of the FreeDesktop specification, for many files at once: the crate `trash` looks for the mount points
-//! again with every file, and for each of several files of one name (those of sub-agents are all `session.jsonl`)
-//! through all names that the others got.
+//! The home trash of the FreeDesktop specification. The name that a file gets there is chosen before the file moves, so
+//! that the journal can note it; what lies on another file system is copied. The crate `trash` does neither, and looks for
+//! the mount points again with every file.
 
 use std::collections::HashMap;
 use std::env;
@@ -8,19 +8,21 @@ use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::disk::create;
+use crate::disk::trash::over;
 
 /// The home trash during one request.
 pub(super) struct Home {
     now: i64,
-    /// Its folder once it is there; `None` inside if there can't be one.
-    folder: Option<Option<PathBuf>>,
+    /// Its folder, once it is known to be there.
+    folder: Option<PathBuf>,
     /// How often a name is taken, as far as it was tried.
     taken: HashMap<OsString, usize>,
 }
@@ -31,12 +33,19 @@ impl Home {
         Self { now, folder: None, taken: HashMap::new() }
     }
 
-    /// Moves a file there, without links in the path of its folder; `None` if that is not possible, as from another file
-    /// system: then nothing has changed.
-    pub(super) fn put(&mut self, path: &Path) -> Option<()> {
-        let folder = self.folder.get_or_insert_with(prepared).clone()?;
-        let name = path.file_name()?;
-        let info_text = self.info(path)?;
+    /// Takes a place for a file, by a note of where it was, without links in the path of its folder. The place is empty.
+    ///
+    /// # Errors
+    /// There is no home trash, or it can't be written to.
+    pub(super) fn reserve(&mut self, path: &Path) -> Result<PathBuf> {
+        let folder = match &self.folder {
+            Some(folder) => folder.clone(),
+            None => self.folder.insert(prepared()?).clone(),
+        };
+        let name = path.file_name().with_context(|| format!("{} has no name", path.display()))?;
+        let time = Timestamp::from_millisecond(self.now)?.to_zoned(TimeZone::system());
+        let note =
+            format!("[Trash Info]\nPath={}\nDeletionDate={}\n", encoded(path), time.strftime("%Y-%m-%dT%H:%M:%S"));
         let taken = self.taken.entry(name.to_owned()).or_default();
         loop {
             *taken += 1;
@@ -44,39 +53,67 @@ impl Home {
             if *taken > 1 {
                 free.push(format!(".{taken}"));
             }
-            let mut info = free.clone();
-            info.push(".trashinfo");
-            let (info, file) = (folder.join("info").join(info), folder.join("files").join(free));
-            // The name is ours as soon as there is a file of it in `info`.
-            match write_new(&info, info_text.as_bytes())
-                .and_then(|()| create::rename(path, &file).inspect_err(|_| drop(fs::remove_file(&info))))
-            {
-                Ok(()) => return Some(()),
+            let item = folder.join("files").join(free);
+            let info = info_of(&item).context("a trash has a folder for notes")?;
+            // The name is ours as soon as there is a note of it; of others there may be a file without one.
+            match write_new(&info, note.as_bytes()) {
+                Ok(()) if item.symlink_metadata().is_err() => return Ok(item),
+                Ok(()) => fs::remove_file(&info)?,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(_) => return None,
+                Err(error) => return Err(error).with_context(|| format!("can't write {}", info.display())),
             }
         }
     }
+}
 
-    /// What the trash has to know of a file.
-    fn info(&self, path: &Path) -> Option<String> {
-        let time = Timestamp::from_millisecond(self.now).ok()?.to_zoned(TimeZone::system());
-        let time = time.strftime("%Y-%m-%dT%H:%M:%S");
-        Some(format!("[Trash Info]\nPath={}\nDeletionDate={time}\n", encoded(path)))
+/// Moves a file to its place in the trash.
+///
+/// # Errors
+/// That is not possible: then the file is where it was, and the place is given up.
+pub(super) fn put(path: &Path, item: &Path) -> Result<()> {
+    let moved = match create::rename(path, item) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => over::copy(path, item).and_then(|()| {
+            // Not in the place of this one before it is known to be whole.
+            fs::remove_file(path).inspect_err(|_| drop(fs::remove_file(item)))
+        }),
+        moved => moved,
+    };
+    moved.inspect_err(|_| give_up(item)).with_context(|| format!("can't move it to {}", item.display()))
+}
+
+/// Gives up a place in the trash in which nothing is.
+pub(super) fn give_up(item: &Path) {
+    if item.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        let _ = info_of(item).map(fs::remove_file); // a note of nothing is of no harm
     }
 }
 
-/// The folder of the home trash, where the crate looks for it as well, with what has to be in it.
-fn prepared() -> Option<PathBuf> {
+/// The note of what lies in the trash.
+pub(super) fn info_of(item: &Path) -> Option<PathBuf> {
+    let mut name = item.file_name()?.to_owned();
+    name.push(".trashinfo");
+    Some(item.parent()?.parent()?.join("info").join(name))
+}
+
+/// The folder of the home trash, with what has to be in it.
+fn prepared() -> Result<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let data = set("XDG_DATA_HOME").or_else(|| Some(set("HOME")?.join(".local/share")))?;
+    let data = match set("XDG_DATA_HOME") {
+        Some(data) if data.is_relative() => bail!("XDG_DATA_HOME is no path from the root: {}", data.display()),
+        Some(data) => data,
+        None => set("HOME").context("neither HOME nor XDG_DATA_HOME says where the trash is")?.join(".local/share"),
+    };
     let folder = data.join("Trash");
-    let is_made = |name| DirBuilder::new().recursive(true).mode(0o700).create(folder.join(name)).is_ok();
-    (folder.is_absolute() && is_made("files") && is_made("info")).then_some(folder)
+    for name in ["files", "info"] {
+        let part = folder.join(name);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&part);
+        made.with_context(|| format!("can't make {}", part.display()))?;
+    }
+    Ok(folder)
 }
 
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     file.write_all(bytes).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
@@ -99,5 +136,26 @@ mod tests {
     #[test]
     fn paths_are_encoded_by_their_bytes() {
         assert_eq!(encoded(Path::new("/a b/é%\n=.jsonl")), "/a%20b/%C3%A9%25%0A%3D.jsonl");
+    }
+
+    #[test]
+    fn a_place_that_is_not_used_is_given_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let trash = dir.path().join("Trash");
+        for name in ["files", "info"] {
+            fs::create_dir_all(trash.join(name)).unwrap();
+        }
+        let mut home = Home { folder: Some(trash.clone()), ..Home::new(0) };
+        fs::write(trash.join("files/s.jsonl"), "without a note").unwrap();
+        let item = home.reserve(Path::new("/a/s.jsonl")).unwrap();
+        assert_eq!(item, trash.join("files/s.jsonl.2"));
+        assert!(put(Path::new("/no/such/file"), &item).is_err());
+        assert_eq!(fs::read_dir(trash.join("info")).unwrap().count(), 0);
+        let file = dir.path().join("file");
+        fs::write(&file, "one").unwrap();
+        let item = home.reserve(&file).unwrap();
+        put(&file, &item).unwrap();
+        give_up(&item);
+        assert!(item.exists() && info_of(&item).unwrap().exists() && !file.exists());
     }
 }

@@ -1,0 +1,65 @@
+//! What is there, what is gone, and what can't be told: a file that can't be reached is not gone.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Whether there is something at a path, a link that leads nowhere included.
+///
+/// # Errors
+/// That can't be told: a folder can't be entered, the disk fails, or seems not to be mounted.
+pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match left_empty(path)? {
+            Some(folder) => Err(io::Error::other(format!(
+                "{} is empty: if a disk belongs there, mount it; if not, make the folder of the file again",
+                folder.display()
+            ))),
+            None => Ok(false),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+/// The folder above a file's own that is there, if it is empty as one on which a disk is mounted at other times.
+fn left_empty(path: &Path) -> io::Result<Option<&Path>> {
+    for folder in path.ancestors().skip(2) {
+        match fs::read_dir(folder) {
+            Ok(mut entries) => {
+                let is_own_there = path.parent().is_some_and(|own| own.symlink_metadata().is_ok());
+                return Ok((!is_own_there && entries.next().is_none()).then_some(folder));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // It is there, and not to be looked into.
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_not_be_reached_is_not_gone() {
+        let dir = tempfile::tempdir().unwrap();
+        let (disk, other) = (dir.path().join("disk"), dir.path().join("other"));
+        fs::create_dir_all(&disk).unwrap();
+        fs::create_dir_all(other.join("project")).unwrap();
+        fs::write(other.join("file"), "").unwrap();
+        for gone in [disk.join("a"), other.join("a"), other.join("project/a"), other.join("another/a")] {
+            assert_eq!(is_there(&gone).ok(), Some(false), "{}", gone.display());
+        }
+        assert!(is_there(&disk.join("project/a")).unwrap_err().to_string().contains("mount it"));
+        assert!(is_there(&disk.join("sessions/project/a")).is_err());
+        assert!(is_there(&other.join("file/a")).is_err(), "no folder");
+        assert_eq!(is_there(&other).ok(), Some(true));
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("nowhere", disk.join("link")).unwrap();
+            assert_eq!(is_there(&disk.join("link")).ok(), Some(true));
+        }
+    }
+}

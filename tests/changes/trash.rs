@@ -1,0 +1,280 @@
+//! The trash from another file system, and undo where a file is not as it was left: it is emptied, its place is taken, its
+//! disk is not there, or pitree was killed on the way.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use pitree::changes::journal::State;
+use pitree::changes::{Refusal, Request};
+use serde_json::{Value, json};
+
+use crate::common::effort::skipped;
+use crate::world::{NOW, World, home, in_own_home, on_a_small_disk, rename, seen};
+
+const OLD: Duration = Duration::from_secs(1_700_000_000);
+
+fn trash() -> PathBuf {
+    home().join("data/Trash")
+}
+
+/// What lies in the trash, by its names there, and how many notes there are.
+fn in_trash() -> (Vec<String>, usize) {
+    let names = |folder: &str| {
+        let mut names: Vec<String> = fs::read_dir(trash().join(folder)).map_or(Vec::new(), |entries| {
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        });
+        names.sort();
+        names
+    };
+    (names("files"), names("info").len())
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn states(world: &World) -> Vec<State> {
+    world.changes.history().unwrap().iter().map(|record| record.state).collect()
+}
+
+fn undo(number: u64) -> Request {
+    Request::Undo { number: Some(number) }
+}
+
+/// Writes what a pitree that was killed left in the journal: a change that was begun.
+fn begun(world: &World, line: &Value) {
+    let path = world.dir.join("state/journal.jsonl");
+    let mut journal = fs::OpenOptions::new().append(true).open(path).unwrap();
+    writeln!(journal, "{line}").unwrap();
+}
+
+#[test]
+fn a_file_of_another_disk_comes_back_as_it_was() {
+    on_a_small_disk("trash::another_disk");
+}
+
+#[test]
+#[ignore = "run by a_file_of_another_disk_comes_back_as_it_was, on a disk of 64 KB"]
+fn another_disk() {
+    let (world, disk) = (World::at_home(), home().join("disk"));
+    let path = disk.join("s.jsonl");
+    fs::write(&path, "one").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    fs::File::options().append(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH + OLD).unwrap();
+    world.trash(&path).unwrap();
+    assert_eq!((names(&disk), in_trash()), (vec![], (vec!["s.jsonl".to_string()], 1)));
+
+    // There is no room to bring it back: it stays where it is, and is brought back later.
+    let mut fill = fs::File::create(disk.join("fill")).unwrap();
+    while fill.write(&[0; 4096]).is_ok_and(|written| written > 0) {}
+    let error = world.undo().unwrap_err();
+    assert!(format!("{error:#}").contains("space"), "{error:#}");
+    assert_eq!((names(&disk), in_trash().0.len()), (vec!["fill".to_string()], 1));
+    drop(fill);
+    fs::remove_file(disk.join("fill")).unwrap();
+    world.undo().unwrap();
+    let now = fs::metadata(&path).unwrap();
+    assert_eq!(
+        (fs::read(&path).unwrap(), now.permissions().mode() & 0o777, now.modified().unwrap()),
+        (b"one".to_vec(), 0o640, SystemTime::UNIX_EPOCH + OLD)
+    );
+    assert_eq!((names(&disk), in_trash()), (vec!["s.jsonl".to_string()], (vec![], 0)));
+    world.make(&Request::Redo).unwrap();
+    world.undo().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"one");
+
+    symlink("nowhere", disk.join("link.jsonl")).unwrap();
+    let link = pitree::changes::Seen { path: disk.join("link.jsonl"), bytes: 0, mtime: 0 };
+    world.make(&Request::Trash { files: vec![link] }).unwrap();
+    assert_eq!(names(&disk), ["s.jsonl"]);
+    world.undo().unwrap();
+    assert_eq!(fs::read_link(disk.join("link.jsonl")).unwrap(), Path::new("nowhere"));
+    killed_on_the_way(&path);
+}
+
+/// Whatever a copy to or from the trash was at when pitree was killed: what is true is found, and nothing is lost.
+fn killed_on_the_way(path: &Path) {
+    let world = World::at_home();
+    let draft = path.with_file_name("s.jsonl.new");
+    let bytes = fs::read(path).unwrap();
+    world.trash(path).unwrap();
+    let item = trash().join("files/s.jsonl");
+    let note = fs::read(trash().join("info/s.jsonl.trashinfo")).unwrap();
+    world.undo().unwrap();
+    let going = |number: u64| {
+        json!({"number": number, "time": NOW, "state": "begun", "item": item,
+            "change": {"kind": "trash", "path": path, "bytes": bytes.len(), "link": false}})
+    };
+    let coming = |number: u64| json!({"number": number, "time": NOW, "state": "undoing"});
+    let noted = || fs::write(trash().join("info/s.jsonl.trashinfo"), &note).unwrap();
+    let mend = || world.make(&rename(path, "never")).map(drop).unwrap_or_default();
+    let state = |number: usize| states(&world)[number - 1];
+
+    // On the way there: nothing is copied yet, a part, all of it.
+    for (number, copied) in [(2, None), (3, Some(1)), (4, Some(bytes.len()))] {
+        noted();
+        copied.into_iter().for_each(|copied| fs::write(&item, &bytes[..copied]).unwrap());
+        begun(&world, &going(number));
+        mend();
+        assert_eq!((state(number as usize), in_trash().0.len(), in_trash().1), (State::Dropped, 0, 0), "{copied:?}");
+        assert_eq!(fs::read(path).unwrap(), bytes);
+    }
+    // It was there, and somebody made another one since.
+    noted();
+    fs::write(&item, &bytes).unwrap();
+    fs::write(path, "xyz").unwrap();
+    begun(&world, &going(5));
+    mend();
+    assert_eq!(
+        (state(5), fs::read(&item).unwrap(), fs::read(path).unwrap()),
+        (State::Done, bytes.clone(), b"xyz".to_vec())
+    );
+    fs::remove_file(path).unwrap();
+    world.make(&undo(5)).unwrap();
+    assert_eq!((fs::read(path).unwrap(), in_trash()), (bytes.clone(), (vec![], 0)));
+
+    // On the way back: a part of a draft, and all of it under its name.
+    world.make(&Request::Redo).unwrap();
+    fs::write(&draft, &bytes[..1]).unwrap();
+    begun(&world, &coming(5));
+    mend();
+    assert_eq!((state(5), path.exists(), draft.exists(), item.exists()), (State::Done, false, false, true));
+    fs::write(path, &bytes).unwrap();
+    begun(&world, &coming(5));
+    mend();
+    assert_eq!((state(5), fs::read(path).unwrap(), in_trash()), (State::Undone, bytes, (vec![], 0)));
+}
+
+#[test]
+fn a_disk_that_is_not_there_is_not_gone() {
+    on_a_small_disk("trash::no_disk");
+}
+
+#[test]
+#[ignore = "run by a_disk_that_is_not_there_is_not_gone, where it may mount"]
+fn no_disk() {
+    let (world, disk, real) = (World::at_home(), home().join("mounted"), home().join("real"));
+    for folder in [&disk, &real] {
+        fs::create_dir(folder).unwrap();
+    }
+    let run = |program: &str, arguments: &[&Path]| {
+        assert!(Command::new(program).args(arguments).status().unwrap().success(), "{program}");
+    };
+    let mount = || run("mount", &[Path::new("--bind"), &real, &disk]);
+    mount();
+    let path = disk.join("sessions/project/s.jsonl");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n").unwrap();
+    let named = disk.join("sessions/project/named.jsonl");
+    fs::copy(&path, &named).unwrap();
+    world.make(&rename(&named, "a name")).unwrap();
+    world.trash(&path).unwrap();
+    let copy = json!({"number": 3, "time": NOW, "state": "begun",
+        "change": {"kind": "trash", "path": named, "bytes": 1, "link": false}});
+    begun(&world, &copy);
+    run("umount", &[&disk]);
+    for number in [2, 1] {
+        let error = world.make(&undo(number)).unwrap_err();
+        assert!(format!("{error:#}").contains("mount it"), "{error:#}");
+        assert!(error.downcast_ref::<Refusal>().is_none(), "nobody was faster");
+    }
+    assert_eq!(names(&disk), [""; 0], "nothing is made where the disk belongs");
+    assert_eq!(states(&world), [State::Done, State::Done, State::Begun]);
+    mount();
+    world.undo().unwrap();
+    world.make(&undo(1)).unwrap();
+    assert_eq!(states(&world), [State::Undone, State::Undone, State::Dropped]);
+    assert!(path.exists() && named.exists());
+    run("umount", &[&disk]);
+}
+
+#[test]
+fn what_can_not_come_back_stops_nothing_else() {
+    in_own_home("trash::some_can_not_come_back");
+}
+
+#[test]
+#[ignore = "run by what_can_not_come_back_stops_nothing_else, in a home of its own"]
+fn some_can_not_come_back() {
+    let world = World::at_home();
+    let paths: Vec<PathBuf> = (0..4).map(|at| world.write(&format!("{at}.jsonl"), format!("{at}"))).collect();
+    world.make(&Request::Trash { files: paths.iter().map(|path| seen(path)).collect() }).unwrap();
+    fs::remove_file(trash().join("files/1.jsonl")).unwrap();
+    fs::write(&paths[2], "another").unwrap();
+    let said = format!("{:#}", world.undo().unwrap_err());
+    for part in ["2 of 4 undone", "1.jsonl is not in the trash", "there is a file in its place", "`pitree undo 3`"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert_eq!(states(&world), [State::Undone, State::Overtaken, State::Overtaken, State::Undone]);
+    assert_eq!(world.undo().unwrap().said, "nothing to be undone", "told once");
+    fs::remove_file(&paths[2]).unwrap();
+    world.make(&undo(3)).unwrap();
+    assert_eq!(fs::read(&paths[2]).unwrap(), b"2");
+    assert!(world.make(&undo(2)).is_err());
+    assert_eq!(states(&world)[1], State::Overtaken);
+
+    // The same path twice within a second: each change brings its own file back.
+    for (at, text) in ["first", "second", "third"].into_iter().enumerate() {
+        fs::write(&paths[0], text).unwrap();
+        world.trash(&paths[0]).unwrap();
+        assert_eq!(states(&world).len(), 5 + at);
+    }
+    world.make(&undo(5)).unwrap();
+    assert_eq!(fs::read(&paths[0]).unwrap(), b"first");
+}
+
+#[test]
+fn what_can_not_be_reached_stays_undoable() {
+    in_own_home("trash::unreachable");
+}
+
+#[test]
+#[ignore = "run by what_can_not_be_reached_stays_undoable, in a home of its own"]
+fn unreachable() {
+    let world = World::at_home();
+    let folder = world.dir.join("project");
+    fs::create_dir(&folder).unwrap();
+    let path = folder.join("s.jsonl");
+    fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n").unwrap();
+    world.make(&rename(&path, "a name")).unwrap();
+    let locked = |mode: u32| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    locked(0o000);
+    if path.symlink_metadata().is_ok() {
+        locked(0o700);
+        return skipped("root may enter any folder");
+    }
+    let error = world.undo().unwrap_err();
+    assert!(format!("{error:#}").contains("ermission denied"), "{error:#}");
+    locked(0o700);
+    assert_eq!(states(&world), [State::Done]);
+    world.undo().unwrap();
+}
+
+#[test]
+fn a_line_that_is_there_is_never_called_otherwise() {
+    in_own_home("trash::time_refused");
+}
+
+#[test]
+#[ignore = "run by a_line_that_is_there_is_never_called_otherwise, in a home of its own"]
+fn time_refused() {
+    let world = World::at_home();
+    let path = world.write("s.jsonl", "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+    let set = |flag: &str| Command::new("chattr").arg(flag).arg(&path).output();
+    if !set("+a").is_ok_and(|output| output.status.success()) {
+        return skipped("nobody here may make a file that keeps no times");
+    }
+    let done = world.make(&rename(&path, "a name"));
+    set("-a").unwrap();
+    let said = done.unwrap().said;
+    assert!(said.contains("; but the file could not keep its time"), "{said}");
+    assert!(fs::read_to_string(&path).unwrap().contains("a name"));
+    assert_eq!(states(&world), [State::Done]);
+}
