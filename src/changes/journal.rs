@@ -8,7 +8,7 @@
 //! journal is read as far as it can be, and not written to.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -305,7 +305,7 @@ impl Journal {
     pub(crate) fn open(dir: &Path) -> Result<Self> {
         let path = file_in(dir);
         let opened = || {
-            fs::create_dir_all(dir)?;
+            create::private_folder(dir)?;
             let file = create::private().read(true).append(true).create(true).open(&path)?;
             file.lock()?;
             let bytes = file.metadata()?.len();
@@ -390,6 +390,8 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::changes::change::Named;
 
@@ -426,9 +428,14 @@ mod tests {
     #[test]
     fn only_the_owner_reads_it() {
         use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let dir = tempfile::tempdir().unwrap();
-        drop(Journal::open(dir.path()).unwrap());
-        let mode = fs::metadata(dir.path().join("journal.jsonl")).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
+        let (new, open) = (dir.path().join("new/state"), dir.path().join("open"));
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        for state in [&new, &open] {
+            drop(Journal::open(state).unwrap());
+            assert_eq!((mode(state), mode(&state.join("journal.jsonl"))), (0o700, 0o600), "{}", state.display());
+        }
     }
 }

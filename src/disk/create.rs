@@ -12,6 +12,30 @@ pub(crate) fn private() -> OpenOptions {
     options
 }
 
+/// Makes a folder for its owner alone, or makes one so that is there, with what is above it.
+///
+/// # Errors
+/// It can't be made, or others may write to it and that can't be changed.
+pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let mode = fs::metadata(folder)?.permissions().mode();
+        let is_open = |bits: u32| mode & bits != 0;
+        if is_open(0o077)
+            && let Err(error) = fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+            && is_open(0o022)
+        {
+            let reason = format!("others may write to the folder {}, which pitree can't change", folder.display());
+            return Err(io::Error::new(error.kind(), format!("{reason} ({error})")));
+        }
+        Ok(())
+    }
+    #[cfg(not(unix))]
+    fs::create_dir_all(folder)
+}
+
 /// Where a file is written before it takes its name: beside it, and not named like a session.
 pub(crate) fn draft(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
