@@ -1,17 +1,17 @@
 //! What the trash holds, and how it gives something back.
 
 use std::fmt;
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "macos")))]
 use std::fs;
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "macos")))]
 use std::io;
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "macos")))]
 use std::path::Path;
 use std::path::PathBuf;
 
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "macos")))]
 use crate::disk::create;
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "macos")))]
 use crate::disk::trash::over;
 pub(crate) use system::Contents;
 
@@ -119,7 +119,7 @@ mod system {
 
 /// Takes what lies in the trash, with a note of it, to a place where nothing is. From another file system it is copied to
 /// a draft beside the place first: under its name there is all of it or nothing, and never in place of another file.
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "macos")))]
 pub(super) fn restore(item: &Path, info: &Path, to: &Path) -> io::Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;

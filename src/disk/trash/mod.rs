@@ -4,7 +4,7 @@
 mod back;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod home;
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "macos")))]
 mod over;
 
 use std::collections::HashSet;
@@ -123,12 +123,15 @@ impl Bin<'_> {
             return Err(NotBack::Taken(path.into()).into());
         }
         #[cfg(all(unix, not(target_os = "macos")))]
-        if let Some(item) = item {
-            if !is_there(item).with_context(|| format!("can't look at {}", item.display()))? {
+        if let Some((item, info)) = item.and_then(|item| Some((item, home::info_of(item)?))) {
+            if is_there(item).with_context(|| format!("can't look at {}", item.display()))? {
+                let back = back::restore(item, &info, path);
+                return back.with_context(|| format!("can't take {} back from the trash", path.display()));
+            }
+            // A command may have put it elsewhere since.
+            if self.command.is_empty() {
                 return Err(NotBack::Emptied(path.into()).into());
             }
-            let back = home::info_of(item).map_or_else(|| Ok(()), |info| back::restore(item, &info, path));
-            return back.with_context(|| format!("can't take {} back from the trash", path.display()));
         }
         let _ = item;
         let known = known_as(path);
