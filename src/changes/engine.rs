@@ -48,29 +48,14 @@ impl<'a> Engine<'a> {
     pub(crate) fn begin(place: &'a Store, now: i64, watch: Watch<'a>) -> Result<Self> {
         getrandom::fill(&mut [0; 16]).context("the system has no random numbers for new ids")?;
         let mut bin = place.trash.open(now);
-        if place.dry_run {
+        let (journal, past) = if place.dry_run {
             let past = Records::of(&place.state_dir)?;
             past.check_version(&place.state_dir)?;
-            return Ok(Self { bin, journal: None, past, now, group: None, warnings: Vec::new(), watch });
-        }
-        let mut journal = Journal::open(&place.state_dir)?;
-        for record in journal.records().list().iter().filter(|record| record.cut_short().is_some()) {
-            if let Some(draft) = &record.draft {
-                // A file that can't be written to keeps the part; the next line stands on its own.
-                let _ = append::take_back_part(record.change.path(), draft);
-            }
-            record.change.clear(record, &mut bin);
-        }
-        journal.mend(now, |record, step| record.change.happened(record, step))?;
-        Ok(Self {
-            bin,
-            journal: Some(journal),
-            past: Records::default(),
-            now,
-            group: None,
-            warnings: Vec::new(),
-            watch,
-        })
+            (None, past)
+        } else {
+            (Some(mended(&place.state_dir, now, &mut bin)?), Records::default())
+        };
+        Ok(Self { bin, journal, past, now, group: None, warnings: Vec::new(), watch })
     }
 
     /// The changes up to now.
@@ -96,31 +81,30 @@ impl<'a> Engine<'a> {
 
     /// Makes the change that a file goes to the trash.
     pub(crate) fn put(&mut self, change: &Change) -> Result<()> {
-        if self.is_dry() {
-            return Ok(());
-        }
-        let item = self.bin.reserve(change.path())?;
-        let noted = self.note(change, By { item: item.clone(), ..By::default() });
-        let number = noted.inspect_err(|_| self.give_up(item.as_deref()))?;
-        let put = self.bin.put(change.path(), item.as_deref());
-        self.settle(number.unwrap_or_default(), Step::Make, put)
+        self.put_in_trash(change.path(), Step::Make, |work, by| Ok(work.note(change, by)?.unwrap_or_default()))
     }
 
     /// As a step with a change its file goes to the trash.
     pub(crate) fn put_again(&mut self, record: &Record, step: Step) -> Result<()> {
+        let begin = |work: &mut Self, by: By<'_>| work.set(record.number, step.begun(), by).map(|()| record.number);
+        self.put_in_trash(record.change.path(), step, begin)
+    }
+
+    /// Takes a place in the trash, lets `begin` write it down, which gives the number of the change, and moves the file.
+    fn put_in_trash(
+        &mut self,
+        path: &Path,
+        step: Step,
+        begin: impl FnOnce(&mut Self, By<'_>) -> Result<u64>,
+    ) -> Result<()> {
         if self.is_dry() {
             return Ok(());
         }
-        let path = record.change.path();
         let item = self.bin.reserve(path)?;
-        let noted = self.set(record.number, step.begun(), By { item: item.clone(), ..By::default() });
-        noted.inspect_err(|_| self.give_up(item.as_deref()))?;
+        let begun = begin(self, By { item: item.clone(), ..By::default() });
+        let number = begun.inspect_err(|_| item.iter().for_each(|item| self.bin.give_up(item)))?;
         let put = self.bin.put(path, item.as_deref());
-        self.settle(record.number, step, put)
-    }
-
-    fn give_up(&self, item: Option<&Path>) {
-        item.into_iter().for_each(|item| self.bin.give_up(item));
+        self.settle(number, step, put)
     }
 
     /// As a step with a change its file comes back from the trash, where it has at least so many bytes.
@@ -246,6 +230,20 @@ impl<'a> Engine<'a> {
         let noted = self.set(number, step.settled(made.is_ok()), By::default());
         made.and(noted.context("the change is made, but"))
     }
+}
+
+/// The journal, with what was cut short cleared away and settled.
+fn mended(state_dir: &Path, now: i64, bin: &mut Bin<'_>) -> Result<Journal> {
+    let mut journal = Journal::open(state_dir)?;
+    for record in journal.records().list().iter().filter(|record| record.cut_short().is_some()) {
+        if let Some(draft) = &record.draft {
+            // A file that can't be written to keeps the part; the next line stands on its own.
+            let _ = append::take_back_part(record.change.path(), draft);
+        }
+        record.change.clear(record, bin);
+    }
+    journal.mend(now, |record, step| record.change.happened(record, step))?;
+    Ok(journal)
 }
 
 /// Random bits.

@@ -139,15 +139,14 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn lines(&self, unreadable: &mut Vec<Unreadable>) -> Result<Vec<HitLine>> {
-        let by_path: HashMap<&PathBuf, &Digest> =
-            self.sessions.iter().map(|session| (&session.digest.path, &*session.digest)).collect();
-        let by_key: HashMap<SessionKey, &Sought> = self.sessions.iter().map(|session| (session.key, session)).collect();
         if self.query.everything && !self.query.words().is_empty() {
-            return self.everything(&by_path, unreadable);
+            return self.everything(unreadable);
         }
+        let by_key: HashMap<SessionKey, &Sought> = self.sessions.iter().map(|session| (session.key, session)).collect();
         let matcher = Matcher::new(&self.query, &self.here);
+        let found = self.searcher.search(self.chosen.files, &self.sessions, (&self.query, &self.here), || false);
         let mut lines = Vec::new();
-        for found in self.find(&self.query) {
+        for found in found.unwrap_or_default() {
             let room = self.limit - lines.len();
             let Some(&sought) = by_key.get(&found.session).filter(|_| room > 0) else { break };
             let session = &*sought.digest;
@@ -163,22 +162,11 @@ impl Search<'_> {
         Ok(lines)
     }
 
-    fn find(&self, query: &Query) -> Vec<SessionHit> {
-        self.searcher.search(self.chosen.files, &self.sessions, (query, &self.here), || false).unwrap_or_default()
-    }
-
     /// The hits in all that the files hold, those of the newest sessions first.
-    fn everything(
-        &self,
-        by_path: &HashMap<&PathBuf, &Digest>,
-        unreadable: &mut Vec<Unreadable>,
-    ) -> Result<Vec<HitLine>> {
-        let mut found = self.find(&self.query.without_words());
-        found.sort_by_key(|found| std::cmp::Reverse(found.hit.time));
-        let by_key: HashMap<SessionKey, &PathBuf> =
-            self.sessions.iter().map(|session| (session.key, &session.digest.path)).collect();
-        let paths: Vec<PathBuf> =
-            found.iter().filter_map(|found| by_key.get(&found.session)).map(|&path| path.clone()).collect();
+    fn everything(&self, unreadable: &mut Vec<Unreadable>) -> Result<Vec<HitLine>> {
+        let asked = (&self.query, &self.here);
+        let fit = self.searcher.fit((self.chosen.files, &self.sessions), asked, || false).unwrap_or_default();
+        let paths: Vec<&PathBuf> = fit.iter().map(|session| &session.digest.path).collect();
         let words = self.query.words();
         let mut hits: Vec<grep::EntryHit> = Vec::new();
         grep::each(
@@ -193,15 +181,15 @@ impl Search<'_> {
             },
         );
         // They come about in order, but always the same are wanted.
-        let places: HashMap<&PathBuf, usize> = paths.iter().enumerate().map(|(at, path)| (path, at)).collect();
-        hits.sort_by_key(|hit| places.get(&hit.path));
+        let places: HashMap<&PathBuf, usize> = paths.iter().enumerate().map(|(at, path)| (*path, at)).collect();
+        let mut hits: Vec<(usize, grep::EntryHit)> =
+            hits.into_iter().filter_map(|hit| Some((*places.get(&hit.path)?, hit))).collect();
+        hits.sort_by_key(|(at, _)| *at);
         hits.truncate(self.limit);
-        let line = |hit: grep::EntryHit| {
-            let session = by_path.get(&hit.path)?;
-            let place = (hit.id, Some(hit.field.name()), hit.active);
-            Some(HitLine::new(session, place, hit.snippet))
+        let line = |(at, hit): (usize, grep::EntryHit)| {
+            HitLine::new(&fit[at].digest, (hit.id, Some(hit.field.name()), hit.active), hit.snippet)
         };
-        hits.into_iter().filter_map(line).collect()
+        hits.into_iter().map(line).collect()
     }
 
     /// The entries of a session in which something stands that is looked for.

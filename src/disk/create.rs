@@ -38,8 +38,13 @@ pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
 
 /// Where a file is written before it takes its name: beside it, and not named like a session.
 pub(crate) fn draft(path: &Path) -> PathBuf {
+    beside(path, ".new")
+}
+
+/// A path with more at its end.
+pub(crate) fn beside(path: &Path, more: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(".new");
+    name.push(more);
     name.into()
 }
 

@@ -27,6 +27,20 @@ pub(crate) struct Batch<R> {
     pub(crate) done: usize,
 }
 
+impl<T, E> Batch<Result<T, E>> {
+    /// What came of the items, apart from what went wrong.
+    pub(crate) fn split(self) -> (Vec<T>, Vec<E>) {
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        for result in self.results {
+            match result {
+                Ok(one) => good.push(one),
+                Err(one) => bad.push(one),
+            }
+        }
+        (good, bad)
+    }
+}
+
 /// Says when to stop.
 #[derive(Clone, Copy)]
 pub(crate) struct Stop<'a>(&'a AtomicBool);

@@ -1,7 +1,6 @@
 //! The only user of the file system: where sessions are ([`locate`]), finding and reading them ([`scan`], [`load`]), one
-//! line safely at the end of a file ([`append`]), new files (`create`), the trash, whether a
-//! file can be reached (`reach`), and whether a pi is at work ([`live`]).
-//! What lines mean is said in `session`.
+//! line safely at the end of a file ([`append`]), new files (`create`), the trash, whether a file can be reached (`reach`),
+//! and whether a pi is at work ([`live`]). What lines mean is said in `session`.
 
 pub mod append;
 pub(crate) mod create;

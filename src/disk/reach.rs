@@ -11,7 +11,7 @@ use std::path::Path;
 pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
     match path.symlink_metadata() {
         Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match left_empty(path)? {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match left_empty(path) {
             Some(folder) => Err(io::Error::other(format!(
                 "{} is empty: if a disk belongs there, mount it; if not, make the folder of the file again",
                 folder.display()
@@ -22,20 +22,13 @@ pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// The folder above a file's own that is there, if it is empty as one on which a disk is mounted at other times.
-fn left_empty(path: &Path) -> io::Result<Option<&Path>> {
-    for folder in path.ancestors().skip(2) {
-        match fs::read_dir(folder) {
-            Ok(mut entries) => {
-                let is_own_there = path.parent().is_some_and(|own| own.symlink_metadata().is_ok());
-                return Ok((!is_own_there && entries.next().is_none()).then_some(folder));
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            // It is there, and not to be looked into.
-            Err(_) => return Ok(None),
-        }
-    }
-    Ok(None)
+/// Where a file's folder is not there: the one above that is, if it is empty as one on which a disk is mounted at other
+/// times.
+fn left_empty(path: &Path) -> Option<&Path> {
+    let is_there = |folder: &&Path| folder.symlink_metadata().is_ok();
+    let above = path.ancestors().skip(1).find(is_there)?;
+    let is_empty = || fs::read_dir(above).is_ok_and(|mut entries| entries.next().is_none());
+    (Some(above) != path.parent() && is_empty()).then_some(above)
 }
 
 #[cfg(test)]

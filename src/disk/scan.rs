@@ -229,15 +229,10 @@ pub fn read(files: Files, found: &[SessionFile], home: &str, mut batch: impl FnM
         digest(reading, found, buffer, || stop.is_due()).transpose()
     };
     let lost = |found: &SessionFile, reason| Some(Err(Unreadable { path: found.path.clone(), reason }));
-    crew::each(found, (work, lost), |crew::Batch { results, done }| {
-        let mut read = Batch { done, ..Batch::default() };
-        for result in results {
-            match result {
-                Ok(digest) => read.sessions.push(digest),
-                Err(unreadable) => read.unreadable.push(unreadable),
-            }
-        }
-        batch(read)
+    crew::each(found, (work, lost), |read| {
+        let done = read.done;
+        let (sessions, unreadable) = read.split();
+        batch(Batch { sessions, unreadable, done })
     });
 }
 

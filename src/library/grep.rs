@@ -75,15 +75,10 @@ pub fn each<P: AsRef<Path> + Sync>(
         Some(found).filter(|found| found.as_ref().map_or(true, |hits| !hits.is_empty()))
     };
     let lost = |path: &P, reason| Some(Err(Unreadable { path: path.as_ref().to_path_buf(), reason }));
-    crew::each(paths, (work, lost), |crew::Batch { results, done }| {
-        let mut batch = Batch { done, ..Batch::default() };
-        for result in results {
-            match result {
-                Ok(hits) => batch.hits.extend(hits),
-                Err(unreadable) => batch.unreadable.push(unreadable),
-            }
-        }
-        !is_stale() && told(batch)
+    crew::each(paths, (work, lost), |read| {
+        let done = read.done;
+        let (hits, unreadable) = read.split();
+        !is_stale() && told(Batch { hits: hits.into_iter().flatten().collect(), unreadable, done })
     });
 }
 

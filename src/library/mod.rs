@@ -7,6 +7,7 @@ pub mod families;
 pub mod files;
 pub mod find;
 pub mod grep;
+mod kept;
 pub mod key;
 mod reading;
 pub mod search;

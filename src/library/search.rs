@@ -7,14 +7,15 @@ use std::thread;
 
 use crate::disk::crew::threads;
 use crate::disk::files::Files;
-use crate::library::shelves::{Place, Shelves};
-use crate::library::{Library, SessionKey, grep, texts};
-use crate::search::candidate::{Candidate, MatchField, MatchPlace, Titles, TitlesBuf};
+pub use crate::library::kept::Sought;
+use crate::library::kept::{Kept, Known, Text};
+use crate::library::{SessionKey, grep, texts};
+use crate::search::candidate::{Candidate, MatchField, MatchPlace, Titles};
 use crate::search::here::HereAndNow;
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::query::Query;
-use crate::session::digest::{Digest, Shared};
-use crate::session::texts::{Passages, Texts, TextsBuf};
+use crate::session::digest::Digest;
+use crate::session::texts::Texts;
 use crate::session::tree::{Index, Tree};
 
 /// Sessions that one thread tries before it looks whether anybody still waits.
@@ -28,34 +29,6 @@ const AROUND_HIT: (usize, usize) = (36, 120);
 
 /// The most that is kept of texts, in bytes. What is beyond that is read again for each search.
 const MOST_KEPT: usize = 128 * 1024 * 1024;
-/// The most that stands there of sessions that have changed since, in bytes, before the rest is moved together.
-const MOST_DEAD: usize = 32 * 1024 * 1024;
-
-/// A session that is searched.
-#[derive(Clone, Debug)]
-pub struct Sought {
-    /// Which one.
-    pub key: SessionKey,
-    /// What the list knows of it.
-    pub digest: Shared,
-    /// Whether a pi is likely at work in it.
-    pub is_live: bool,
-    /// Whether others were forked from it.
-    pub has_forks: bool,
-}
-
-impl Library {
-    /// All sessions as a search needs them, the newest first.
-    pub fn sought(&self) -> Arc<[Sought]> {
-        let sought = |key: SessionKey| Sought {
-            key,
-            digest: self[key].clone(),
-            is_live: self.is_live(key),
-            has_forks: self.forks(key).next().is_some(),
-        };
-        self.newest_first().into_iter().map(sought).collect()
-    }
-}
 
 /// A session that was found.
 #[derive(Clone, Debug)]
@@ -103,39 +76,6 @@ pub struct Searcher {
     last: Mutex<Option<Last>>,
 }
 
-#[derive(Debug, Default)]
-struct Kept {
-    /// By the places of their keys.
-    sessions: Vec<Option<Known>>,
-    shelves: Shelves,
-    /// How large the texts are, in bytes.
-    bytes: usize,
-    /// How much stands on the shelves for nobody, in bytes.
-    dead: usize,
-    /// How often texts were added or forgotten.
-    generation: u64,
-}
-
-/// What was read of a file when it had a length and a time.
-#[derive(Clone, Copy, Debug)]
-struct Known {
-    as_of: (u64, i64),
-    /// Name, id, directory, first message, labels.
-    titles: [Place; 5],
-    text: Text,
-}
-
-/// What was read of a session's text.
-#[derive(Clone, Copy, Debug)]
-enum Text {
-    /// Nothing yet.
-    Unread,
-    /// It is here: conversation and summaries.
-    Kept([Place; 2]),
-    /// There was no room to keep it: it is read when it is searched.
-    OnDisk,
-}
-
 /// The last search: one that narrows it looks only among its hits.
 #[derive(Debug)]
 struct Last {
@@ -143,101 +83,6 @@ struct Last {
     sessions: Arc<[Sought]>,
     generation: u64,
     hits: Vec<usize>,
-}
-
-fn as_of(session: &Sought) -> (u64, i64) {
-    (session.digest.bytes, session.digest.mtime)
-}
-
-impl Kept {
-    /// What is known of a session as it is now.
-    fn get(&self, session: &Sought) -> Option<&Known> {
-        let known = self.sessions.get(session.key.place())?.as_ref();
-        known.filter(|known| known.as_of == as_of(session))
-    }
-
-    /// Takes what the list knows of a session.
-    fn know(&mut self, session: &Sought) {
-        self.forget(session.key);
-        let folded = TitlesBuf::new(&session.digest);
-        let Titles { name, id, cwd, first_message, labels } = folded.as_titles();
-        let [name, id, cwd, first_message] =
-            [name, id, cwd, first_message].map(|folded| Passages { folded, starts: &[] });
-        let titles = [name, id, cwd, first_message, labels].map(|title| self.shelves.put(title));
-        let known = Known { as_of: as_of(session), titles, text: Text::Unread };
-        let place = session.key.place();
-        if self.sessions.len() <= place {
-            self.sessions.resize(place + 1, None);
-        }
-        self.sessions[place] = Some(known);
-    }
-
-    /// Takes the texts of a session, if they are no more than there is room for.
-    fn put(&mut self, session: &Sought, texts: Texts<'_>, most: usize) {
-        self.know(session);
-        let texts = [texts.conversation, texts.summaries];
-        let bytes: usize = texts.iter().map(Passages::bytes).sum();
-        let text = match self.bytes + bytes <= most {
-            true => Text::Kept(texts.map(|passages| self.shelves.put(passages))),
-            false => Text::OnDisk,
-        };
-        self.bytes += text.places().iter().map(Place::bytes).sum::<usize>();
-        self.sessions[session.key.place()].iter_mut().for_each(|known| known.text = text);
-        self.generation += 1;
-    }
-
-    fn forget(&mut self, key: SessionKey) {
-        let Some(known) = self.sessions.get_mut(key.place()).and_then(Option::take) else { return };
-        let bytes = |places: &[Place]| places.iter().map(Place::bytes).sum::<usize>();
-        self.bytes -= bytes(known.text.places());
-        self.dead += bytes(known.text.places()) + bytes(&known.titles);
-        if self.dead > MOST_DEAD {
-            self.tidy();
-        }
-    }
-
-    /// Puts what is still for somebody on new shelves.
-    fn tidy(&mut self) {
-        let old = std::mem::take(&mut self.shelves);
-        self.dead = 0;
-        for known in self.sessions.iter_mut().flatten() {
-            let places = known.titles.iter_mut().chain(known.text.places_mut());
-            places.for_each(|place| *place = self.shelves.put(old.get(*place)));
-        }
-    }
-
-    fn titles(&self, known: &Known) -> Titles<'_> {
-        let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.shelves.get(place));
-        Titles { name: name.folded, id: id.folded, cwd: cwd.folded, first_message: first_message.folded, labels }
-    }
-
-    /// The texts of a session, if they are kept.
-    fn texts(&self, known: &Known) -> Option<Texts<'_>> {
-        let Text::Kept(places) = known.text else { return None };
-        let [conversation, summaries] = places.map(|place| self.shelves.get(place));
-        Some(Texts { conversation, summaries })
-    }
-
-    /// Does something with the texts of a session: as they are kept, as they are now in its file if there was no room to
-    /// keep them, or without any as long as they were not read.
-    fn with_texts<T>(&self, files: Files, session: &Sought, act: impl FnOnce(Option<Texts<'_>>) -> T) -> T {
-        let known = self.get(session);
-        if known.is_some_and(|known| matches!(known.text, Text::OnDisk)) {
-            let read = texts::of(files, &session.digest.path).ok().flatten();
-            return act(read.as_ref().map(TextsBuf::as_texts));
-        }
-        act(known.and_then(|known| self.texts(known)))
-    }
-}
-
-impl Text {
-    fn places(&self) -> &[Place] {
-        if let Self::Kept(places) = self { places } else { &[] }
-    }
-
-    fn places_mut(&mut self) -> &mut [Place] {
-        if let Self::Kept(places) = self { places } else { &mut [] }
-    }
 }
 
 impl Default for Searcher {
@@ -269,8 +114,7 @@ impl Searcher {
     /// Gives back all that is kept.
     pub(crate) fn forget(&self) {
         *self.last() = None;
-        let kept = &mut *self.kept_mut();
-        *kept = Kept { generation: kept.generation + 1, ..Kept::default() };
+        self.kept_mut().clear();
     }
 
     /// Reads the texts of sessions that are not known yet, in their order; says after each batch how many of how many
@@ -375,6 +219,19 @@ impl Searcher {
         Some(hits.into_iter().map(|(_, found)| found).collect())
     }
 
+    /// The sessions in which everything is to be searched: those in which all holds but the words, without which nothing
+    /// tells them apart, so that the newest come first. `None` if nobody waits any more.
+    pub(crate) fn fit<'a>(
+        &self,
+        (files, sessions): (Files, &'a Arc<[Sought]>),
+        (query, around): (&Query, &HereAndNow),
+        is_stale: impl Fn() -> bool + Sync,
+    ) -> Option<Vec<&'a Sought>> {
+        let found = self.search(files, sessions, (&query.without_words(), around), is_stale)?;
+        let by_key: HashMap<SessionKey, &Sought> = sessions.iter().map(|session| (session.key, session)).collect();
+        Some(found.iter().filter_map(|found| by_key.get(&found.session).copied()).collect())
+    }
+
     /// The sessions in which everything is searched, as they are found, with how many of the sessions are done.
     pub(crate) fn search_everything(
         &self,
@@ -383,22 +240,17 @@ impl Searcher {
         is_stale: impl Fn() -> bool + Sync,
         mut told: impl FnMut(Vec<SessionHit>, usize) -> bool,
     ) {
-        // What must hold besides; without words to tell them apart, the newest come first.
-        let Some(fit) = self.search(files, sessions, (&query.without_words(), around), &is_stale) else { return };
-        let paths: HashMap<SessionKey, &Sought> = sessions.iter().map(|session| (session.key, session)).collect();
-        let fit: Vec<(&Sought, i64)> =
-            fit.iter().filter_map(|found| Some((*paths.get(&found.session)?, found.hit.time))).collect();
-        let by_path: HashMap<_, _> =
-            fit.iter().map(|(session, time)| (session.digest.path.as_path(), (session.key, *time))).collect();
-        let paths: Vec<_> = fit.iter().map(|(session, _)| &session.digest.path).collect();
+        let Some(fit) = self.fit((files, sessions), (query, around), &is_stale) else { return };
+        let by_path: HashMap<_, _> = fit.iter().map(|session| (session.digest.path.as_path(), *session)).collect();
+        let paths: Vec<_> = fit.iter().map(|session| &session.digest.path).collect();
         let (words, skipped) = (query.words(), sessions.len() - fit.len());
         grep::each(files, &paths, (&words, 1), is_stale, |batch| {
             let mut found: Vec<SessionHit> = Vec::new();
             for hit in batch.hits {
-                let Some(&(session, time)) = by_path.get(hit.path.as_path()) else { continue };
+                let Some(session) = by_path.get(hit.path.as_path()) else { continue };
                 // The hits of a session come together, and the first is the one to go to.
-                if found.last().is_none_or(|last| last.session != session) {
-                    found.push(of_everything(&hit, session, time));
+                if found.last().is_none_or(|last| last.session != session.key) {
+                    found.push(of_everything(&hit, session));
                 }
             }
             told(found, skipped + batch.done)
@@ -407,10 +259,10 @@ impl Searcher {
     }
 }
 
-fn of_everything(hit: &grep::EntryHit, session: SessionKey, time: i64) -> SessionHit {
+fn of_everything(hit: &grep::EntryHit, session: &Sought) -> SessionHit {
     SessionHit {
-        session,
-        hit: Match { tier: Tier::Text, score: 0, place: None, time },
+        session: session.key,
+        hit: Match { tier: Tier::Text, score: 0, place: None, time: session.digest.order_time() },
         at: Some(At::Offset(hit.offset)),
         snippet: Some(format!("{}: {}", hit.field.name(), hit.snippet.text)),
         is_active: hit.active,
@@ -465,8 +317,7 @@ fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) -> Option<Str
 mod tests {
     use super::*;
     use crate::disk::demo;
-    use crate::library::tests::library;
-    use crate::session::texts::PassagesBuf;
+    use crate::library::Library;
 
     fn found(searcher: &Searcher, sessions: &Arc<[Sought]>, query: &str) -> Vec<(SessionKey, Option<String>)> {
         let here = HereAndNow { now_ms: 0, home: demo::HOME.into(), zone: jiff::tz::TimeZone::UTC };
@@ -497,32 +348,5 @@ mod tests {
         drop(kept);
         let cookie = found(&all, &sessions, "cookie");
         assert!(cookie.iter().all(|(_, snippet)| snippet.is_none()), "only titles are known");
-    }
-
-    #[test]
-    fn what_is_known_of_sessions_as_they_were_is_given_back() {
-        let library = library(&[("a", None, 1), ("b", None, 2)]);
-        let [still, growing] = &library.sought()[..] else { panic!("two sessions") };
-        let (mut growing, mut kept) = (growing.clone(), Kept::default());
-        let long = "x".repeat(MOST_DEAD / 4);
-        let put = |kept: &mut Kept, session: &Sought, at: Index, text: &str| {
-            let mut conversation = PassagesBuf::default();
-            conversation.push(at, text);
-            kept.put(session, Texts { conversation: conversation.as_passages(), ..Texts::default() }, MOST_KEPT);
-        };
-        put(&mut kept, still, 3, "Still");
-        for at in 0..20 {
-            growing.digest = Arc::new(Digest { bytes: at.into(), ..(*growing.digest).clone() });
-            put(&mut kept, &growing, at, &long);
-            assert!(kept.shelves.bytes() <= 2 * MOST_DEAD, "{} bytes after {at}", kept.shelves.bytes());
-        }
-        let texts = |session: &Sought| {
-            kept.with_texts(Files::Disk, session, |texts| {
-                let said = texts.unwrap().conversation.each();
-                said.map(|(at, text)| (at, text.to_string())).collect::<Vec<_>>()
-            })
-        };
-        assert_eq!(texts(still), [(3, "still".to_string())]);
-        assert!(texts(&growing) == [(19, long)]);
     }
 }

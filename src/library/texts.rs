@@ -28,17 +28,12 @@ pub fn read<P: AsRef<Path> + Sync>(
 ) {
     let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
     let unreadable = |path: &Path, reason: String| Some(Unreadable { path: path.to_path_buf(), reason });
-    let work = |(at, path): &(usize, &Path), (builder, buffer): &mut (Builder, Vec<u8>), stop: Stop<'_>| match texts(
-        files,
-        path,
-        (builder, buffer),
-        || stop.is_due(),
-    ) {
-        Ok(texts) => {
-            texts.into_iter().for_each(|texts| found(*at, texts));
-            None
+    let work = |(at, path): &(usize, &Path), (builder, buffer): &mut (Builder, Vec<u8>), stop: Stop<'_>| {
+        let read = texts(files, path, (builder, buffer), || stop.is_due());
+        match read {
+            Ok(read) => read.map(|texts| found(*at, texts)).and(None),
+            Err(error) => unreadable(path, error.to_string()),
         }
-        Err(error) => unreadable(path, error.to_string()),
     };
     let lost = |(_, path): &(usize, &Path), reason| unreadable(path, reason);
     crew::each(&items, (work, lost), |crew::Batch { results, done }| told(Batch { unreadable: results, done }));

@@ -9,6 +9,7 @@ use crate::changes::engine::{Engine, random};
 use crate::changes::journal::{Record, Step};
 use crate::changes::kinds::guard::{file_is_used_since, must_exist, overtaken};
 use crate::changes::kinds::kind::Kind;
+use crate::changes::kinds::line::place_of;
 use crate::changes::kinds::trash::{clear, moved};
 use crate::changes::outcome::Done;
 use crate::disk::files::Files;
@@ -24,10 +25,7 @@ use crate::session::write::line;
 
 pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> Result<Done> {
     let tree = load::tree(Files::Disk, path, "")?;
-    let at = match at {
-        Some(at) => Some(at.find(&tree).with_context(|| format!("{} has no such entry any more", path.display()))?),
-        None => None,
-    };
+    let at = at.map(|at| place_of(&tree, path, at)).transpose()?;
     let home = locate::home().to_string_lossy().into_owned();
     let id = line::uuid_v7(work.now, ten(random()));
     let cwd = Some(&tree.header.cwd).filter(|cwd| !cwd.is_empty()).unwrap_or(&home);
@@ -80,7 +78,7 @@ impl Kind for Forked {
     }
 
     fn clear(&self, record: &Record, bin: &mut Bin<'_>) {
-        clear(&self.path, record, bin);
+        clear(|step| self.brings(step), record, bin);
     }
 }
 

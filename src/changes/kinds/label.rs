@@ -9,7 +9,7 @@ use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, Step};
 use crate::changes::kinds::guard::{must_exist, overtaken};
 use crate::changes::kinds::kind::Kind;
-use crate::changes::kinds::line::{done, has_line, leaf_id, string_id, was};
+use crate::changes::kinds::line::{done, has_line, leaf_id, place_of, string_id, was};
 use crate::changes::outcome::Done;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
@@ -21,7 +21,7 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, target: &EntryId, label: 
     let after = Some(label).filter(|label| !label.is_empty());
     let now = work.now;
     let change = work.append(path, true, |tree, id| {
-        let at = target.find(tree).with_context(|| format!("{} has no such entry any more", path.display()))?;
+        let at = place_of(tree, path, target)?;
         let before = label_of(tree, at);
         if before == after {
             return Ok(None);

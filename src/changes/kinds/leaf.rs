@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::changes::change::{Change, Moved};
 use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, Step};
 use crate::changes::kinds::guard::{is_used_since, must_exist, overtaken};
 use crate::changes::kinds::kind::Kind;
-use crate::changes::kinds::line::{done, has_line, string_id};
+use crate::changes::kinds::line::{done, has_line, place_of, string_id};
 use crate::changes::outcome::Done;
 use crate::session::entry::EntryId;
 use crate::session::tree::Tree;
@@ -22,10 +22,7 @@ const KEEP_TIME: bool = false;
 pub(crate) fn make(work: &mut Engine<'_>, path: &Path, to: Option<&EntryId>) -> Result<Done> {
     let now = work.now;
     let change = work.append(path, KEEP_TIME, |tree, id| {
-        let to = match to {
-            Some(to) => Some(to.find(tree).with_context(|| format!("{} has no such entry any more", path.display()))?),
-            None => None,
-        };
+        let to = to.map(|to| place_of(tree, path, to)).transpose()?;
         if tree.goes_on_at(to) {
             return Ok(None);
         }

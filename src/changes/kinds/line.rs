@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::changes::change::Change;
 use crate::changes::journal::{Record, Step};
@@ -10,7 +10,7 @@ use crate::changes::outcome::Done;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
 use crate::disk::reach::is_there;
-use crate::session::entry::read;
+use crate::session::entry::{EntryId, read};
 use crate::session::tree::{Index, Tree};
 
 /// What was done by appending a line; `or_else` says why there was nothing to append.
@@ -21,6 +21,11 @@ pub(super) fn done(change: Option<Change>, or_else: &str) -> Done {
 /// What something was before, where that is to be said of a change.
 pub(super) fn was(before: Option<&String>) -> String {
     before.map_or(String::new(), |before| format!(" (was {before:?})"))
+}
+
+/// The place of an entry that is meant.
+pub(super) fn place_of(tree: &Tree, path: &Path, entry: &EntryId) -> Result<Index> {
+    entry.find(tree).with_context(|| format!("{} has no such entry any more", path.display()))
 }
 
 /// The id of the leaf, which a new line follows. Files of version 1 have none: pi ties their lines when it opens them.

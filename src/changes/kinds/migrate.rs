@@ -128,7 +128,5 @@ fn replace(path: &Path, kept: &Path, by: &Path, bin: &mut Bin<'_>) -> Result<()>
 
 /// The name under which a file's form of another version lies in the trash: no session's.
 fn kept(path: &Path, version: u32) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".v{version}"));
-    name.into()
+    create::beside(path, &format!(".v{version}"))
 }

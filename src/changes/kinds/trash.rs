@@ -60,9 +60,12 @@ pub(super) fn moved(comes: bool, path: &Path, record: &Record) -> Option<bool> {
     Some(if comes { is_here && !is_in_trash } else { is_in_trash || !is_here })
 }
 
-/// Clears away what is left when a file was on its way to the trash or back.
-pub(super) fn clear(path: &Path, record: &Record, bin: &mut Bin<'_>) {
-    let _ = fs::remove_file(create::draft(path)); // of a copy; made again when it is wanted
+/// Clears away what is left when a file was on its way to the trash or, if that `brings` it, to its place.
+pub(super) fn clear(brings: impl Fn(Step) -> bool, record: &Record, bin: &mut Bin<'_>) {
+    let path = record.change.path();
+    if record.cut_short().is_some_and(brings) {
+        let _ = fs::remove_file(create::draft(path)); // made again when it is wanted
+    }
     record.item.iter().for_each(|item| bin.clear(path, item));
 }
 
@@ -104,6 +107,6 @@ impl Kind for Trashed {
     }
 
     fn clear(&self, record: &Record, bin: &mut Bin<'_>) {
-        clear(&self.path, record, bin);
+        clear(|step| self.brings(step), record, bin);
     }
 }

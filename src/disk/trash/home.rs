@@ -90,8 +90,7 @@ pub(super) fn give_up(item: &Path) {
 
 /// The note of what lies in the trash.
 pub(super) fn info_of(item: &Path) -> Option<PathBuf> {
-    let mut name = item.file_name()?.to_owned();
-    name.push(".trashinfo");
+    let name = create::beside(Path::new(item.file_name()?), ".trashinfo");
     Some(item.parent()?.parent()?.join("info").join(name))
 }
 

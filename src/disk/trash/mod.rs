@@ -117,6 +117,7 @@ impl Bin<'_> {
     ///
     /// # Errors
     /// [`NotBack`], or it can't be reached now: then it stays in the trash.
+    #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(unused_variables, reason = "no home trash there"))]
     pub(crate) fn take_back(&mut self, path: &Path, item: Option<&Path>, at_least: u64) -> Result<()> {
         let look = || format!("can't look at {}", path.display());
         if is_there(path).with_context(look)? {
@@ -133,7 +134,6 @@ impl Bin<'_> {
                 return Err(NotBack::Emptied(path.into()).into());
             }
         }
-        let _ = item;
         let known = known_as(path);
         let contents = match self.contents.take().filter(|_| !self.added.contains(&known)) {
             Some(contents) => contents,
