@@ -39,7 +39,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("std::env", &["disk", "runtime"]),
     ("SystemTime::now", &["runtime", "cli"]),
     ("Instant::now", &["disk", "library", "runtime"]),
-    ("std::process", &["cli", "runtime", "disk/trash/mod.rs"]),
+    ("std::process", &["cli", "runtime", "disk/trash/command.rs"]),
     ("Color::", &["ui/theme.rs"]),
 ];
 

@@ -108,6 +108,8 @@ pub enum Reply {
     Copied(String, bool),
     /// So many files of a change are done, of so many.
     Changing(usize, usize),
+    /// A change waits for somebody else: who, in words.
+    Waiting(String),
     /// A change was made, or not.
     Changed(Box<Changed>),
     /// The work broke off; why, in words.

@@ -41,6 +41,8 @@ pub struct Pending {
     pub after: After,
     /// How many files of it are done, of how many.
     pub progress: Option<(usize, usize)>,
+    /// Who it waits for, in words, if it does.
+    pub waits: Option<String>,
 }
 
 /// Something that is read or copied, and what follows.

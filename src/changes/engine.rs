@@ -1,21 +1,30 @@
 //! Carries changes out, whatever their kind: each is written into the journal, made, and noted as made; what a change
 //! that was cut short left is cleared away before the next one. In a dry run nothing is written anywhere.
 
+use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::changes::book::{Book, NotWritten};
 use crate::changes::change::Change;
-use crate::changes::journal::{By, Journal, Record, Records, State, Step};
+use crate::changes::journal::{By, Record, Records, State, Step};
 use crate::changes::outcome::Refusal;
-use crate::changes::request::{Progress, Watch};
+use crate::changes::request::{News, Progress, Watch};
 use crate::disk::append;
 use crate::disk::append::{Appended, Draft};
 use crate::disk::files::Files;
 use crate::disk::load;
+use crate::disk::lock::Wait;
+use crate::disk::reach::is_there;
 use crate::disk::trash::{Bin, NotBack, Trash};
 use crate::session::tree::Tree;
 use crate::session::write::line::new_id;
+
+/// Of many files that move, as many are written down before the first of them does: what is written down has to reach the
+/// disk, which takes as long for many as for one.
+const TOGETHER: usize = 64;
 
 /// Where changes are written down, and where goes what is removed.
 #[derive(Clone, Debug)]
@@ -31,86 +40,218 @@ pub(crate) struct Store {
 /// A request being carried out, with the journal held against other pitrees.
 pub(crate) struct Engine<'a> {
     bin: Bin<'a>,
-    /// `None` in a dry run.
-    journal: Option<Journal>,
-    /// What the journal held at the beginning of a dry run.
-    past: Records,
+    book: Book,
     /// In milliseconds since 1970.
     pub(crate) now: i64,
-    /// The first change that was made for the request.
-    group: Option<u64>,
+    /// Moves of files that are written down, by their numbers, and not made yet.
+    ahead: HashMap<u64, Ahead>,
     /// What went wrong behind changes that are made.
     warnings: Vec<String>,
     watch: Watch<'a>,
+    /// Whether it said that nobody is to be waited for.
+    is_given_up: bool,
+}
+
+/// A move of a file: the number of the change, the file, the step, and the place in the trash that it is to get.
+type Move = (u64, PathBuf, Step, Option<PathBuf>);
+
+/// A move that is written down.
+struct Ahead {
+    /// The place in the trash that it is to get.
+    item: Option<PathBuf>,
+    /// Whether that place could be taken.
+    claimed: Result<()>,
 }
 
 impl<'a> Engine<'a> {
     pub(crate) fn begin(place: &'a Store, now: i64, watch: Watch<'a>) -> Result<Self> {
         getrandom::fill(&mut [0; 16]).context("the system has no random numbers for new ids")?;
         let mut bin = place.trash.open(now);
-        let (journal, past) = if place.dry_run {
-            let past = Records::of(&place.state_dir)?;
-            past.check_version(&place.state_dir)?;
-            (None, past)
+        let book = if place.dry_run {
+            Book::closed(&place.state_dir)?
         } else {
-            (Some(mended(&place.state_dir, now, &mut bin)?), Records::default())
+            let mut book = Book::open(&place.state_dir, now, &mut |who| watch(News::Waits(who)))?;
+            mend(&mut book, &mut bin)?;
+            book
         };
-        Ok(Self { bin, journal, past, now, group: None, warnings: Vec::new(), watch })
+        Ok(Self { bin, book, now, ahead: HashMap::new(), warnings: Vec::new(), watch, is_given_up: false })
     }
 
     /// The changes up to now.
     pub(crate) fn past(&self) -> &Records {
-        self.journal.as_ref().map_or(&self.past, Journal::records)
+        self.book.past()
     }
 
     pub(crate) fn is_dry(&self) -> bool {
-        self.journal.is_none()
+        self.book.is_closed()
     }
 
     /// Tells between two changes how far the request is; whether it is to stop there.
     pub(crate) fn is_stopped(&mut self, done: usize, total: usize) -> bool {
-        done > 0 && done < total && (self.watch)(Progress { done, total }).is_break()
+        done > 0 && done < total && (self.watch)(News::Made(Progress { done, total })).is_break()
+    }
+
+    /// Whether nobody is waited for any more.
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.is_given_up
     }
 
     /// Makes a change of files as a whole: `make` does it.
-    pub(crate) fn make(&mut self, change: &Change, make: impl FnOnce(&mut Bin<'_>) -> Result<()>) -> Result<()> {
-        let Some(number) = self.note(change, By::default())? else { return Ok(()) };
-        let made = make(&mut self.bin);
+    pub(crate) fn make(
+        &mut self,
+        change: &Change,
+        make: impl FnOnce(&mut Bin<'_>, Wait<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(number) = self.book.note(change, By::default())? else { return Ok(()) };
+        let made = self.book.sync().and_then(|()| self.move_files(make));
         self.settle(number, Step::Make, made)
     }
 
-    /// Makes the change that a file goes to the trash.
-    pub(crate) fn put(&mut self, change: &Change) -> Result<()> {
-        self.put_in_trash(change.path(), Step::Make, |work, by| Ok(work.note(change, by)?.unwrap_or_default()))
+    /// Lets files be moved. Another program that does that does not hold the journal meanwhile.
+    fn move_files(&mut self, work: impl FnOnce(&mut Bin<'_>, Wait<'_>) -> Result<()>) -> Result<()> {
+        let Self { bin, book, watch, is_given_up, .. } = self;
+        let mut wait = waiting(watch, is_given_up);
+        if !bin.is_command() {
+            return work(bin, &mut wait);
+        }
+        let (moved, again) = book.released(&mut wait, |wait| work(bin, wait));
+        let so_far = if moved.is_ok() { "the files are moved, but" } else { "the files are not moved, and" };
+        again.context(so_far)?;
+        moved
+    }
+
+    /// Writes down that files go to the trash: as many of the changes as can well be made together, at least one. Gives
+    /// their numbers, by which [`put`](Self::put) makes them.
+    ///
+    /// # Errors
+    /// Nothing is written down: why not of the first.
+    pub(crate) fn will_put(&mut self, changes: &[Change]) -> Result<Vec<u64>> {
+        if self.is_dry() {
+            return Ok(vec![0; changes.len()]);
+        }
+        let mut moves = Vec::new();
+        for change in &changes[..changes.len().min(self.together())] {
+            let noted = self.bin.choose(change.path()).and_then(|item| {
+                let by = By { item: item.clone(), ..By::default() };
+                let number = self.book.note(change, by)?.unwrap_or_default();
+                Ok((number, change.path().to_path_buf(), Step::Make, item))
+            });
+            match noted {
+                Ok(noted) => moves.push(noted),
+                Err(error) if moves.is_empty() => return Err(error),
+                Err(_) => break, // its turn comes
+            }
+        }
+        self.write_down(&moves)?;
+        Ok(moves.iter().map(|(number, ..)| *number).collect())
+    }
+
+    /// Writes down that steps are taken with the first of the records, of those with which a file moves.
+    ///
+    /// # Errors
+    /// The journal can't be written: none of the steps must be taken.
+    pub(crate) fn will_do_again(&mut self, records: &[Record], step: Step) -> Result<()> {
+        let mut moves = Vec::new();
+        let records = if self.is_dry() { &[] } else { records };
+        for record in records.iter().filter(|record| record.change.moves()) {
+            match self.note_again(record, step) {
+                Ok(noted) => moves.push(noted),
+                Err(error) if error.is::<NotWritten>() => return Err(error),
+                Err(_) => {} // it is told when its turn comes
+            }
+        }
+        self.write_down(&moves)
+    }
+
+    /// Notes that a step is taken with a record, with which a file moves.
+    fn note_again(&mut self, record: &Record, step: Step) -> Result<Move> {
+        let path = record.change.path().to_path_buf();
+        let comes = record.change.brings(step).is_some();
+        let item = if comes { None } else { self.bin.choose(&path)? };
+        let by = By { item: item.clone(), ..By::default() };
+        self.book.set(record.number, step.begun(), by)?;
+        Ok((record.number, path, step, item))
+    }
+
+    /// Sees to it that a step with a record is written down.
+    fn must_be_ahead(&mut self, record: &Record, step: Step) -> Result<()> {
+        if self.is_dry() || self.ahead.contains_key(&record.number) {
+            return Ok(());
+        }
+        let noted = self.note_again(record, step)?;
+        self.write_down(&[noted])
+    }
+
+    /// As many records are best written down before the first of their steps is taken.
+    pub(crate) fn together(&self) -> usize {
+        // A command that moves files does not hold the journal, in which another pitree would find what is not made yet.
+        if self.bin.is_command() { 1 } else { TOGETHER }
+    }
+
+    /// Lets moves that are written down reach the disk, and takes their places in the trash.
+    fn write_down(&mut self, moves: &[Move]) -> Result<()> {
+        let written = self.book.sync();
+        for (number, path, step, item) in moves {
+            let mut ahead = Ahead { item: item.clone(), claimed: Ok(()) };
+            if written.is_ok() {
+                ahead.claimed = self.claim(*number, path, *step, &mut ahead.item);
+            }
+            self.ahead.insert(*number, ahead);
+        }
+        let synced = written.and_then(|()| self.bin.sync_places());
+        synced.inspect_err(|_| {
+            for (number, _, step, _) in moves {
+                let _ = self.withdraw(*number, *step); // why nothing is done is of more concern
+            }
+        })
+    }
+
+    /// Takes the place in the trash that was chosen for a file, or another one if another program was faster.
+    fn claim(&mut self, number: u64, path: &Path, step: Step, item: &mut Option<PathBuf>) -> Result<()> {
+        while let Some(chosen) = item.as_deref() {
+            if self.bin.claim(path, chosen)? {
+                break;
+            }
+            *item = self.bin.choose(path)?;
+            self.book.set(number, step.begun(), By { item: item.clone(), ..By::default() })?;
+            self.book.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Takes back what was written down of a move that is not made.
+    ///
+    /// # Errors
+    /// The journal can't be written.
+    pub(crate) fn withdraw(&mut self, number: u64, step: Step) -> Result<()> {
+        let Some(ahead) = self.ahead.remove(&number) else { return Ok(()) };
+        ahead.item.iter().for_each(|item| self.bin.give_up(item));
+        self.book.set(number, step.settled(false), By::default())
+    }
+
+    /// Moves a file to the trash, as was written down.
+    pub(crate) fn put(&mut self, number: u64, path: &Path, step: Step) -> Result<()> {
+        let Some(Ahead { item, claimed }) = self.ahead.remove(&number) else { return Ok(()) };
+        let put = claimed.and_then(|()| self.move_files(|bin, wait| bin.put(path, item.as_deref(), wait)));
+        self.settle(number, step, put)
     }
 
     /// As a step with a change its file goes to the trash.
     pub(crate) fn put_again(&mut self, record: &Record, step: Step) -> Result<()> {
-        let begin = |work: &mut Self, by: By<'_>| work.set(record.number, step.begun(), by).map(|()| record.number);
-        self.put_in_trash(record.change.path(), step, begin)
-    }
-
-    /// Takes a place in the trash, lets `begin` write it down, which gives the number of the change, and moves the file.
-    fn put_in_trash(
-        &mut self,
-        path: &Path,
-        step: Step,
-        begin: impl FnOnce(&mut Self, By<'_>) -> Result<u64>,
-    ) -> Result<()> {
-        if self.is_dry() {
-            return Ok(());
-        }
-        let item = self.bin.reserve(path)?;
-        let begun = begin(self, By { item: item.clone(), ..By::default() });
-        let number = begun.inspect_err(|_| item.iter().for_each(|item| self.bin.give_up(item)))?;
-        let put = self.bin.put(path, item.as_deref());
-        self.settle(number, step, put)
+        self.must_be_ahead(record, step)?;
+        self.put(record.number, record.change.path(), step)
     }
 
     /// As a step with a change its file comes back from the trash, where it has at least so many bytes.
     pub(crate) fn take_back(&mut self, record: &Record, step: Step, at_least: u64) -> Result<()> {
-        let back = |bin: &mut Bin<'_>| bin.take_back(record.change.path(), record.item.as_deref(), at_least);
-        self.make_again(record, step, back)
+        let path = record.change.path();
+        is_there(path).with_context(|| format!("can't look at {}", path.display()))?;
+        self.must_be_ahead(record, step)?;
+        if self.ahead.remove(&record.number).is_none() {
+            return Ok(());
+        }
+        let back = self.bin.take_back(path, record.item.as_deref(), at_least);
+        self.settle(record.number, step, back.map_err(overtaken))
     }
 
     /// Appends the line that `build` makes of the tree and a new id, and the change that it is; returns the change,
@@ -124,21 +265,22 @@ impl<'a> Engine<'a> {
         let is_dry = self.is_dry();
         let mut begun = None;
         let mut step = |tree: &Tree| {
-            // The file grew between reading and writing: what was begun for it as it was is not made.
+            // The file was written to between reading and writing: what was begun for it as it was is not made.
             if let Some((number, _)) = begun.take() {
-                self.set(number, State::Dropped, By::default())?;
+                self.book.set(number, State::Dropped, By::default())?;
             }
             let Some((line, change)) = build(tree, &free_id(tree))? else { return Ok(None) };
             let draft = Draft::new(tree, &line);
-            let number = self.note(&change, By { draft: Some(draft.clone()), ..By::default() })?;
+            let number = self.book.note(&change, By { draft: Some(draft.clone()), ..By::default() })?;
             begun = Some((number.unwrap_or_default(), change));
+            self.book.sync()?;
             Ok(number.map(|_| draft))
         };
         if is_dry {
             step(&load::tree(Files::Disk, path, "")?)?;
             return Ok(begun.map(|(_, change)| change));
         }
-        let appended = append::line(path, keep_time, step);
+        let appended = append::line(path, keep_time, &mut waiting(&mut self.watch, &mut self.is_given_up), step);
         match begun {
             Some((number, change)) => {
                 let made = self.took(appended);
@@ -154,16 +296,13 @@ impl<'a> Engine<'a> {
         &mut self,
         record: &Record,
         step: Step,
-        make: impl FnOnce(&mut Bin<'_>) -> Result<()>,
+        make: impl FnOnce(&mut Bin<'_>, Wait<'_>) -> Result<()>,
     ) -> Result<()> {
         if self.is_dry() {
             return Ok(());
         }
-        self.set(record.number, step.begun(), By::default())?;
-        let made = make(&mut self.bin).map_err(|error| match error.downcast::<NotBack>() {
-            Ok(not_back) => Refusal::Overtaken { reason: not_back.to_string() }.into(),
-            Err(error) => error,
-        });
+        self.book.set(record.number, step.begun(), By::default())?;
+        let made = self.book.sync().and_then(|()| self.move_files(make)).map_err(overtaken);
         self.settle(record.number, step, made)
     }
 
@@ -181,14 +320,16 @@ impl<'a> Engine<'a> {
             return build(self.past(), &tree, &free_id(&tree)).map(drop);
         }
         let mut begun = false;
-        let appended = append::line(path, keep_time, |tree| {
+        let line = |tree: &Tree| {
             let id = free_id(tree);
-            let draft = Draft::new(tree, &build(self.past(), tree, &id)?);
+            let draft = Draft::new(tree, &build(self.book.past(), tree, &id)?);
             let by = By { entry: Some(&id), draft: Some(draft.clone()), item: None };
-            self.set(record.number, step.begun(), by)?;
+            self.book.set(record.number, step.begun(), by)?;
             begun = true;
+            self.book.sync()?;
             Ok(Some(draft))
-        });
+        };
+        let appended = append::line(path, keep_time, &mut waiting(&mut self.watch, &mut self.is_given_up), line);
         if !begun {
             return appended.map(drop);
         }
@@ -202,48 +343,67 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// What went wrong behind changes that are made.
-    pub(crate) fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// Lets what was moved reach the disk. Gives what went wrong behind changes that are made.
+    pub(crate) fn finish(mut self) -> Vec<String> {
+        if let Err(error) = self.bin.sync() {
+            self.warnings.push(format!("it may not survive a loss of power: {error}"));
+        }
+        self.warnings
     }
 
     /// Writes down that somebody else changed what undo or redo would have touched: it is passed over from now on.
     pub(crate) fn overtake(&mut self, number: u64) -> Result<()> {
-        self.set(number, State::Overtaken, By::default())
+        self.book.set(number, State::Overtaken, By::default())
     }
 
-    /// Writes a change into the journal; returns its number, or nothing in a dry run.
-    fn note(&mut self, change: &Change, by: By<'_>) -> Result<Option<u64>> {
-        let Some(journal) = &mut self.journal else { return Ok(None) };
-        let number = journal.begin(self.now, self.group, change.clone(), by)?;
-        self.group.get_or_insert(number);
-        Ok(Some(number))
-    }
-
-    fn set(&mut self, number: u64, state: State, by: By<'_>) -> Result<()> {
-        self.journal.as_mut().map_or(Ok(()), |journal| journal.set(number, self.now, state, by))
-    }
-
-    /// Writes down how a step went. That it could not be written down is of less concern than what happened, and is
-    /// mended at the next start.
+    /// Writes down how a step went. What failed may be so all the same, as with a server that answered too late: the files
+    /// tell. Where they don't, it is left to be mended. That it could not be written down is of less concern than what
+    /// happened, and is mended at the next start.
     fn settle(&mut self, number: u64, step: Step, made: Result<()>) -> Result<()> {
-        let noted = self.set(number, step.settled(made.is_ok()), By::default());
+        let mut is_made = Some(made.is_ok());
+        let made = made.or_else(|error| {
+            if !matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })) {
+                is_made = self.past().find(number).and_then(|record| record.change.happened(record, step));
+            }
+            if is_made == Some(true) {
+                self.warnings.push(format!("{error:#}"));
+                return Ok(());
+            }
+            Err(error)
+        });
+        let Some(is_made) = is_made else { return made };
+        let noted = self.book.set(number, step.settled(is_made), By::default());
         made.and(noted.context("the change is made, but"))
     }
 }
 
-/// The journal, with what was cut short cleared away and settled.
-fn mended(state_dir: &Path, now: i64, bin: &mut Bin<'_>) -> Result<Journal> {
-    let mut journal = Journal::open(state_dir)?;
-    for record in journal.records().list().iter().filter(|record| record.cut_short().is_some()) {
+/// Tells of waiting, and notes when it is given up.
+fn waiting<'b>(watch: &'b mut Watch<'_>, is_given_up: &'b mut bool) -> impl FnMut(&str) -> ControlFlow<()> + 'b {
+    |who| {
+        let flow = watch(News::Waits(who));
+        *is_given_up |= flow.is_break();
+        flow
+    }
+}
+
+/// What the trash will not have later by itself, somebody else took.
+fn overtaken(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<NotBack>() {
+        Ok(not_back) => Refusal::Overtaken { reason: not_back.to_string() }.into(),
+        Err(error) => error,
+    }
+}
+
+/// Clears away and settles what was cut short.
+fn mend(book: &mut Book, bin: &mut Bin<'_>) -> Result<()> {
+    for record in book.past().list().iter().filter(|record| record.cut_short().is_some()) {
         if let Some(draft) = &record.draft {
             // A file that can't be written to keeps the part; the next line stands on its own.
             let _ = append::take_back_part(record.change.path(), draft);
         }
         record.change.clear(record, bin);
     }
-    journal.mend(now, |record, step| record.change.happened(record, step))?;
-    Ok(journal)
+    book.mend(|record, step| record.change.happened(record, step))
 }
 
 /// Random bits.

@@ -9,15 +9,16 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::changes::change::Change;
 use crate::disk::append::Draft;
-use crate::disk::create;
+use crate::disk::lock::Wait;
+use crate::disk::{create, lock};
 
 /// The version of the form that is written here.
 const VERSION: u64 = 1;
@@ -290,6 +291,12 @@ pub(crate) struct Journal {
     file: File,
     path: PathBuf,
     records: Records,
+    /// As much of the file is in the records, in bytes.
+    end: u64,
+    /// Whether the file ends with a part of a line.
+    is_torn: bool,
+    /// Whether it is held; if not, it can't be written.
+    is_held: bool,
 }
 
 /// The file of a journal in its directory.
@@ -298,30 +305,65 @@ fn file_in(dir: &Path) -> PathBuf {
 }
 
 impl Journal {
-    /// Opens the journal in the state directory, or begins one.
+    /// Opens the journal in the state directory, or begins one. `wait` is told who else holds it.
     ///
     /// # Errors
-    /// It can't be read or written, or is of a newer version.
-    pub(crate) fn open(dir: &Path) -> Result<Self> {
+    /// It can't be read or written, is of a newer version, or somebody holds it.
+    pub(crate) fn open(dir: &Path, wait: Wait<'_>) -> Result<Self> {
         let path = file_in(dir);
-        let opened = || {
-            create::private_folder(dir)?;
-            let file = create::private().read(true).append(true).create(true).open(&path)?;
-            file.lock()?;
-            let bytes = file.metadata()?.len();
-            Ok::<_, std::io::Error>((file, bytes))
-        };
-        let (file, bytes) = opened().with_context(|| format!("can't open the journal {}", path.display()))?;
-        let mut records = Records::default();
-        let ended = records.read(&file).with_context(|| format!("can't read the journal {}", path.display()))?;
-        records.check_version(dir)?;
-        let mut journal = Self { file, path, records };
-        if bytes == 0 {
+        let opened = create::private_folder(dir).and_then(|()| {
+            let mut options = create::private();
+            lock::open(options.read(true).append(true).create(true), &path, wait)
+        });
+        let file = opened.map_err(|error| match lock::is_unsupported(&error) {
+            true => anyhow!(
+                "the journal {} can't be held against other programs, as its file system has no locks: name a folder on another one with XDG_STATE_HOME ({error})",
+                path.display()
+            ),
+            false => anyhow!(error).context(format!("can't open the journal {}", path.display())),
+        })?;
+        let mut journal = Self { file, path, records: Records::default(), end: 0, is_torn: false, is_held: true };
+        journal.read()?;
+        journal.records.check_version(dir)?;
+        if journal.end == 0 {
             journal.write(&JournalHeader { journal: "pitree".into(), version: VERSION })?;
-        } else if !ended {
-            journal.write_bytes(b"\n")?;
+            create::sync_folder(&journal.path);
         }
         Ok(journal)
+    }
+
+    /// Takes what is in the file and not yet in the records.
+    fn read(&mut self) -> Result<()> {
+        let mut read = || {
+            self.file.seek(SeekFrom::Start(self.end))?;
+            self.is_torn = !self.records.read(&self.file)?;
+            self.end = self.file.metadata()?.len();
+            Ok::<_, std::io::Error>(())
+        };
+        read().with_context(|| format!("can't read the journal {}", self.path.display()))
+    }
+
+    /// Lets other pitrees have the journal while `work` is done. Gives what came of it, and whether the journal could be
+    /// had again.
+    pub(crate) fn released<T>(&mut self, wait: Wait<'_>, work: impl FnOnce(Wait<'_>) -> T) -> (T, Result<()>) {
+        let freed = self.file.unlock();
+        self.is_held = false;
+        let done = work(&mut *wait);
+        let again = freed.and_then(|()| lock::take(&self.file, &self.path, wait)).and_then(|()| {
+            let is_ours = lock::is_at(&self.file, &self.path)?;
+            if is_ours { Ok(()) } else { Err(std::io::Error::other("another one has taken its place")) }
+        });
+        let again = again.with_context(|| format!("can't go on with the journal {}", self.path.display()));
+        self.is_held = again.is_ok();
+        (done, again.and_then(|()| self.read()))
+    }
+
+    /// Lets what is written down reach the disk: before what it speaks of is done.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.file.sync_data().with_context(|| format!("can't write to the journal {}", self.path.display()))
     }
 
     /// The changes.
@@ -329,15 +371,19 @@ impl Journal {
         &self.records
     }
 
-    fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        let failed = || format!("can't write to the journal {}", self.path.display());
-        self.file.write_all(bytes).with_context(failed)
-    }
-
     fn write(&mut self, line: &impl Serialize) -> Result<()> {
-        let mut bytes = serde_json::to_vec(line)?;
+        if !self.is_held {
+            bail!("the journal {} is held by another program", self.path.display());
+        }
+        let mut bytes = if self.is_torn { vec![b'\n'] } else { Vec::new() };
+        serde_json::to_writer(&mut bytes, line)?;
         bytes.push(b'\n');
-        self.write_bytes(&bytes)
+        self.is_torn = true;
+        let written = self.file.write_all(&bytes);
+        written.with_context(|| format!("can't write to the journal {}", self.path.display()))?;
+        self.is_torn = false;
+        self.end += bytes.len() as u64;
+        Ok(())
     }
 
     fn note(&mut self, line: JournalLine) -> Result<()> {
@@ -402,7 +448,7 @@ mod tests {
     #[test]
     fn what_was_cut_short_is_settled_by_the_file() {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path()).unwrap();
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
         for state in [State::Begun, State::Undoing, State::Redoing] {
             for name in ["made", "not made"] {
                 let number = journal.begin(0, None, change(name), By::default()).unwrap();
@@ -415,7 +461,7 @@ mod tests {
         let mut text = fs::read_to_string(&path).unwrap();
         text.push_str("{\"number\":3,\"torn");
         fs::write(&path, text).unwrap();
-        let mut journal = Journal::open(dir.path()).unwrap();
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
         journal.mend(0, |one, _| Some(one.change == change("made"))).unwrap();
         drop(journal);
         let records = Records::of(dir.path()).unwrap().into_list();
@@ -434,7 +480,7 @@ mod tests {
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
         for state in [&new, &open] {
-            drop(Journal::open(state).unwrap());
+            drop(Journal::open(state, &mut |_| panic!("nobody holds it")).unwrap());
             assert_eq!((mode(state), mode(&state.join("journal.jsonl"))), (0o700, 0o600), "{}", state.display());
         }
     }

@@ -5,6 +5,7 @@
 //! A new kind of change is a row in `change` (what the journal keeps of it), a file in `kinds` with a row in the table
 //! there, a [`Request`] that makes it, and tests.
 
+mod book;
 pub mod change;
 mod engine;
 pub mod journal;
@@ -22,7 +23,7 @@ use crate::changes::engine::{Engine, Store};
 use crate::changes::journal::{Record, Records};
 use crate::changes::kinds::{delete, fork, label, leaf, migrate, name, trash};
 pub use crate::changes::outcome::{Done, Partly, Refusal, touched};
-pub use crate::changes::request::{Progress, Request, Seen, Watch, to_the_end};
+pub use crate::changes::request::{News, Progress, Request, Seen, Watch, to_the_end};
 use crate::disk::trash::Trash;
 
 /// Makes changes, and takes them back.
@@ -42,32 +43,16 @@ impl Changes {
     }
 
     /// Makes a change; `now` is the time in milliseconds since 1970. `watch` is told between two of several changes how
-    /// far it is, and may stop it there.
+    /// far it is, and may stop it there; and who is waited for, if somebody is.
     ///
     /// # Errors
     /// The change was not made, or of several files not for all: the error says why and what is so now. Where it holds a
     /// [`Refusal`], something can be asked first; where it holds [`Partly`], some of several were made.
     pub fn make(&self, request: &Request, now: i64, watch: Watch<'_>) -> Result<Done> {
         let mut work = Engine::begin(&self.0, now, watch)?;
-        let work = &mut work;
-        let done = match request {
-            Request::Rename { path, name } => name::make(work, path, name),
-            Request::Label { path, target, label, migrate } => {
-                let migrated = migrate::if_old(work, path, *migrate)?;
-                migrated.and_then(work.is_dry(), || label::make(work, path, target, label))
-            }
-            Request::MoveLeaf { path, to, migrate } => {
-                let migrated = migrate::if_old(work, path, *migrate)?;
-                migrated.and_then(work.is_dry(), || leaf::make(work, path, to.as_ref()))
-            }
-            Request::Fork { path, at } => fork::make(work, path, at.as_ref()),
-            Request::Trash { files } => trash::make(work, files),
-            Request::Delete { files } => delete::make(work, files),
-            Request::Undo { number: None } => undo::undo_last(work),
-            Request::Undo { number: Some(number) } => undo::undo(work, *number),
-            Request::Redo => undo::redo(work),
-        };
-        done.map(|done| done.but(work.warnings()))
+        let done = carry_out(&mut work, request);
+        let warnings = work.finish();
+        done.map(|done| done.but(&warnings))
     }
 
     /// All changes, the oldest first. Reads only: the last one may still stand as begun.
@@ -76,5 +61,25 @@ impl Changes {
     /// The journal can't be read.
     pub fn history(&self) -> Result<Vec<Record>> {
         Records::of(&self.0.state_dir).map(Records::into_list)
+    }
+}
+
+fn carry_out(work: &mut Engine<'_>, request: &Request) -> Result<Done> {
+    match request {
+        Request::Rename { path, name } => name::make(work, path, name),
+        Request::Label { path, target, label, migrate } => {
+            let migrated = migrate::if_old(work, path, *migrate)?;
+            migrated.and_then(work.is_dry(), || label::make(work, path, target, label))
+        }
+        Request::MoveLeaf { path, to, migrate } => {
+            let migrated = migrate::if_old(work, path, *migrate)?;
+            migrated.and_then(work.is_dry(), || leaf::make(work, path, to.as_ref()))
+        }
+        Request::Fork { path, at } => fork::make(work, path, at.as_ref()),
+        Request::Trash { files } => trash::make(work, files),
+        Request::Delete { files } => delete::make(work, files),
+        Request::Undo { number: None } => undo::undo_last(work),
+        Request::Undo { number: Some(number) } => undo::undo(work, *number),
+        Request::Redo => undo::redo(work),
     }
 }

@@ -103,10 +103,19 @@ pub struct Progress {
     pub total: usize,
 }
 
-/// Is told between two changes of a request how far it is, and may stop it there: what was made stays, as one group.
-pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+/// What there is to tell of a request that is being carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News<'a> {
+    /// Between two changes: how far it is.
+    Made(Progress),
+    /// Somebody else holds a file, or is asked to move one: who, in words.
+    Waits(&'a str),
+}
+
+/// Is told how a request goes, and may stop it there: what was made stays, as one group, and nobody is waited for any more.
+pub type Watch<'a> = &'a mut dyn FnMut(News<'_>) -> ControlFlow<()>;
 
 /// Lets a request go on to its end: a [`Watch`] where nobody waits.
-pub fn to_the_end(_: Progress) -> ControlFlow<()> {
+pub fn to_the_end(_: News<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }

@@ -1,12 +1,14 @@
 //! Changes taken back, and made again. What somebody else changed since is not touched: such a change is overtaken.
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Error, Result, anyhow, bail};
 
 use crate::base::numbers::thousands;
+use crate::changes::book::NotWritten;
 use crate::changes::change::Change;
 use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, State, Step};
 use crate::changes::outcome::{Done, Partly, Refusal};
+use crate::disk::trash::{Hangs, NotTaken};
 
 /// Takes back what the last request did.
 pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<Done> {
@@ -35,34 +37,61 @@ pub(crate) fn redo(work: &mut Engine<'_>) -> Result<Done> {
 /// Takes a step with each record. What somebody else was faster with is passed over: it stops none of the others, and is
 /// not next in turn any more.
 fn again(work: &mut Engine<'_>, records: &[Record], step: Step, is_in_turn: bool) -> Result<Done> {
-    let (mut changes, mut passed, mut left) = (Vec::new(), Vec::new(), 0);
+    let (mut changes, mut passed, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut left, together) = (0, work.together());
     for (at, record) in records.iter().enumerate() {
         if work.is_stopped(at, records.len()) {
             left = records.len() - at;
+            records[at..].iter().try_for_each(|record| work.withdraw(record.number, step))?;
             break;
         }
-        match record.change.again(work, record, step) {
+        if at % together == 0 {
+            work.will_do_again(&records[at..records.len().min(at + together)], step)?;
+        }
+        let done = record.change.again(work, record, step);
+        work.withdraw(record.number, step)?;
+        match done.map_err(|error| (concerns_all(&error), error.downcast())) {
             Ok(()) => changes.push(record.change.clone()),
-            Err(error) => match error.downcast() {
-                Ok(Refusal::Overtaken { reason }) => {
-                    if is_in_turn || record.state == State::Overtaken {
-                        work.overtake(record.number)?;
-                    }
-                    passed.push((record.number, reason));
+            Err((_, Ok(Refusal::Overtaken { reason }))) => {
+                if is_in_turn || record.state == State::Overtaken {
+                    work.overtake(record.number)?;
                 }
-                Ok(refusal) => return partly(changes, records.len(), step, refusal.into()),
-                Err(error) => return partly(changes, records.len(), step, error),
-            },
+                passed.push((record.number, reason));
+            }
+            Err((is_last, error)) => {
+                let error = error.map_or_else(|error| error, Error::from);
+                failed.push((record.number, format!("{error:#}")));
+                if is_last || work.is_given_up() {
+                    records[at..].iter().try_for_each(|record| work.withdraw(record.number, step))?;
+                    break;
+                }
+            }
         }
     }
-    if !passed.is_empty() {
-        let reason = reasons(&passed, step);
+    if !failed.is_empty() {
+        let mut said = reasons(&failed);
+        if step == Step::Undo && is_in_turn {
+            said += " (it can be undone later; `pitree undo --list` shows the changes before it, and `pitree undo NUMBER` undoes one of them)";
+        }
+        let also = if passed.is_empty() { String::new() } else { format!("; passed over: {}", reasons(&passed)) };
+        return partly(changes, records.len(), step, anyhow!("{said}{also}"));
+    }
+    if let [(number, _), ..] = passed[..] {
+        let mut reason = reasons(&passed);
+        if step == Step::Undo {
+            reason += &format!(" (passed over from now on; `pitree undo {number}` tries it again)");
+        }
         return partly(changes, records.len(), step, Refusal::Overtaken { reason }.into());
     }
     if changes.is_empty() {
         return Ok(Done::nothing(&format!("nothing to be {}", word(step))));
     }
     Ok(Done::of(step, changes, left))
+}
+
+/// Whether what failed would fail with every other change.
+fn concerns_all(error: &Error) -> bool {
+    error.is::<NotWritten>() || error.is::<NotTaken>() || error.is::<Hangs>()
 }
 
 /// That not all was done, and why not.
@@ -74,20 +103,15 @@ fn partly(changes: Vec<Change>, all: usize, step: Step, error: Error) -> Result<
     Err(Partly { changes, said }.into())
 }
 
-/// Why changes were passed over, and what can be done about it.
-fn reasons(passed: &[(u64, String)], step: Step) -> String {
+/// Why changes were passed over, or failed.
+fn reasons(passed: &[(u64, String)]) -> String {
     /// More are hardly read.
     const MOST: usize = 3;
     let mut said: Vec<String> = passed.iter().take(MOST).map(|(_, reason)| reason.clone()).collect();
     if passed.len() > MOST {
         said.push(format!("and {} more", thousands(passed.len() - MOST)));
     }
-    let mut said = said.join("; ");
-    if step == Step::Undo {
-        let [(number, _), ..] = passed else { return said };
-        said += &format!(" (passed over from now on; `pitree undo {number}` tries it again)");
-    }
-    said
+    said.join("; ")
 }
 
 fn word(step: Step) -> &'static str {
@@ -168,14 +192,14 @@ mod tests {
     #[test]
     fn undo_and_redo_go_back_and_forth_across_restarts() {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path()).unwrap();
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
         for name in ["a", "b", "c"] {
             made(&mut journal, None, name);
         }
         journal.set(3, 0, State::Undone, By::default()).unwrap();
         journal.set(2, 0, State::Undone, By::default()).unwrap();
         drop(journal);
-        let mut journal = Journal::open(dir.path()).unwrap();
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![1], vec![2]));
         journal.set(2, 0, State::Done, By::default()).unwrap();
         assert_eq!((undone(&journal), redone(&journal)), (vec![2], vec![3]));
@@ -189,7 +213,7 @@ mod tests {
     #[test]
     fn what_was_made_together_is_undone_together() {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path()).unwrap();
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
         made(&mut journal, None, "alone");
         let group = made(&mut journal, None, "a");
         made(&mut journal, Some(group), "b");

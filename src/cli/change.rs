@@ -5,8 +5,9 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use serde::Serialize;
 
 use crate::base::numbers::thousands;
@@ -14,8 +15,9 @@ use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::time;
 use crate::changes::journal::{Record, State};
-use crate::changes::{Change, Changes, Done, Refusal, Request};
+use crate::changes::{Change, Changes, Done, News, Refusal, Request};
 use crate::cli::{Chosen, ask, now, output};
+use crate::config::Config;
 use crate::disk::locate;
 use crate::disk::trash::Trash;
 use crate::runtime::Hold;
@@ -29,6 +31,19 @@ pub(super) struct Switches {
     /// One JSON object a line for each change
     #[arg(long)]
     pub(super) json: bool,
+    /// Wait as long for another program that holds a file
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub(super) wait: u64,
+}
+
+/// That a signal stopped a change; its number.
+#[derive(Debug)]
+pub(super) struct Interrupted(pub(super) u8);
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("stopped")
+    }
 }
 
 /// Makes the changes of a command and tells of them.
@@ -49,7 +64,7 @@ impl<'a> Changer<'a> {
         let Some(state_dir) = locate::state_dir() else {
             bail!("there is no home directory to keep the journal of changes in; set HOME")
         };
-        let changes = Changes::new(state_dir, Trash { command: chosen.config.trash.clone() });
+        let changes = Changes::new(state_dir, trash(&chosen.config));
         let changes = if switches.dry_run { changes.dry_run() } else { changes };
         let hold = Hold::new().context("can't watch for signals")?;
         Ok(Self { changes, switches, home: &chosen.home, hold })
@@ -60,8 +75,24 @@ impl<'a> Changer<'a> {
     /// # Errors
     /// As [`Changes::make`].
     pub(super) fn make(&self, request: &Request) -> Result<Done> {
-        let mut watch = |_| self.hold.noted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()));
-        self.hold.during(|| self.changes.make(request, now(), &mut watch))
+        let mut waits_since = None;
+        let mut watch = |news: News<'_>| {
+            if let News::Waits(who) = news {
+                let since = waits_since.get_or_insert_with(|| {
+                    output::tell(&format!("waiting for {who}; Ctrl+C gives up"));
+                    now()
+                });
+                if now() - *since >= i64::try_from(self.switches.wait.saturating_mul(1000)).unwrap_or(i64::MAX) {
+                    return ControlFlow::Break(());
+                }
+            }
+            self.hold.noted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+        };
+        let made = self.hold.during(|| self.changes.make(request, now(), &mut watch));
+        made.map_err(|error| match self.hold.noted() {
+            Some(signal) => error.context(Interrupted(signal)),
+            None => error,
+        })
     }
 
     /// Makes a change that a file of an old version takes only in the form of version 3. Unless that is allowed
@@ -98,17 +129,25 @@ impl<'a> Changer<'a> {
     /// # Errors
     /// It can't be written.
     pub(super) fn say(&self, done: &Done, step: Step) -> Result<ExitCode> {
-        let mut out = output::stdout();
-        if self.switches.json {
-            for change in &done.changes {
-                output::json(&mut out, &ChangeLine { step, change, done: !self.switches.dry_run })?;
+        let print = || {
+            let mut out = output::stdout();
+            if self.switches.json {
+                for change in &done.changes {
+                    output::json(&mut out, &ChangeLine { step, change, done: !self.switches.dry_run })?;
+                }
+            } else {
+                for line in self.lines(done, step) {
+                    writeln!(out, "{}", clean(&line))?;
+                }
             }
-        } else {
-            for line in self.lines(done, step) {
-                writeln!(out, "{}", clean(&line))?;
-            }
-        }
-        out.flush()?;
+            Ok::<_, Error>(out.flush()?)
+        };
+        print().with_context(|| match (self.switches.dry_run, done.changes.len()) {
+            (true, _) => "can't print what would be done".into(),
+            (_, 0) => format!("can't print this: {}", done.said),
+            (_, 1) => "the change is made, but can't be printed".into(),
+            (_, several) => format!("the {} changes are made, but can't be printed", thousands(several)),
+        })?;
         if done.left == 0 {
             return Ok(ExitCode::SUCCESS);
         }
@@ -147,6 +186,11 @@ impl<'a> Changer<'a> {
     pub(super) fn short(&self, path: &Path) -> String {
         shorten(&path.to_string_lossy(), self.home).into_owned()
     }
+}
+
+/// The trash as it is configured.
+pub(super) fn trash(config: &Config) -> Trash {
+    Trash { command: config.trash.clone(), limit: Duration::from_secs(config.trash_seconds) }
 }
 
 /// What is done with a change.

@@ -35,7 +35,6 @@ use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
-use crate::disk::trash::Trash;
 use crate::runtime;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -172,7 +171,9 @@ pub fn run() -> ExitCode {
         Err(error) if output::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             output::complain(&format!("{error:#}"));
-            ExitCode::FAILURE
+            // As the shell says it of a signal.
+            let signal = error.downcast_ref().map(|change::Interrupted(signal)| 128 + signal);
+            signal.map_or(ExitCode::FAILURE, ExitCode::from)
         }
     }
 }
@@ -225,8 +226,8 @@ fn browse(chosen: Chosen, print: Option<Print>, query: &[String]) -> Result<Exit
     let mut setting = Setting::new(&config, located, home, files == Files::Demo);
     setting.picker = print;
     setting.query = query.join(" ");
-    let trash = Trash { command: config.trash.clone() };
-    let changes = locate::state_dir().filter(|_| files == Files::Disk).map(|dir| Changes::new(dir, trash));
+    let state_dir = locate::state_dir().filter(|_| files == Files::Disk);
+    let changes = state_dir.map(|dir| Changes::new(dir, change::trash(&config)));
     runtime::run(setting, &config, files, changes).map(ExitCode::from)
 }
 

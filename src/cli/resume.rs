@@ -44,11 +44,14 @@ pub(super) struct Resume {
     /// Print JSON objects instead of starting pi: each change, then the command
     #[arg(long)]
     json: bool,
+    /// Wait as long for another program that holds a file
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    wait: u64,
 }
 
 impl Resume {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let switches = Switches { dry_run: self.dry_run, json: self.json };
+        let switches = Switches { dry_run: self.dry_run, json: self.json, wait: self.wait };
         let changer = Changer::new(chosen, &switches)?;
         let path = resolve::file(&self.session, chosen)?;
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;

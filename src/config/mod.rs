@@ -130,6 +130,8 @@ pub struct Config {
     pub pi: Vec<String>,
     /// The command that moves a file to the trash: a program and its arguments; none for the system's trash.
     pub trash: Vec<String>,
+    /// As many seconds it may take for one file.
+    pub trash_seconds: u64,
     /// Session directories to read instead of pi's; `~` is not expanded yet.
     pub dirs: Vec<String>,
     /// The queries that have a name, in the order of the file.
@@ -148,6 +150,7 @@ impl Default for Config {
             filter: Filter::default(),
             pi: vec!["pi".to_owned()],
             trash: Vec::new(),
+            trash_seconds: 60,
             dirs: Vec::new(),
             queries: Vec::new(),
             keymap: Keymap::default(),
@@ -176,6 +179,11 @@ const SETTINGS: &[(&str, Read)] = &[
         named
             .then_some(())
             .ok_or_else(|| "names no program; use [\"trash-put\"], or [] for the system's trash".to_owned())
+    }),
+    ("trash-seconds", |config, value| {
+        let seconds = value.as_integer().and_then(|number| number.as_str().parse().ok()).filter(|&seconds| seconds > 0);
+        config.trash_seconds = seconds.ok_or_else(|| wrong_type("a number of seconds, from 1", value))?;
+        Ok(())
     }),
     ("dirs", |config, value| {
         config.dirs = strings(value)?;
@@ -355,7 +363,7 @@ mod tests {
             errors(text),
             "config.toml:1: \"theme\": unknown value \"drak\"; use \"dark\", \"light\" or \"terminal\"\n\
              config.toml:2: \"mouse\": must be true or false, but is of type integer\n\
-             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, pi, trash, dirs, queries, keys\n\
+             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, pi, trash, trash-seconds, dirs, queries, keys\n\
              config.toml:4: \"pi\": names no program; use [\"pi\"]\n\
              config.toml:5: \"dirs\": must be a list of texts, such as [\"one\", \"two\"], but is of type integer\n\
              config.toml:8: unknown action \"filter-nxet\" in [keys]; did you mean \"next-filter\"?\n\

@@ -7,13 +7,15 @@
 
 use std::fs::{File, FileTimes, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::files::Files;
-use crate::disk::load;
+use crate::disk::lock::Wait;
+use crate::disk::{load, lock};
 use crate::session::tree::Tree;
 
 /// How often a file that keeps growing is read again before giving up.
@@ -45,20 +47,27 @@ pub struct Appended {
 }
 
 /// Appends the line that `build` makes of the file as it is now; none if it makes none. With `keep_time` the file keeps
-/// its modification time, so that `pi -c` still takes the session that was used last.
+/// its modification time, so that `pi -c` still takes the session that was used last. `wait` is told who else holds the
+/// file, and says whether to wait.
 ///
 /// # Errors
-/// The file can't be read or written, is no session, or `build` refuses. It is then as it was.
+/// The file can't be read or written, is no session, somebody holds it, or `build` refuses. It is then as it was.
 pub fn line(
     path: &Path,
     keep_time: bool,
+    wait: &mut dyn FnMut(&str) -> ControlFlow<()>,
     mut build: impl FnMut(&Tree) -> Result<Option<Draft>>,
 ) -> Result<Option<Appended>> {
-    let mut file = open(path).with_context(|| format!("can't write to {}", path.display()))?;
+    let failed = || format!("can't write to {}", path.display());
+    let mut file = open(path, wait).with_context(failed)?;
     for _ in 0..TRIES {
+        if !lock::is_at(&file, path).with_context(failed)? {
+            file = open(path, wait).with_context(failed)?;
+        }
+        let seen = file.metadata().with_context(failed)?;
         let tree = load::tree(Files::Disk, path, "")?;
         let Some(draft) = build(&tree)? else { return Ok(None) };
-        let appended = append(&mut file, &draft, keep_time);
+        let appended = append((&mut file, path), &seen, &draft, keep_time);
         let appended = appended.map_err(|NotAppended { error, part_stays }| {
             let now = if part_stays {
                 "a part of the line stays in it, which pi and pitree pass over"
@@ -71,13 +80,17 @@ pub fn line(
             return Ok(appended);
         }
     }
-    bail!("{} keeps growing: a pi is at work in it; try again when it rests", path.display())
+    bail!("{} keeps changing: a pi is at work in it; try again when it rests", path.display())
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).append(true).open(path)?;
-    file.lock()?; // against other pitrees; goes with the file
-    Ok(file)
+/// Opens a session file and takes its lock. Where there are no locks, that of the journal has to do.
+fn open(path: &Path, wait: Wait<'_>) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true);
+    match lock::open(&options, path, wait) {
+        Err(error) if lock::is_unsupported(&error) => options.open(path),
+        opened => opened,
+    }
 }
 
 /// A line that is not in its file.
@@ -93,10 +106,15 @@ impl From<io::Error> for NotAppended {
     }
 }
 
-/// Writes the line, unless the file has grown meanwhile.
-fn append(file: &mut File, draft: &Draft, keep_time: bool) -> Result<Option<Appended>, NotAppended> {
+/// Writes the line, unless the file has been written to since it was `seen`, or is not the one at its path any more.
+fn append(
+    (file, path): (&mut File, &Path),
+    seen: &Metadata,
+    draft: &Draft,
+    keep_time: bool,
+) -> Result<Option<Appended>, NotAppended> {
     let before = file.metadata()?;
-    if before.len() != draft.at {
+    if before.len() != draft.at || before.modified()? != seen.modified()? || !lock::is_at(file, path)? {
         return Ok(None);
     }
     let bytes = draft.text.as_bytes();
@@ -139,12 +157,13 @@ fn take_back(file: &File, before: u64, written: usize) -> io::Result<()> {
     if is_ours { file.set_len(before) } else { Ok(()) }
 }
 
-/// Cuts off the part of a line that a process was writing when it was killed, if that is what the file ends with.
+/// Cuts off the part of a line that a process was writing when it was killed, if that is what the file ends with. Waits
+/// for nobody.
 ///
 /// # Errors
-/// The file can't be read or written.
+/// The file can't be read or written, or somebody holds it.
 pub(crate) fn take_back_part(path: &Path, draft: &Draft) -> io::Result<()> {
-    let mut file = open(path)?;
+    let mut file = open(path, &mut |_| ControlFlow::Break(()))?;
     let is_part = |len: u64| draft.at < len && len < draft.at + draft.text.len() as u64;
     if !is_part(file.metadata()?.len()) {
         return Ok(());
@@ -162,6 +181,10 @@ pub(crate) fn take_back_part(path: &Path, draft: &Draft) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::fs;
+
+    fn patient(_: &str) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 
     const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 
@@ -187,7 +210,7 @@ mod tests {
             [("", ""), ("{\"id\":\"a\"}\n", ""), ("{\"id\":\"a\"}", "\n"), ("{\"id\":\"a", "\n"), ("\n\n", "")]
         {
             let (_dir, path) = session(end);
-            let appended = line(&path, false, |tree| Ok(Some(draft(tree, "new")))).unwrap();
+            let appended = line(&path, false, &mut patient, |tree| Ok(Some(draft(tree, "new")))).unwrap();
             assert!(appended.is_some_and(|appended| appended.but.is_none()));
             let text = fs::read_to_string(&path).unwrap();
             let start = format!("{HEADER}{end}{joint}");
@@ -205,11 +228,11 @@ mod tests {
         let (_dir, path) = session("");
         let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
         OpenOptions::new().append(true).open(&path).unwrap().set_modified(then).unwrap();
-        line(&path, true, |tree| Ok(Some(draft(tree, "a")))).unwrap();
+        line(&path, true, &mut patient, |tree| Ok(Some(draft(tree, "a")))).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), then);
-        assert!(line(&path, false, |_| Ok(None)).unwrap().is_none());
+        assert!(line(&path, false, &mut patient, |_| Ok(None)).unwrap().is_none());
         assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), then);
-        line(&path, false, |tree| Ok(Some(draft(tree, "b")))).unwrap();
+        line(&path, false, &mut patient, |tree| Ok(Some(draft(tree, "b")))).unwrap();
         assert_ne!(fs::metadata(&path).unwrap().modified().unwrap(), then);
     }
 
@@ -217,7 +240,7 @@ mod tests {
     fn a_file_that_grew_is_read_again() {
         let (_dir, path) = session("");
         let mut grown = false;
-        line(&path, false, |tree| {
+        line(&path, false, &mut patient, |tree| {
             if !std::mem::replace(&mut grown, true) {
                 let mut pi = OpenOptions::new().append(true).open(&path)?;
                 writeln!(pi, "{}", entry(tree, "pi"))?;
@@ -227,6 +250,24 @@ mod tests {
         .unwrap();
         let tree = load::tree(Files::Disk, &path, "").unwrap();
         assert_eq!(tree.parent(1), Some(0), "ours follows pi's");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_replaced_is_read_again() {
+        let (_dir, path) = session("");
+        let mut is_replaced = false;
+        line(&path, false, &mut patient, |tree| {
+            if !std::mem::replace(&mut is_replaced, true) {
+                let new = path.with_file_name("new");
+                fs::write(&new, format!("{HEADER}{}\n", entry(tree, "pi")))?;
+                fs::rename(&new, &path)?;
+            }
+            Ok(Some(draft(tree, "ours")))
+        })
+        .unwrap();
+        let tree = load::tree(Files::Disk, &path, "").unwrap();
+        assert_eq!(tree.parent(1), Some(0), "ours follows pi's in the new file");
     }
 
     #[test]
@@ -256,7 +297,8 @@ mod tests {
                 let path = &path;
                 scope.spawn(move || {
                     for at in 0..50 {
-                        line(path, true, |tree| Ok(Some(draft(tree, &format!("{writer}-{at}"))))).unwrap();
+                        line(path, true, &mut patient, |tree| Ok(Some(draft(tree, &format!("{writer}-{at}")))))
+                            .unwrap();
                     }
                 });
             }
@@ -270,10 +312,10 @@ mod tests {
     fn what_can_not_be_written_to_says_so() {
         let (_dir, path) = session("");
         let gone = path.with_file_name("gone.jsonl");
-        let error = line(&gone, false, |_| Ok(None)).unwrap_err();
+        let error = line(&gone, false, &mut patient, |_| Ok(None)).unwrap_err();
         assert!(format!("{error:#}").contains("gone.jsonl"));
         fs::write(&gone, "not a session\n").unwrap();
-        assert!(line(&gone, false, |_| Ok(Some(draft(&Tree::default(), "")))).is_err());
+        assert!(line(&gone, false, &mut patient, |_| Ok(Some(draft(&Tree::default(), "")))).is_err());
         assert_eq!(fs::read_to_string(&gone).unwrap(), "not a session\n");
     }
 }

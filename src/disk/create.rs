@@ -105,5 +105,23 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Lets the names in a file's folder reach the disk. Where folders can't be synced, they do so in their own time.
 pub(crate) fn sync_folder(of: &Path) {
-    let _ = of.parent().map(|folder| File::open(folder).and_then(|folder| folder.sync_all()));
+    let _ = sync_folder_of(of);
+}
+
+/// Lets the names in a file's folder reach the disk.
+///
+/// # Errors
+/// The disk fails.
+pub(crate) fn sync_folder_of(file: &Path) -> io::Result<()> {
+    file.parent().map_or(Ok(()), sync_names)
+}
+
+/// Lets the names in a folder reach the disk. File systems that can't do that for folders do it in their own time.
+///
+/// # Errors
+/// The disk fails.
+pub(crate) fn sync_names(folder: &Path) -> io::Result<()> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    let can_not = |error: &io::Error| matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
+    if !cfg!(unix) || synced.as_ref().is_err_and(can_not) { Ok(()) } else { synced }
 }

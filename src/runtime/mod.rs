@@ -247,7 +247,11 @@ impl Browser {
                     is_told = true;
                     let done = self.model.changes.iter().find_map(|pending| pending.progress);
                     let done = done.map_or(String::new(), |(done, all)| format!(" ({done} of {all} so far)"));
-                    say(&format!("finishing what was begun{done}; Ctrl+C stops it between two files"));
+                    let waits = self.model.changes.iter().find_map(|pending| pending.waits.as_ref());
+                    match waits {
+                        Some(who) => say(&format!("waiting for {who}{done}; Ctrl+C gives up")),
+                        None => say(&format!("finishing what was begun{done}; Ctrl+C stops it between two files")),
+                    }
                 }
             }
         }

@@ -34,7 +34,7 @@ pub(super) fn watch_signals(_sender: &Sender<Event>) -> io::Result<()> {
     Ok(())
 }
 
-/// Signals that ask the program to end, held back while it does what must not be cut off: interrupt and terminate.
+/// Signals that ask the program to end, held back while it does what must not be cut off: interrupt, terminate, hang up.
 #[derive(Debug)]
 pub struct Hold {
     /// Whether they end the program.
@@ -51,7 +51,7 @@ impl Hold {
     pub fn new() -> io::Result<Self> {
         let hold = Self { is_free: Arc::new(AtomicBool::new(true)), noted: Arc::default() };
         #[cfg(unix)]
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
             signal_hook::flag::register_conditional_default(signal, hold.is_free.clone())?;
             signal_hook::flag::register_usize(signal, hold.noted.clone(), signal.unsigned_abs() as usize)?;
         }

@@ -14,7 +14,7 @@ use crate::app::panes::tree::find::seen;
 use crate::app::setting::Setting;
 use crate::app::ticket::Ticket;
 use crate::base::fold::fold;
-use crate::changes::{Changes, Progress, Refusal, Request, touched};
+use crate::changes::{Changes, News, Progress, Refusal, Request, touched};
 use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies};
 use crate::disk::{live, scan};
@@ -129,11 +129,21 @@ impl Desk {
     /// Makes a change, and says now and then how far it is.
     fn change(&self, ticket: &Ticket, (request, now): (Request, i64), reply: &mut dyn FnMut(Reply) -> bool) -> Changed {
         let (mut told, mut total) = (Instant::now(), None);
-        let mut watch = |progress: Progress| {
-            total = Some(progress.total);
-            if told.elapsed() >= BETWEEN_WORDS {
-                told = Instant::now();
-                reply(Reply::Changing(progress.done, progress.total));
+        let mut waits = String::new();
+        let mut watch = |news: News<'_>| {
+            match news {
+                News::Made(Progress { done, total: all }) => {
+                    total = Some(all);
+                    if told.elapsed() >= BETWEEN_WORDS || !waits.is_empty() {
+                        (told, waits) = (Instant::now(), String::new());
+                        reply(Reply::Changing(done, all));
+                    }
+                }
+                News::Waits(who) if waits != who => {
+                    waits = who.into();
+                    reply(Reply::Waiting(who.into()));
+                }
+                News::Waits(_) => {}
             }
             if ticket.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };

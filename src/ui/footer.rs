@@ -158,13 +158,19 @@ fn word(model: &Model, action: Action) -> &'static str {
     }
 }
 
-/// How far a change is.
+/// How far a change is, or for whom it waits.
 fn progress(model: &Model, pending: &Pending) -> String {
+    let back = || written_key(model, Action::Back);
+    match &pending.waits {
+        Some(who) if pending.claim.is_stopped() => return format!("giving up waiting for {who}"),
+        Some(who) => return format!("{} gives up; waiting for {who}", back()),
+        None => {}
+    }
     let Some((done, total)) = pending.progress else { return "working".into() };
     let how = match pending.claim.is_stopped() {
         _ if done == total => "reading them again".into(),
         true => "stopping".into(),
-        false => format!("{} stops", written_key(model, Action::Back)),
+        false => format!("{} stops", back()),
     };
     format!("{} of {}, {how}", thousands(done), thousands(total))
 }
@@ -187,14 +193,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
         Some(Layer::Find(find)) => return line(frame, area, ("/", find), find_aside(model), pen),
         _ => {}
     }
-    if let Some(notice) = &model.notice {
+    let waits = model.changes.front().is_some_and(|pending| pending.waits.is_some());
+    if let Some(notice) = model.notice.as_ref().filter(|_| !waits) {
         return pen.put(frame, area, &[Span::clean(notice.tone, &format!(" {}", notice.text))]);
     }
     if let (Some(Layer::Search), Some(search)) = (model.layers.top(), &model.search) {
         return line(frame, area, ("/", &search.line), search_aside(model, search), pen);
     }
     if let (Some(pending), true) = (model.changes.front(), model.layers.is_empty()) {
-        return pen.put(frame, area, &[Span::new(Tone::Dim, format!(" {}", progress(model, pending)))]);
+        return pen.put(frame, area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pending)))]);
     }
     let mut spans = vec![Span::new(Tone::Text, " ")];
     let actions = match model.place() {

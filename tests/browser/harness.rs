@@ -78,7 +78,7 @@ impl Browser {
         let state = tempfile::tempdir().unwrap();
         let bin = state.path().join("trash");
         std::fs::create_dir(&bin).unwrap();
-        let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()] };
+        let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()], ..Trash::default() };
         let changes = (files == Files::Disk).then(|| Changes::new(state.path().join("journal"), trash));
         let desk = Desk { setting, files, changes, searcher: Arc::default() };
         let mut browser = Self { model, wants: Vec::new(), copied: Vec::new(), has_clipboard: true, desk, state };

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use pitree::changes::journal::State;
-use pitree::changes::{Changes, Partly, Progress, Request, Seen, touched};
+use pitree::changes::{Changes, News, Partly, Progress, Request, Seen, touched};
 use pitree::disk::trash::Trash;
 
 use crate::world::{NOW, World, in_own_home, rename, seen, session};
@@ -34,8 +34,11 @@ fn there(paths: &[PathBuf]) -> usize {
 }
 
 /// A watch that stops when so many are done.
-fn until(stop: usize) -> impl FnMut(Progress) -> ControlFlow<()> {
-    move |progress| if progress.done < stop { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+fn until(stop: usize) -> impl FnMut(News<'_>) -> ControlFlow<()> {
+    move |news| match news {
+        News::Made(Progress { done, .. }) if done >= stop => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    }
 }
 
 #[test]
@@ -95,8 +98,10 @@ fn stopped() {
     assert_eq!(make(&Request::Undo { number: None }, 10).changes.len(), 3, "one undo takes back what was made");
 
     let mut told = Vec::new();
-    let done = world.changes.make(&to_trash(&paths[..4]), NOW, &mut |progress| {
-        told.push((progress.done, progress.total));
+    let done = world.changes.make(&to_trash(&paths[..4]), NOW, &mut |news| {
+        if let News::Made(Progress { done, total }) = news {
+            told.push((done, total));
+        }
         ControlFlow::Continue(())
     });
     assert_eq!((done.unwrap().left, told), (0, vec![(1, 4), (2, 4), (3, 4)]), "between two, not before or behind");
@@ -158,7 +163,10 @@ fn failed_in_the_middle() {
     world.make(&Request::Undo { number: Some(3) }).unwrap();
     let script = world.write("trash", "#!/bin/sh\ncase $1 in *2.jsonl) echo 'no room' >&2; exit 1;; esac\nrm \"$1\"\n");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    let changes = Changes::new(world.dir.join("state"), Trash { command: vec![script.to_str().unwrap().to_string()] });
+    let changes = Changes::new(
+        world.dir.join("state"),
+        Trash { command: vec![script.to_str().unwrap().to_string()], ..Trash::default() },
+    );
     let request = to_trash(&paths[..4]);
     let result = changes.make(&request, NOW, &mut until(10));
     match result.as_ref().unwrap_err().downcast_ref() {

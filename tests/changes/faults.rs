@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
@@ -194,7 +195,7 @@ fn writers_beside_each_other_lose_no_line() {
         for writer in ["a", "b"] {
             scope.spawn(move || {
                 for at in 0..lines {
-                    let appended = append::line(path, true, |tree| {
+                    let appended = append::line(path, true, &mut |_| ControlFlow::Continue(()), |tree| {
                         let parent = id(tree, tree.leaf.unwrap());
                         let line = format!("{{\"type\":\"custom\",\"id\":\"{writer}{at}\",\"parentId\":\"{parent}\"}}");
                         Ok(Some(Draft::new(tree, &line)))

@@ -276,7 +276,7 @@ fn what_the_trash_can_not_take() {
         world.write("trash-one", "#!/bin/sh\ncase $2 in *1.jsonl) rm \"$2\";; *) echo 'no room' >&2; exit 1;; esac\n");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let command = vec![script.to_str().unwrap().to_string(), "--".into()];
-    let changes = Changes::new(world.dir.join("state"), Trash { command });
+    let changes = Changes::new(world.dir.join("state"), Trash { command, ..Trash::default() });
     let error = changes.make(&Request::Trash { files: files() }, NOW, &mut to_the_end).unwrap_err();
     match refusal(&error) {
         Refusal::NoTrash { reason, left } => {
@@ -295,7 +295,8 @@ fn what_the_trash_can_not_take() {
     assert!(paths[1].exists());
     changes.make(&Request::Delete { files: vec![seen(&paths[1])] }, NOW, &mut to_the_end).unwrap();
     assert!(!paths[1].exists());
-    let gone = Changes::new(world.dir.join("state"), Trash { command: vec!["/no/such/program".into()] });
+    let gone =
+        Changes::new(world.dir.join("state"), Trash { command: vec!["/no/such/program".into()], ..Trash::default() });
     let path = world.write("3.jsonl", session(SHAPE));
     let error = gone.make(&Request::Trash { files: vec![seen(&path)] }, NOW, &mut to_the_end).unwrap_err();
     assert!(error.to_string().contains("can't run /no/such/program"), "{error:#}");

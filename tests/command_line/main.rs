@@ -10,3 +10,5 @@ mod reading;
 mod resuming;
 mod searching;
 mod trashing;
+#[cfg(unix)]
+mod waiting;

@@ -7,7 +7,7 @@ use crate::app::flows::{copy, delete, name, resume};
 use crate::app::layers::Layer;
 use crate::app::layers::help::Help;
 use crate::app::message::{Effect, Work};
-use crate::app::model::{Model, Scan};
+use crate::app::model::{Model, Pending, Scan};
 use crate::app::palettes;
 use crate::base::numbers::count;
 use crate::base::text::Tone;
@@ -184,7 +184,8 @@ fn list(model: &mut Model, action: Action) {
 /// One step back: a change under way, what is looked for, the marks, a pane. At the first pane there is nothing to leave:
 /// quitting is another key, but for a picker.
 fn back(model: &mut Model, effects: &mut Vec<Effect>) {
-    if let Some(pending) = model.changes.iter().find(|pending| pending.progress.is_some())
+    let is_slow = |pending: &&Pending| pending.progress.is_some() || pending.waits.is_some();
+    if let Some(pending) = model.changes.iter().find(is_slow)
         && !pending.claim.is_stopped()
     {
         return pending.claim.stop();

@@ -68,7 +68,7 @@ fn change(model: &mut Model, request: Request, after: After, effects: &mut Vec<E
     if !model.changes.is_empty() {
         model.say(Tone::Dim, "waiting for the change before");
     }
-    model.changes.push_back(Pending { claim, request, after, progress: None });
+    model.changes.push_back(Pending { claim, request, after, progress: None, waits: None });
 }
 
 fn errand(model: &mut Model, work: Work, then: Option<GoOn>, effects: &mut Vec<Effect>) {

@@ -58,7 +58,8 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             let command = copy::take_copied(&text, done, then, model.setting.glyphs);
             carry::carry(model, command, effects);
         }
-        Reply::Changing(done, total) => take_progress(model, ticket, (done, total)),
+        Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),
+        Reply::Waiting(who) => take_progress(model, ticket, None, Some(who)),
         Reply::Changed(changed) => take_changed(model, ticket, *changed, effects),
         Reply::Failed(error) => take_failure(model, ticket, error),
     }
@@ -86,9 +87,10 @@ fn take_text(model: &mut Model, text: Result<String, String>, effects: &mut Vec<
     carry::carry(model, command, effects);
 }
 
-fn take_progress(model: &mut Model, ticket: u64, (done, total): (usize, usize)) {
+fn take_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)>, waits: Option<String>) {
     let Some(pending) = model.changes.iter_mut().find(|pending| pending.claim.number() == ticket) else { return };
-    pending.progress = Some((done, total));
+    pending.progress = progress.or(pending.progress);
+    pending.waits = waits;
 }
 
 fn take_changed(model: &mut Model, ticket: u64, changed: Changed, effects: &mut Vec<Effect>) {

@@ -34,7 +34,7 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
     let bytes = built(&tree, path, at, &new).with_context(|| format!("can't fork {}", path.display()))?;
     let made = path.with_file_name(line::file_name(work.now, &id));
     let change = Change::Fork(Forked { path: made.clone(), bytes: bytes.len() as u64 });
-    work.make(&change, |_| {
+    work.make(&change, |_, _| {
         create::file(&made, &bytes, path).with_context(|| format!("can't make {}", made.display()))
     })?;
     Ok(Done::of(Step::Make, vec![change], 0))
@@ -60,6 +60,10 @@ impl Kind for Forked {
 
     fn brings(&self, step: Step) -> bool {
         step != Step::Undo
+    }
+
+    fn moves(&self) -> bool {
+        true
     }
 
     fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {

@@ -31,6 +31,11 @@ pub(super) trait Kind {
         false
     }
 
+    /// Whether to undo it, and to make it again, a file as a whole moves to the trash or comes back.
+    fn moves(&self) -> bool {
+        false
+    }
+
     /// Undoes it or makes it again, unless somebody else changed since what it would touch.
     fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()>;
 

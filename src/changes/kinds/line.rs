@@ -58,5 +58,14 @@ pub(super) fn has_line(path: &Path, record: &Record) -> Option<bool> {
         return Some(false);
     }
     let bytes = Bodies::open(Files::Disk, path).and_then(|mut bodies| bodies.whole()).ok()?;
-    Some(memchr::memmem::find(&bytes, format!("\"id\":\"{id}\"").as_bytes()).is_some())
+    // A part of the line may stay: it is no line.
+    let said = format!("\"id\":\"{id}\"");
+    let is_it =
+        |line: &[u8]| read::line(line).ok().flatten().is_some_and(|entry| entry.id.is_some_and(|has| has.is(id)));
+    let mut lines = memchr::memmem::find_iter(&bytes, said.as_bytes()).map(|at| {
+        let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |before| before + 1);
+        let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |behind| at + behind);
+        &bytes[start..end]
+    });
+    Some(lines.any(is_it))
 }

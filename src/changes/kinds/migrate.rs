@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -15,6 +16,7 @@ use crate::changes::kinds::kind::Kind;
 use crate::changes::outcome::{Done, Refusal};
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
+use crate::disk::lock::Wait;
 use crate::disk::reach::is_there;
 use crate::disk::trash::Bin;
 use crate::disk::{create, load};
@@ -41,16 +43,18 @@ pub(crate) fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Resul
     };
     let change = Migrated { path: real.clone(), bytes: migrated.bytes.len() as u64, version };
     let change = Change::Migrate(change);
-    work.make(&change, |bin| {
+    work.make(&change, |bin, wait| {
         let draft = create::write_draft(&real, &migrated.bytes, &real);
         let draft = draft.with_context(|| format!("can't write beside {}", real.display()))?;
         // A label keeps the time (`pi -c` takes the file that was written last); a moved leaf sets it when it is appended.
-        keep_time(&real, &draft).with_context(|| format!("can't set the time of {}", draft.display()))?;
-        let replaced = if fs::metadata(&real).map(|now| now.len()).ok() == Some(old.len() as u64) {
-            replace(&real, &kept(&real, version), &draft, bin)
-        } else {
-            Err(anyhow!("{} is being written to; try again when it rests", real.display()))
-        };
+        let timed = keep_time(&real, &draft).with_context(|| format!("can't set the time of {}", draft.display()));
+        let replaced = timed.and_then(|()| {
+            if fs::metadata(&real).map(|now| now.len()).ok() == Some(old.len() as u64) {
+                replace(&real, &kept(&real, version), &draft, (bin, wait))
+            } else {
+                Err(anyhow!("{} is being written to; try again when it rests", real.display()))
+            }
+        });
         replaced.inspect_err(|_| drop(fs::remove_file(&draft)))
     })?;
     Ok(Done::of(Step::Make, vec![change], 0))
@@ -74,7 +78,7 @@ impl Kind for Migrated {
         if step == Step::Undo && file_is_used_since(work.past(), &self.path, self.bytes)? {
             return overtaken(format!("the session was used since, in its new form: {}", self.path.display()));
         }
-        work.make_again(record, step, |bin| self.exchange(step, bin))
+        work.make_again(record, step, |bin, wait| self.exchange(step, bin, wait))
     }
 
     fn happened(&self, _: &Record, step: Step) -> Option<bool> {
@@ -95,7 +99,7 @@ impl Kind for Migrated {
             // What can't be cleared away stays; it is no session to pi or pitree.
             let _ = match (fs::read(path), fs::read(beside)) {
                 (Ok(file), Ok(other)) if file == other => fs::remove_file(beside).map_err(Into::into),
-                _ => bin.put_somewhere(beside),
+                _ => bin.put_somewhere(beside, &mut |_| ControlFlow::Continue(())),
             };
         }
     }
@@ -103,21 +107,23 @@ impl Kind for Migrated {
 
 impl Migrated {
     /// Takes the old form back from the trash, where the new one goes; or the other way round.
-    fn exchange(&self, step: Step, bin: &mut Bin<'_>) -> Result<()> {
+    fn exchange(&self, step: Step, bin: &mut Bin<'_>, wait: Wait<'_>) -> Result<()> {
         let (goes, comes) = step.ends(kept(&self.path, self.version), kept(&self.path, 3));
         bin.take_back(&comes, None, 0)?;
-        replace(&self.path, &goes, &comes, bin).inspect_err(|_| drop(bin.put_somewhere(&comes)))
+        let replaced = replace(&self.path, &goes, &comes, (bin, &mut *wait));
+        replaced.inspect_err(|_| drop(bin.put_somewhere(&comes, wait)))
     }
 }
 
 /// Puts a file in the trash under the name `kept`, and another one in its place.
-fn replace(path: &Path, kept: &Path, by: &Path, bin: &mut Bin<'_>) -> Result<()> {
+fn replace(path: &Path, kept: &Path, by: &Path, (bin, wait): (&mut Bin<'_>, Wait<'_>)) -> Result<()> {
     let second = fs::hard_link(path, kept).or_else(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Err(error),
-        _ => fs::copy(path, kept).map(drop), // not every file system has hard links
+        // Not every file system has hard links.
+        _ => fs::copy(path, kept).map(drop).inspect_err(|_| drop(fs::remove_file(kept))),
     });
     second.with_context(|| format!("can't keep the original as {}", kept.display()))?;
-    if let Err(error) = bin.put_somewhere(kept) {
+    if let Err(error) = bin.put_somewhere(kept, wait) {
         let _ = fs::remove_file(kept); // a second name of what is still in its place
         return Err(error.context("the trash can't take the original"));
     }

@@ -63,6 +63,11 @@ impl Change {
         self.kind().brings(step).then(|| self.path())
     }
 
+    /// Whether to undo it, and to make it again, a file as a whole moves to the trash or comes back.
+    pub(crate) fn moves(&self) -> bool {
+        self.kind().moves()
+    }
+
     /// Takes the change of a record back, or makes it again.
     ///
     /// # Errors

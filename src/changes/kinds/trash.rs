@@ -19,35 +19,55 @@ use crate::disk::trash::{Bin, NotTaken};
 
 pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
     let there = unchanged(files)?;
-    let mut changes = Vec::new();
-    for (at, file) in there.iter().enumerate() {
-        if work.is_stopped(at, there.len()) {
-            break;
+    let mut changes = there.iter().map(|file| of(&file.path)).collect::<Result<Vec<_>>>()?;
+    let (made, failed) = put(work, &changes);
+    changes.truncate(made);
+    match failed {
+        Err(error) if error.is::<NotTaken>() => {
+            let is_left = |file: &&&Seen| file.path.symlink_metadata().is_ok();
+            let left = there[made..].iter().filter(is_left).map(|&file| file.clone()).collect();
+            Err(Refusal::NoTrash { reason: format!("{error:#}"), left }.into())
         }
-        let path = &file.path;
-        let of_itself = fs::symlink_metadata(path).with_context(|| format!("can't look at {}", path.display()))?;
-        let trashed = Trashed { path: path.clone(), bytes: of_itself.len(), link: of_itself.is_symlink() };
-        let change = Change::Trash(trashed);
-        match work.put(&change) {
-            Ok(()) => changes.push(change),
-            Err(error) if error.is::<NotTaken>() => {
-                let is_left = |file: &&&Seen| file.path.symlink_metadata().is_ok();
-                let left = there[at..].iter().filter(is_left).map(|&file| file.clone()).collect();
-                return Err(Refusal::NoTrash { reason: format!("{error:#}"), left }.into());
+        Err(error) if made == 0 => Err(error),
+        Err(error) => {
+            let done = count(made, "session is", "sessions are");
+            let said = format!("{done} in the trash, {} left: {error:#}", thousands(there.len() - made));
+            Err(Partly { changes, said }.into())
+        }
+        Ok(()) if made == 0 => Ok(Done::nothing("they are gone already")),
+        Ok(()) => Ok(Done::of(Step::Make, changes, there.len() - made)),
+    }
+}
+
+/// The change that a file goes to the trash.
+fn of(path: &Path) -> Result<Change> {
+    let of_itself = fs::symlink_metadata(path).with_context(|| format!("can't look at {}", path.display()))?;
+    Ok(Change::Trash(Trashed { path: path.into(), bytes: of_itself.len(), link: of_itself.is_symlink() }))
+}
+
+/// Makes the changes, and gives how many were made; fewer if it was stopped, or why the next one failed.
+fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
+    let mut made = 0;
+    while made < changes.len() {
+        let mut numbers = match work.will_put(&changes[made..]) {
+            Ok(numbers) => numbers.into_iter(),
+            Err(error) => return (made, Err(error)),
+        };
+        while let Some(number) = numbers.next() {
+            let is_stopped = work.is_stopped(made, changes.len());
+            let put = if is_stopped {
+                work.withdraw(number, Step::Make)
+            } else {
+                work.put(number, changes[made].path(), Step::Make)
+            };
+            if is_stopped || put.is_err() {
+                let withdrawn = numbers.try_for_each(|number| work.withdraw(number, Step::Make));
+                return (made, put.and(withdrawn));
             }
-            Err(error) if changes.is_empty() => return Err(error),
-            Err(error) => {
-                let done = count(changes.len(), "session is", "sessions are");
-                let said = format!("{done} in the trash, {} left: {error:#}", thousands(there.len() - at));
-                return Err(Partly { changes, said }.into());
-            }
+            made += 1;
         }
     }
-    if changes.is_empty() {
-        return Ok(Done::nothing("they are gone already"));
-    }
-    let left = there.len() - changes.len();
-    Ok(Done::of(Step::Make, changes, left))
+    (made, Ok(()))
 }
 
 /// Whether a file came back from the trash, or went there if it does not come; after what is left of that was cleared
@@ -92,6 +112,10 @@ impl Kind for Trashed {
 
     fn brings(&self, step: Step) -> bool {
         step == Step::Undo
+    }
+
+    fn moves(&self) -> bool {
+        true
     }
 
     fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {

@@ -2,6 +2,7 @@
 //! of the FreeDesktop specification), or whatever a configured command makes of it.
 
 mod back;
+mod command;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod home;
 #[cfg(all(unix, not(target_os = "macos")))]
@@ -10,45 +11,59 @@ mod over;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 
+use crate::disk::create;
+use crate::disk::lock::Wait;
 use crate::disk::reach::is_there;
 pub(crate) use crate::disk::trash::back::NotBack;
 use crate::disk::trash::back::{Contents, in_words};
+pub(crate) use crate::disk::trash::command::Hangs;
 #[cfg(all(unix, not(target_os = "macos")))]
 use crate::disk::trash::home::Home;
 
 /// How files get into the trash.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trash {
     /// A program and its arguments, which gets the path of the file as its last one; none for the system's trash.
     pub command: Vec<String>,
+    /// How long it may take for one file.
+    pub limit: Duration,
+}
+
+impl Default for Trash {
+    fn default() -> Self {
+        Self { command: Vec::new(), limit: Duration::from_secs(60) }
+    }
 }
 
 impl Trash {
     /// The trash for one request, made at the time `now` in milliseconds since 1970.
     pub(crate) fn open(&self, now: i64) -> Bin<'_> {
         Bin {
-            command: &self.command,
+            trash: self,
             #[cfg(all(unix, not(target_os = "macos")))]
             home: Home::new(now),
             contents: None,
             added: HashSet::new(),
+            moved: HashSet::new(),
         }
     }
 }
 
 /// The trash during one request, which may move many files: what it holds is looked up once.
 pub(crate) struct Bin<'a> {
-    command: &'a [String],
+    trash: &'a Trash,
     #[cfg(all(unix, not(target_os = "macos")))]
     home: Home,
     /// What it held when that was looked up.
     contents: Option<Contents>,
     /// What was put into it since.
     added: HashSet<PathBuf>,
+    /// The folders from which or to which something moved, and which may not be so on the disk.
+    moved: HashSet<PathBuf>,
 }
 
 /// The trash was asked, and did not take a file: it is where it was.
@@ -64,17 +79,51 @@ impl fmt::Display for NotTaken {
 impl std::error::Error for NotTaken {}
 
 impl Bin<'_> {
-    /// Takes a place in the trash for a file, where that can be known before the file is there.
+    /// Whether another program moves the files, which may take long.
+    pub(crate) fn is_command(&self) -> bool {
+        !self.trash.command.is_empty()
+    }
+
+    /// Chooses a place in the trash for a file, where that can be known before the file is there.
     ///
     /// # Errors
     /// [`NotTaken`].
     #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(clippy::unused_self, reason = "no home trash there"))]
-    pub(crate) fn reserve(&mut self, path: &Path) -> Result<Option<PathBuf>> {
+    pub(crate) fn choose(&mut self, path: &Path) -> Result<Option<PathBuf>> {
         #[cfg(all(unix, not(target_os = "macos")))]
-        if self.command.is_empty() {
-            return Ok(Some(self.home.reserve(&known_as(path)).map_err(NotTaken)?));
+        if !self.is_command() {
+            return Ok(Some(self.home.choose(path).map_err(NotTaken)?));
         }
         Ok(None)
+    }
+
+    /// Takes the place that was chosen for a file. Returns whether that was possible; if not, another one is to be chosen.
+    ///
+    /// # Errors
+    /// [`NotTaken`].
+    #[cfg_attr(
+        not(all(unix, not(target_os = "macos"))),
+        allow(clippy::unused_self, unused_variables, reason = "no home trash there")
+    )]
+    pub(crate) fn claim(&mut self, path: &Path, item: &Path) -> Result<bool> {
+        #[cfg(all(unix, not(target_os = "macos")))]
+        return Ok(self.home.claim(&known_as(path), item).map_err(NotTaken)?);
+        #[cfg(not(all(unix, not(target_os = "macos"))))]
+        Ok(true)
+    }
+
+    /// Lets the places that were taken reach the disk.
+    ///
+    /// # Errors
+    /// [`NotTaken`].
+    #[cfg_attr(
+        not(all(unix, not(target_os = "macos"))),
+        allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "no home trash there")
+    )]
+    pub(crate) fn sync_places(&mut self) -> Result<()> {
+        #[cfg(all(unix, not(target_os = "macos")))]
+        self.home.sync().map_err(NotTaken)?;
+        Ok(())
     }
 
     /// Gives up a place in which nothing is.
@@ -87,29 +136,50 @@ impl Bin<'_> {
         home::give_up(item);
     }
 
-    /// Moves a file to the trash, to the place that was taken for it; of a symbolic link, the link.
+    /// Moves a file to the trash, to the place that was taken for it; of a symbolic link, the link. `wait` is told when
+    /// that takes long, and says whether to wait.
     ///
     /// # Errors
-    /// [`NotTaken`]: the place is given up.
-    pub(crate) fn put(&mut self, path: &Path, item: Option<&Path>) -> Result<()> {
+    /// [`NotTaken`]: the place is given up. Or [`Hangs`].
+    pub(crate) fn put(&mut self, path: &Path, item: Option<&Path>, wait: Wait<'_>) -> Result<()> {
         let known = known_as(path);
         self.added.insert(known.clone());
-        let put = match (self.command.split_first(), item) {
-            (Some((program, arguments)), _) => by_command(program, arguments, path),
+        self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
+        let put = match (&self.trash.command[..], item) {
+            ([program, arguments @ ..], _) => command::run((program, arguments), path, self.trash.limit, wait),
             #[cfg(all(unix, not(target_os = "macos")))]
-            (None, Some(item)) => home::put(&known, item),
-            (None, _) => trash::delete(&known).map_err(|error| anyhow!(in_words(&error))),
+            ([], Some(item)) => home::put(&known, item),
+            ([], _) => trash::delete(&known).map_err(|error| anyhow!(in_words(&error))),
         };
-        put.map_err(|error| NotTaken(error).into())
+        put.map_err(|error| if error.is::<Hangs>() { error } else { NotTaken(error).into() })
     }
 
     /// Takes a place and moves a file there.
     ///
     /// # Errors
     /// [`NotTaken`].
-    pub(crate) fn put_somewhere(&mut self, path: &Path) -> Result<()> {
-        let item = self.reserve(path)?;
-        self.put(path, item.as_deref())
+    pub(crate) fn put_somewhere(&mut self, path: &Path, wait: Wait<'_>) -> Result<()> {
+        loop {
+            let item = self.choose(path)?;
+            let is_ours = item.as_deref().map_or(Ok(true), |item| self.claim(path, item))?;
+            if is_ours {
+                self.sync_places()?;
+                return self.put(path, item.as_deref(), wait);
+            }
+        }
+    }
+
+    /// Lets what was moved reach the disk.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub(crate) fn sync(&mut self) -> std::io::Result<()> {
+        // What is not there any more needs no names on the disk.
+        let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+        let sync = |folder: PathBuf| {
+            create::sync_names(&folder).or_else(|error| if gone(&error) { Ok(()) } else { Err(error) })
+        };
+        std::mem::take(&mut self.moved).into_iter().try_for_each(sync)
     }
 
     /// Takes a file back to where it was: from its place in the trash if that is known; else the one that was removed
@@ -119,6 +189,7 @@ impl Bin<'_> {
     /// [`NotBack`], or it can't be reached now: then it stays in the trash.
     #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(unused_variables, reason = "no home trash there"))]
     pub(crate) fn take_back(&mut self, path: &Path, item: Option<&Path>, at_least: u64) -> Result<()> {
+        self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
         let look = || format!("can't look at {}", path.display());
         if is_there(path).with_context(look)? {
             return Err(NotBack::Taken(path.into()).into());
@@ -130,7 +201,7 @@ impl Bin<'_> {
                 return back.with_context(|| format!("can't take {} back from the trash", path.display()));
             }
             // A command may have put it elsewhere since.
-            if self.command.is_empty() {
+            if !self.is_command() {
                 return Err(NotBack::Emptied(path.into()).into());
             }
         }
@@ -156,25 +227,6 @@ impl Bin<'_> {
             }
             home::give_up(item);
         }
-    }
-}
-
-/// Lets a program move a file.
-fn by_command(program: &str, arguments: &[String], path: &Path) -> Result<()> {
-    let mut command = Command::new(program);
-    command.args(arguments).arg(path).stdin(Stdio::null()).stdout(Stdio::null());
-    // Ctrl+C in a terminal is for pitree, which stops when the file is gone.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let output = command.output().with_context(|| format!("can't run {program}"))?;
-    if path.symlink_metadata().is_err() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    match said.trim() {
-        "" if output.status.success() => bail!("{program} left the file where it was"),
-        "" => bail!("{program} failed ({})", output.status),
-        said => bail!("{program} says: {said}"),
     }
 }
 

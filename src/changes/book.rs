@@ -1,0 +1,112 @@
+//! The journal as one request uses it: its changes are a group, and in a dry run nothing is written.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::changes::change::Change;
+use crate::changes::journal::{By, Journal, Record, Records, State, Step};
+use crate::disk::lock::Wait;
+
+/// The journal during one request.
+pub(crate) struct Book {
+    /// `None` in a dry run.
+    journal: Option<Journal>,
+    /// What the journal held at the beginning of a dry run.
+    past: Records,
+    /// In milliseconds since 1970.
+    now: i64,
+    /// The first change that was made for the request.
+    group: Option<u64>,
+}
+
+/// The journal can't be written: nothing else can be changed then.
+#[derive(Debug)]
+pub(crate) struct NotWritten(anyhow::Error);
+
+impl std::fmt::Display for NotWritten {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#}", self.0)
+    }
+}
+
+impl std::error::Error for NotWritten {}
+
+impl Book {
+    /// The journal of a directory, held against others. `wait` is told who else holds it.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub(crate) fn open(state_dir: &Path, now: i64, wait: Wait<'_>) -> Result<Self> {
+        let journal = Some(Journal::open(state_dir, wait)?);
+        Ok(Self { journal, past: Records::default(), now, group: None })
+    }
+
+    /// The journal of a directory, for a dry run.
+    ///
+    /// # Errors
+    /// It can't be read, or is of a newer version.
+    pub(crate) fn closed(state_dir: &Path) -> Result<Self> {
+        let past = Records::of(state_dir)?;
+        past.check_version(state_dir)?;
+        Ok(Self { journal: None, past, now: 0, group: None })
+    }
+
+    /// Whether nothing is written.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.journal.is_none()
+    }
+
+    /// The changes up to now.
+    pub(crate) fn past(&self) -> &Records {
+        self.journal.as_ref().map_or(&self.past, Journal::records)
+    }
+
+    /// Writes down a change that is about to be made; returns its number, or `None` in a dry run.
+    ///
+    /// # Errors
+    /// [`NotWritten`]: the change must not be made.
+    pub(crate) fn note(&mut self, change: &Change, by: By<'_>) -> Result<Option<u64>> {
+        let Some(journal) = &mut self.journal else { return Ok(None) };
+        let number = journal.begin(self.now, self.group, change.clone(), by).map_err(NotWritten)?;
+        self.group.get_or_insert(number);
+        Ok(Some(number))
+    }
+
+    /// Writes down how far a change is now.
+    ///
+    /// # Errors
+    /// [`NotWritten`].
+    pub(crate) fn set(&mut self, number: u64, state: State, by: By<'_>) -> Result<()> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        Ok(journal.set(number, self.now, state, by).map_err(NotWritten)?)
+    }
+
+    /// Lets what is written down reach the disk.
+    ///
+    /// # Errors
+    /// [`NotWritten`]: what was written down last must not be done.
+    pub(crate) fn sync(&self) -> Result<()> {
+        Ok(self.journal.as_ref().map_or(Ok(()), Journal::sync).map_err(NotWritten)?)
+    }
+
+    /// Lets others have the journal while `work` is done; what they wrote is known then.
+    pub(crate) fn released<T>(&mut self, wait: Wait<'_>, work: impl FnOnce(Wait<'_>) -> T) -> (T, Result<()>) {
+        match &mut self.journal {
+            None => (work(wait), Ok(())),
+            Some(journal) => {
+                let (done, again) = journal.released(wait, work);
+                (done, again.map_err(NotWritten).context("can't write down what was done"))
+            }
+        }
+    }
+
+    /// Settles the changes that were cut short: see [`Journal::mend`].
+    ///
+    /// # Errors
+    /// [`NotWritten`].
+    pub(crate) fn mend(&mut self, happened: impl Fn(&Record, Step) -> Option<bool>) -> Result<()> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        Ok(journal.mend(self.now, happened).map_err(NotWritten)?)
+    }
+}

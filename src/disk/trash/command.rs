@@ -1,0 +1,158 @@
+//! A command that moves a file to the trash: run in sight, and not without end.
+
+use std::fmt;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::base::numbers::count;
+use crate::disk::lock::Wait;
+
+/// As long nothing is said of waiting.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// How long it takes until it is seen that the command ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How long its last words are waited for; somebody whom it started may hold their end open.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// As much of them is kept, in bytes.
+const KEPT: u64 = 4096;
+
+/// A program did not come to an end; the file is where it was.
+#[derive(Debug)]
+pub(crate) struct Hangs(String);
+
+impl fmt::Display for Hangs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Hangs {}
+
+/// Lets a program move a file, within a time.
+///
+/// # Errors
+/// The file is where it was: the program can't be run, or failed; or it [`Hangs`], or `wait` gave up.
+pub(super) fn run((program, arguments): (&str, &[String]), path: &Path, limit: Duration, wait: Wait<'_>) -> Result<()> {
+    let mut command = Command::new(program);
+    command.args(arguments).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    // Ctrl+C in a terminal is for pitree, which stops when the file is gone, and ends the command with all that it started.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn().with_context(|| format!("can't run {program}"))?;
+    let words = last_words(&mut child);
+    let status = ended(&mut child, program, limit, wait);
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let status = status?;
+    let said = words.recv_timeout(LAST_WORDS).unwrap_or_default();
+    match said.trim() {
+        "" if status.success() => bail!("{program} left the file where it was"),
+        "" => bail!("{program} failed ({status})"),
+        said => bail!("{program} says: {said}"),
+    }
+}
+
+/// Waits until a program ended, or ends it.
+fn ended(child: &mut Child, program: &str, limit: Duration, wait: Wait<'_>) -> Result<ExitStatus> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        let elapsed = begun.elapsed();
+        let is_given_up = elapsed >= QUIET && wait(&format!("{program}, process {}", child.id())).is_break();
+        if is_given_up || elapsed >= limit {
+            end(child);
+            let seconds = count(usize::try_from(limit.as_secs())?, "second", "seconds");
+            return Err(Hangs(match is_given_up {
+                true => format!("{program} was ended before it was done"),
+                false => format!("{program} took longer than {seconds}, and was ended"),
+            })
+            .into());
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Ends a program, with those that it started.
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill(); // it may have ended by itself
+    let _ = child.wait();
+}
+
+/// What a program says on standard error, once that is all.
+fn last_words(child: &mut Child) -> Receiver<String> {
+    let (sender, words) = mpsc::channel();
+    if let Some(from) = child.stderr.take() {
+        thread::spawn(move || {
+            let mut said = Vec::new();
+            let mut from = from.take(KEPT);
+            let _ = from.read_to_end(&mut said); // what was read is said
+            let _ = sender.send(String::from_utf8_lossy(&said).into_owned());
+            let _ = std::io::copy(from.get_mut(), &mut std::io::sink()); // or it would wait for somebody to read on
+        });
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::*;
+
+    fn run_sh(script: &str, limit: Duration) -> (bool, String) {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let arguments = ["-c".to_string(), script.to_string(), "sh".into()];
+        let result = run(("sh", &arguments), &file, limit, &mut |_| ControlFlow::Continue(()));
+        (file.exists(), result.err().map_or(String::new(), |error| format!("{error:#}")))
+    }
+
+    #[test]
+    fn the_file_tells_what_a_command_did() {
+        let long = Duration::from_secs(60);
+        assert_eq!(run_sh("rm \"$1\"; exit 3", long), (false, String::new()));
+        assert_eq!(run_sh("exit 0", long), (true, "sh left the file where it was".into()));
+        assert!(run_sh("exit 3", long).1.contains("failed"));
+        assert_eq!(run_sh("echo no room >&2; exit 3", long), (true, "sh says: no room".into()));
+        // Whom it left behind may hold the end of its words open.
+        assert!(run_sh("sleep 30 & exit 3", long).1.contains("failed"));
+    }
+
+    #[test]
+    fn a_command_that_hangs_is_ended_with_those_that_it_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let alive = dir.path().join("alive");
+        let script = format!("(sleep 1; touch '{}') & sleep 60", alive.display());
+        let (is_there, why) = run_sh(&script, Duration::from_millis(100));
+        assert!(is_there && why.contains("took longer"), "{why}");
+        thread::sleep(Duration::from_millis(1500));
+        assert!(!alive.exists());
+        let begun = Instant::now();
+        let arguments = ["-c".to_string(), "sleep 60".into(), "sh".into()];
+        let mut told = Vec::new();
+        let mut give_up = |who: &str| {
+            told.push(who.to_string());
+            ControlFlow::Break(())
+        };
+        let error = run(("sh", &arguments), dir.path(), Duration::from_secs(60), &mut give_up).unwrap_err();
+        assert!(format!("{error:#}").contains("was ended before") && begun.elapsed() < Duration::from_secs(20));
+        assert!(told.len() == 1 && told[0].starts_with("sh, process "), "{told:?}");
+    }
+}

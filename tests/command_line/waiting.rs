@@ -1,0 +1,105 @@
+//! Other programs that hold a file or hang, signals meanwhile, and results that nobody can read.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use crate::pitree::{Pitree, SESSIONS};
+
+const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"one\",\"cwd\":\"/\"}\n";
+
+fn world() -> Pitree {
+    let pitree = Pitree::new().variable("PATH", "/usr/bin:/bin");
+    pitree.write("one.jsonl", HEADER);
+    pitree
+}
+
+fn held(path: &Path) -> fs::File {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let file = fs::File::options().append(true).create(true).open(path).unwrap();
+    file.lock().unwrap();
+    file
+}
+
+/// The next line that a run says on standard error.
+fn said(run: &mut Child) -> impl Iterator<Item = String> + use<> {
+    BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap)
+}
+
+#[test]
+fn who_holds_a_file_is_told_and_waited_for_no_longer_than_asked() {
+    for file in [".local/state/pitree/journal.jsonl", &format!("{SESSIONS}/one.jsonl")] {
+        let pitree = world();
+        let path = pitree.home().join(file);
+        let lock = held(&path);
+        let outcome = pitree.run(&["rename", "one", "a name", "--wait", "0"]);
+        assert_eq!(outcome.code, 1, "{}", outcome.err);
+        let holder = format!("process {}", std::process::id());
+        assert!(outcome.err.starts_with("waiting for ") && outcome.err.contains("Ctrl+C gives up"), "{}", outcome.err);
+        assert!(outcome.err.contains(&format!("{file} is held by")), "{}", outcome.err);
+        assert!(outcome.err.contains(&holder) || !cfg!(target_os = "linux"), "{}", outcome.err);
+        assert_eq!(fs::read_to_string(pitree.home().join(SESSIONS).join("one.jsonl")).unwrap(), HEADER);
+
+        for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+            let mut run = pitree.command(&["rename", "one", "a name", "--wait", "600"]);
+            let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+            let mut said = said(&mut run);
+            assert!(said.next().unwrap().starts_with("waiting for "));
+            assert!(
+                Command::new("kill").args([&format!("-{signal}"), &run.id().to_string()]).status().unwrap().success()
+            );
+            assert!(said.next().unwrap().starts_with("pitree: stopped: "));
+            assert_eq!(run.wait().unwrap().code(), Some(code));
+        }
+        drop(lock);
+        pitree.print(&["rename", "one", "a name"]);
+    }
+}
+
+#[test]
+fn a_trash_command_that_hangs_is_ended_and_holds_nobody_up() {
+    let pitree = world();
+    pitree.write("two.jsonl", &HEADER.replace("one", "two"));
+    fs::write(pitree.home().join("c.toml"), "trash = [\"sh\", \"-c\", \"sleep 600\"]\ntrash-seconds = 1\n").unwrap();
+    let outcome = pitree.run(&["rm", "one", "--yes", "--config", "c.toml"]);
+    assert!(
+        outcome.code == 1 && outcome.err.contains("sh took longer than 1 second, and was ended"),
+        "{}",
+        outcome.err
+    );
+    assert!(!outcome.err.contains("delete"), "it was not refused: {}", outcome.err);
+
+    fs::write(pitree.home().join("c.toml"), "trash = [\"sh\", \"-c\", \"sleep 600\"]\n").unwrap();
+    let mut run = pitree.command(&["rm", "one", "--yes", "--config", "c.toml", "--wait", "600"]);
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = said(&mut run);
+    assert!(said.next().unwrap().starts_with("waiting for sh, process "));
+    // Meanwhile others change what they like.
+    pitree.print(&["rename", "two", "a name", "--wait", "0"]);
+    assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
+    assert!(said.next().unwrap().contains("stopped"));
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    let states: Vec<_> = pitree.objects(&["undo", "--list", "--json"]).iter().map(|one| one["state"].clone()).collect();
+    assert_eq!(states, ["dropped", "dropped", "done"]);
+    assert!(pitree.home().join(SESSIONS).join("one.jsonl").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_change_that_can_not_be_printed_is_said_to_be_made() {
+    let pitree = world();
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    for (args, what) in [
+        (&["rename", "one", "a name"][..], "the change is made"),
+        (&["rename", "one", "a name"], "can't print this: it has that name already"),
+        (&["rename", "one", "another", "--dry-run"], "would be done"),
+        (&["undo", "--json"], "the change is made"),
+    ] {
+        let output = pitree.command(args).stdout(full()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && said.contains(what), "{said}");
+    }
+    let path = pitree.home().join(SESSIONS).join("one.jsonl");
+    assert_eq!(fs::read_to_string(path).unwrap().lines().count(), 3);
+}
