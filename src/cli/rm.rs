@@ -72,7 +72,7 @@ impl Rm {
     /// The sessions that are to go, among those that are known.
     fn removal(&self, chosen: &Chosen, asks: bool) -> Result<Removal> {
         let mut library = if asks || self.family { every(chosen) } else { Library::default() };
-        let mut goes = Vec::new();
+        let (mut paths, mut others) = (Vec::new(), Vec::new());
         for word in &self.sessions {
             let session = resolve::digest(&resolve::file(word, chosen)?)?;
             let known = library.key_of(&session.path).filter(|&key| library.has(key)).or_else(|| {
@@ -80,8 +80,11 @@ impl Rm {
                 let real_path = Some(session.real_path()).filter(|_| !session.is_link)?;
                 library.key_of_file(real_path)
             });
-            goes.extend(known.or_else(|| library.update(vec![session], &[])));
+            paths.push(known.map_or(&session.path, |key| &library[key].path).clone());
+            others.extend(known.is_none().then_some(session));
         }
+        library.update(others, &[]);
+        let mut goes: Vec<SessionKey> = paths.iter().filter_map(|path| library.key_of(path)).collect();
         if self.family {
             let families = library.families();
             let roots: HashSet<SessionKey> = goes.iter().filter_map(|&key| families.line(key).last()).collect();
