@@ -37,6 +37,9 @@ use work::Desk;
 /// How long leaving may take before it is said what it waits for.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// As long changes go on to be made after a signal; the rest up to [`os::LIMIT`] is for the one that is at work then.
+const FAREWELL: Duration = Duration::from_millis(500);
+
 /// Two presses of the mouse in the same place within this time are a double click.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
@@ -230,16 +233,19 @@ impl Browser {
     }
 
     /// Waits until every change is made that was wanted: nothing that was begun is cut off by leaving. Where that takes
-    /// a while it is said, and a signal ends it between two files.
-    fn finish(&mut self, events: &Receiver<Event>, mut is_stopped: bool) {
-        let mut is_told = false;
+    /// a while it is said, and a signal ends it between two files; if a signal was why to leave, a little later.
+    fn finish(&mut self, events: &Receiver<Event>, is_killed: bool) {
+        let mut is_told = is_killed && !self.model.changes.is_empty();
+        let mut stop_at = is_killed.then(|| Instant::now() + FAREWELL);
         while !self.model.changes.is_empty() {
-            if is_stopped {
+            let left = stop_at.map(|at| at.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
                 self.model.changes.iter().for_each(|pending| pending.claim.stop());
             }
-            match events.recv_timeout(PATIENCE) {
+            let wait = left.filter(|left| !left.is_zero()).map_or(PATIENCE, |left| left.min(PATIENCE));
+            match events.recv_timeout(wait) {
                 Ok(Event::Msg(msg)) => drop(update(&mut self.model, msg)),
-                Ok(Event::Signal(Signal::Stop(_))) => is_stopped = true,
+                Ok(Event::Signal(Signal::Stop(_))) => stop_at = Some(Instant::now()),
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) if is_told => {}

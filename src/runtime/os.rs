@@ -5,12 +5,19 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use crate::runtime::event::{Event, Signal};
+#[cfg(unix)]
+use crate::runtime::terminal;
+
+/// How long after a signal the program ends, whatever it is at.
+pub(super) const LIMIT: Duration = Duration::from_millis(900);
 
 /// Sends an event for each signal that would end or stop the program.
 #[cfg(unix)]
 pub(super) fn watch_signals(sender: &Sender<Event>) -> io::Result<()> {
+    let mut is_ending = false;
     use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
     let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])?;
     let sender = sender.clone();
@@ -19,7 +26,12 @@ pub(super) fn watch_signals(sender: &Sender<Event>) -> io::Result<()> {
             let what = match signal {
                 SIGTSTP => Signal::Suspend,
                 SIGCONT => Signal::Continued,
-                other => Signal::Stop(other),
+                other => {
+                    if !std::mem::replace(&mut is_ending, true) {
+                        std::thread::spawn(move || end_at_last(other));
+                    }
+                    Signal::Stop(other)
+                }
             };
             if sender.send(Event::Signal(what)).is_err() {
                 return;
@@ -29,6 +41,15 @@ pub(super) fn watch_signals(sender: &Sender<Event>) -> io::Result<()> {
     Ok(())
 }
 
+/// Ends the program after a while, if it did not end by itself: the terminal may take no output, so that the loop hears of
+/// nothing.
+#[cfg(unix)]
+fn end_at_last(signal: i32) {
+    std::thread::sleep(LIMIT);
+    terminal::give_back_at_once();
+    std::process::exit(128 + signal);
+}
+
 #[cfg(not(unix))]
 pub(super) fn watch_signals(_sender: &Sender<Event>) -> io::Result<()> {
     Ok(())
@@ -36,11 +57,14 @@ pub(super) fn watch_signals(_sender: &Sender<Event>) -> io::Result<()> {
 
 /// Signals that ask the program to end, held back while it does what must not be cut off: interrupt, terminate, hang up.
 #[derive(Debug)]
-pub struct Hold {
+pub struct Hold(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
     /// Whether they end the program.
-    is_free: Arc<AtomicBool>,
-    /// The number of the last one that was held back; 0 if there was none.
-    noted: Arc<AtomicUsize>,
+    is_free: AtomicBool,
+    /// The number of the first one that was held back; 0 if there was none.
+    noted: AtomicUsize,
 }
 
 impl Hold {
@@ -49,26 +73,47 @@ impl Hold {
     /// # Errors
     /// The system does not allow it.
     pub fn new() -> io::Result<Self> {
-        let hold = Self { is_free: Arc::new(AtomicBool::new(true)), noted: Arc::default() };
+        let held = Arc::new(Held { is_free: AtomicBool::new(true), noted: AtomicUsize::new(0) });
         #[cfg(unix)]
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-            signal_hook::flag::register_conditional_default(signal, hold.is_free.clone())?;
-            signal_hook::flag::register_usize(signal, hold.noted.clone(), signal.unsigned_abs() as usize)?;
+        {
+            use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+            let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+            let held = held.clone();
+            std::thread::spawn(move || signals.forever().for_each(|signal| held.take(signal)));
         }
-        Ok(hold)
+        Ok(Self(held))
     }
 
-    /// Holds them back during some work.
+    /// Holds them back during some work; for most of a second at the longest.
     pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.is_free.store(false, Ordering::SeqCst);
+        self.0.is_free.store(false, Ordering::SeqCst);
         let done = work();
-        self.is_free.store(true, Ordering::SeqCst);
+        self.0.is_free.store(true, Ordering::SeqCst);
         done
     }
 
-    /// The number of the signal that was held back last.
+    /// The number of the signal that was held back first.
     pub fn noted(&self) -> Option<u8> {
-        u8::try_from(self.noted.load(Ordering::SeqCst)).ok().filter(|&signal| signal > 0)
+        u8::try_from(self.0.noted.load(Ordering::SeqCst)).ok().filter(|&signal| signal > 0)
+    }
+}
+
+#[cfg(unix)]
+impl Held {
+    fn take(&self, signal: i32) {
+        if self.is_free.load(Ordering::SeqCst) {
+            let _ = signal_hook::low_level::emulate_default_handler(signal); // ends the program
+            return;
+        }
+        let number = usize::try_from(signal).unwrap_or_default();
+        if self.noted.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            std::thread::sleep(LIMIT);
+            if !self.is_free.load(Ordering::SeqCst) {
+                let said = "pitree: ended in the middle of a change; the next change finds out what became of it\n";
+                let _ = io::Write::write_all(&mut io::stderr(), said.as_bytes()); // nobody may be there to read it
+                std::process::exit(128 + signal);
+            }
+        }
     }
 }
 

@@ -58,6 +58,72 @@ fn ends_by_signal() {
     }
 }
 
+#[test]
+fn ends_by_signal_while_the_terminal_takes_no_output() {
+    let (_home, mut pitree) = demo();
+    pitree.pause(true);
+    // Far more than a terminal keeps for whoever reads it.
+    for _ in 0..300 {
+        pitree.send("j\tk\t");
+    }
+    pitree.signal("TERM");
+    assert_eq!(pitree.wait_exit(), 143);
+    pitree.assert_given_back();
+}
+
+#[cfg(unix)]
+#[test]
+fn an_abort_leaves_the_terminal_whole() {
+    let (_home, mut pitree) = demo();
+    pitree.signal("ABRT");
+    assert!(pitree.wait_end().signal().is_some());
+    pitree.assert_given_back();
+}
+
+/// A window that is closed, as it looks from inside: the terminal hangs up, and takes and gives nothing any more.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_window_ends_like_a_key() {
+    let home = Home::new();
+    let project = home.dir("project");
+    let sessions: Vec<_> = (0..6)
+        .map(|at| home.session(&Session::new(&format!("s{at}")).cwd(&project).asked(&format!("hello {at}"), &["yes"])))
+        .collect();
+    let left = || sessions.iter().filter(|path| path.exists()).count();
+    let trash = "trash = [\"sh\", \"-c\", 'sleep 0.05; mv \"$1\" \"$1.kept\"', \"sh\"]\n";
+    home.write(".config/pitree/config.toml", trash);
+    let errors = home.path().join("errors");
+    let inner = format!("exec '{}' 2> '{}'", env!("CARGO_BIN_EXE_pitree"), errors.display());
+    let script = Launch::new("/usr/bin/script", &home).args(["-qc", &inner, "/dev/null"]).env("SHELL", "/bin/sh");
+    let mut outer = script.env("PATH", "/usr/bin:/bin").open();
+    outer.wait_until("the browser", is_taken);
+    outer.wait_without("reading");
+    outer.send("*");
+    outer.wait_for("6 sessions marked");
+    outer.send(&ctrl('d'));
+    outer.wait_for("Move to the trash?");
+    outer.send("t");
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while left() == 6 {
+        assert!(std::time::Instant::now() < end, "nothing goes");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    outer.signal("KILL");
+    outer.wait_end();
+    let said = || fs::read_to_string(&errors).unwrap();
+    while !said().ends_with('\n') {
+        assert!(std::time::Instant::now() < end, "it does not end: {}", said());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // On a busy machine not all of them may be made in the time that there is.
+    let moved = match 6 - left() {
+        6 => "pitree: 6 sessions are in the trash\n".into(),
+        1 => "pitree: 1 session is in the trash; stopped, 5 left\n".into(),
+        moved => format!("pitree: {moved} sessions are in the trash; stopped, {} left\n", 6 - moved),
+    };
+    assert_eq!(said(), moved);
+}
+
 #[cfg(target_os = "linux")]
 fn wait_stopped(pitree: &Terminal) {
     let stat = format!("/proc/{}/stat", pitree.pid());

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use portable_pty::{Child, CommandBuilder, ExitStatus, MasterPty, PtySize, native_pty_system};
 pub(crate) use vt100::Screen;
 use vt100::{Color, MouseProtocolMode, Parser};
 
@@ -77,7 +77,8 @@ impl Launch {
         let child = pty.slave.spawn_command(self.command).unwrap();
         drop(pty.slave); // the output ends when the program does
         let (columns, rows) = non_zero(self.size);
-        let seen = Seen { parser: Parser::new(rows, columns, 0), raw: Vec::new(), whole: true, ended: false };
+        let seen =
+            Seen { parser: Parser::new(rows, columns, 0), raw: Vec::new(), whole: true, ended: false, paused: false };
         let output = Arc::new(Output { seen: Mutex::new(seen), changed: Condvar::new() });
         let to = output.clone();
         let reading = thread::spawn(move || {
@@ -89,7 +90,8 @@ impl Launch {
                     reader.read(&mut buffer)
                 });
                 let read = read.unwrap_or(0);
-                let mut seen = to.seen.lock().unwrap();
+                let seen = to.seen.lock().unwrap();
+                let mut seen = to.changed.wait_while(seen, |seen| seen.paused).unwrap();
                 seen.take(&buffer[..read]);
                 seen.ended = read == 0;
                 to.changed.notify_all();
@@ -122,6 +124,8 @@ struct Seen {
     /// Whether no frame is only half there.
     whole: bool,
     ended: bool,
+    /// Whether nothing more is read for now.
+    paused: bool,
 }
 
 impl Seen {
@@ -253,8 +257,21 @@ impl Terminal {
         assert!(sent.success());
     }
 
+    /// Takes no more output, as a terminal does in which somebody pressed Ctrl+S; or takes it again.
+    pub(crate) fn pause(&self, paused: bool) {
+        self.output.seen.lock().unwrap().paused = paused;
+        self.output.changed.notify_all();
+    }
+
     /// Waits until the program has ended and all of its output is here: its exit code.
     pub(crate) fn wait_exit(&mut self) -> u32 {
+        let status = self.wait_end();
+        assert_eq!(status.signal(), None, "ended by a signal");
+        status.exit_code()
+    }
+
+    /// Waits until the program has ended, however that was, and all of its output is here.
+    pub(crate) fn wait_end(&mut self) -> ExitStatus {
         let end = Instant::now() + PATIENCE;
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -263,9 +280,9 @@ impl Terminal {
             assert!(Instant::now() < end, "still running; the screen:\n{}", self.contents());
             thread::sleep(Duration::from_millis(5));
         };
+        self.pause(false);
         self.reading.take().unwrap().join().unwrap();
-        assert_eq!(status.signal(), None, "ended by a signal");
-        status.exit_code()
+        status
     }
 
     /// Waits until the terminal is as it was before the program: its own screen, cursor, mouse and line editing.
