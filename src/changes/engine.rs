@@ -52,8 +52,8 @@ pub(crate) struct Engine<'a> {
     is_given_up: bool,
 }
 
-/// A move of a file: the number of the change, the file, the step, and the place in the trash that it is to get.
-type Move = (u64, PathBuf, Step, Option<PathBuf>);
+/// A move of a file: the number of the change, the file if it goes to the trash, the step, and the place that it is to get.
+type Move = (u64, Option<PathBuf>, Step, Option<PathBuf>);
 
 /// A move that is written down.
 struct Ahead {
@@ -96,15 +96,58 @@ impl<'a> Engine<'a> {
         self.is_given_up
     }
 
-    /// Makes a change of files as a whole: `make` does it.
+    /// Makes a change of files as a whole: `make` does it. What it `keeps` goes to a place in the trash, which `make` is
+    /// told if it is known.
     pub(crate) fn make(
         &mut self,
         change: &Change,
-        make: impl FnOnce(&mut Bin<'_>, Wait<'_>) -> Result<()>,
+        keeps: Option<&Path>,
+        make: impl FnOnce(&mut Bin<'_>, Option<&Path>, Wait<'_>) -> Result<()>,
     ) -> Result<()> {
-        let Some(number) = self.book.note(change, By::default())? else { return Ok(()) };
-        let made = self.book.sync().and_then(|()| self.move_files(make));
-        self.settle(number, Step::Make, made)
+        if self.is_dry() {
+            return Ok(());
+        }
+        let item = self.place_for(keeps)?;
+        let number = self.book.note(change, By { item: item.clone(), ..By::default() })?.unwrap_or_default();
+        self.write_down(&[(number, keeps.map(Path::to_path_buf), Step::Make, item)])?;
+        self.carry_out(number, Step::Make, make)
+    }
+
+    /// Undoes a change of files, or makes it again, as [`make`](Self::make) makes it.
+    pub(crate) fn make_again(
+        &mut self,
+        record: &Record,
+        step: Step,
+        keeps: Option<&Path>,
+        make: impl FnOnce(&mut Bin<'_>, Option<&Path>, Wait<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if self.is_dry() {
+            return Ok(());
+        }
+        let item = self.place_for(keeps)?;
+        self.book.set(record.number, step.begun(), By { item: item.clone(), ..By::default() })?;
+        self.write_down(&[(record.number, keeps.map(Path::to_path_buf), step, item)])?;
+        self.carry_out(record.number, step, make)
+    }
+
+    /// A place in the trash for what goes there, if it can be known before.
+    fn place_for(&mut self, goes: Option<&Path>) -> Result<Option<PathBuf>> {
+        goes.map_or(Ok(None), |path| self.bin.choose(path))
+    }
+
+    /// Does what is written down.
+    fn carry_out(
+        &mut self,
+        number: u64,
+        step: Step,
+        make: impl FnOnce(&mut Bin<'_>, Option<&Path>, Wait<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(Ahead { item, claimed }) = self.ahead.remove(&number) else { return Ok(()) };
+        let made = claimed.and_then(|()| self.move_files(|bin, wait| make(bin, item.as_deref(), wait)));
+        if made.is_err() {
+            item.iter().for_each(|item| self.bin.give_up(item));
+        }
+        self.settle(number, step, made.map_err(overtaken))
     }
 
     /// Lets files be moved. Another program that does that does not hold the journal meanwhile.
@@ -134,7 +177,7 @@ impl<'a> Engine<'a> {
             let noted = self.bin.choose(change.path()).and_then(|item| {
                 let by = By { item: item.clone(), ..By::default() };
                 let number = self.book.note(change, by)?.unwrap_or_default();
-                Ok((number, change.path().to_path_buf(), Step::Make, item))
+                Ok((number, Some(change.path().to_path_buf()), Step::Make, item))
             });
             match noted {
                 Ok(noted) => moves.push(noted),
@@ -165,12 +208,11 @@ impl<'a> Engine<'a> {
 
     /// Notes that a step is taken with a record, with which a file moves.
     fn note_again(&mut self, record: &Record, step: Step) -> Result<Move> {
-        let path = record.change.path().to_path_buf();
         let comes = record.change.brings(step).is_some();
-        let item = if comes { None } else { self.bin.choose(&path)? };
-        let by = By { item: item.clone(), ..By::default() };
-        self.book.set(record.number, step.begun(), by)?;
-        Ok((record.number, path, step, item))
+        let goes = Some(record.change.path()).filter(|_| !comes);
+        let item = self.place_for(goes)?;
+        self.book.set(record.number, step.begun(), By { item: item.clone(), ..By::default() })?;
+        Ok((record.number, goes.map(Path::to_path_buf), step, item))
     }
 
     /// Sees to it that a step with a record is written down.
@@ -193,7 +235,7 @@ impl<'a> Engine<'a> {
         let written = self.book.sync();
         for (number, path, step, item) in moves {
             let mut ahead = Ahead { item: item.clone(), claimed: Ok(()) };
-            if written.is_ok() {
+            if let (Ok(()), Some(path)) = (&written, path) {
                 ahead.claimed = self.claim(*number, path, *step, &mut ahead.item);
             }
             self.ahead.insert(*number, ahead);
@@ -231,9 +273,7 @@ impl<'a> Engine<'a> {
 
     /// Moves a file to the trash, as was written down.
     pub(crate) fn put(&mut self, number: u64, path: &Path, step: Step) -> Result<()> {
-        let Some(Ahead { item, claimed }) = self.ahead.remove(&number) else { return Ok(()) };
-        let put = claimed.and_then(|()| self.move_files(|bin, wait| bin.put(path, item.as_deref(), wait)));
-        self.settle(number, step, put)
+        self.carry_out(number, step, |bin, item, wait| bin.put(path, item, wait))
     }
 
     /// As a step with a change its file goes to the trash.
@@ -289,21 +329,6 @@ impl<'a> Engine<'a> {
             }
             None => appended.map(|_| None),
         }
-    }
-
-    /// Undoes a change of files, or makes it again: `make` does it.
-    pub(crate) fn make_again(
-        &mut self,
-        record: &Record,
-        step: Step,
-        make: impl FnOnce(&mut Bin<'_>, Wait<'_>) -> Result<()>,
-    ) -> Result<()> {
-        if self.is_dry() {
-            return Ok(());
-        }
-        self.book.set(record.number, step.begun(), By::default())?;
-        let made = self.book.sync().and_then(|()| self.move_files(make)).map_err(overtaken);
-        self.settle(record.number, step, made)
     }
 
     /// Appends a line for a change that was made before: to undo it, or to make it again.

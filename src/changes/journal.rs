@@ -114,8 +114,10 @@ pub struct Record {
     pub entries: Vec<String>,
     /// The last of those lines, as it was to be written.
     pub(crate) draft: Option<Draft>,
-    /// Where its file lies in the trash, or did last, if that is known.
+    /// Where its file lies in the trash, or is about to, or did last, if that is known.
     pub(crate) item: Option<PathBuf>,
+    /// Where it lay before the step that is cut short.
+    pub(crate) item_before: Option<PathBuf>,
     /// The place of its first line in the journal.
     pub(crate) begun_at: u64,
     /// The place of the line at which it was undone last.
@@ -271,14 +273,34 @@ impl Records {
             self.lines_of_ours.extend(entries.iter().cloned());
             self.places.insert(number, self.list.len());
             let (group, begun_at) = (group.unwrap_or(number), self.lines);
-            let undone_at = 0;
-            self.list.push(Record { number, group, time, change, state, entries, draft, item, begun_at, undone_at });
+            let (item_before, undone_at) = (None, 0);
+            self.list.push(Record {
+                number,
+                group,
+                time,
+                change,
+                state,
+                entries,
+                draft,
+                item,
+                item_before,
+                begun_at,
+                undone_at,
+            });
         } else if let Some(&at) = self.places.get(&number) {
             let record = &mut self.list[at];
+            if record.state.step().is_some_and(|step| state == step.settled(false)) {
+                record.item = record.item_before.take();
+            } else if let Some(item) = item {
+                let is_chosen_again = record.state == state;
+                let before = record.item.replace(item);
+                if !is_chosen_again {
+                    record.item_before = before;
+                }
+            }
             record.state = state;
             record.entries.extend(entry);
             record.draft = draft.or(record.draft.take());
-            record.item = item.or(record.item.take());
             if state == State::Undone {
                 record.undone_at = self.lines;
             }
@@ -349,7 +371,7 @@ impl Journal {
         let freed = self.file.unlock();
         self.is_held = false;
         let done = work(&mut *wait);
-        let again = freed.and_then(|()| lock::take(&self.file, &self.path, wait)).and_then(|()| {
+        let again = freed.and_then(|()| lock::take(&self.file, wait)).and_then(|()| {
             let is_ours = lock::is_at(&self.file, &self.path)?;
             if is_ours { Ok(()) } else { Err(std::io::Error::other("another one has taken its place")) }
         });

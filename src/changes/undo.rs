@@ -48,6 +48,15 @@ fn again(work: &mut Engine<'_>, records: &[Record], step: Step, is_in_turn: bool
         if at % together == 0 {
             work.will_do_again(&records[at..records.len().min(at + together)], step)?;
         }
+        // What was made behind another change of the same file stands and falls with it.
+        let is_blocked = |(number, _): &(u64, String)| {
+            let other = records.iter().find(|other| other.number == *number);
+            other.is_some_and(|other| other.change.path() == record.change.path())
+        };
+        if failed.iter().chain(&passed).any(is_blocked) {
+            work.withdraw(record.number, step)?;
+            continue;
+        }
         let done = record.change.again(work, record, step);
         work.withdraw(record.number, step)?;
         match done.map_err(|error| (concerns_all(&error), error.downcast())) {

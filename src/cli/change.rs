@@ -142,17 +142,22 @@ impl<'a> Changer<'a> {
             }
             Ok::<_, Error>(out.flush()?)
         };
-        print().with_context(|| match (self.switches.dry_run, done.changes.len()) {
-            (true, _) => "can't print what would be done".into(),
-            (_, 0) => format!("can't print this: {}", done.said),
-            (_, 1) => "the change is made, but can't be printed".into(),
-            (_, several) => format!("the {} changes are made, but can't be printed", thousands(several)),
-        })?;
+        print().with_context(|| self.unprinted(done))?;
         if done.left == 0 {
             return Ok(ExitCode::SUCCESS);
         }
         output::complain(&format!("stopped, {} left", thousands(done.left)));
         Ok(self.hold.noted().map_or(ExitCode::FAILURE, |signal| ExitCode::from(128 + signal)))
+    }
+
+    /// What is said of what was done where that can't be printed.
+    pub(super) fn unprinted(&self, done: &Done) -> String {
+        match (self.switches.dry_run, done.changes.len()) {
+            (true, _) => "can't print what would be done".into(),
+            (_, 0) => format!("can't print this: {}", done.said),
+            (_, 1) => "the change is made, but can't be printed".into(),
+            (_, several) => format!("the {} changes are made, but can't be printed", thousands(several)),
+        }
     }
 
     /// Says on standard error what was done, where standard output is for something else.

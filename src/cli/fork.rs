@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::changes::Request;
 use crate::cli::change::{Changer, Step, Switches};
@@ -32,7 +32,7 @@ impl Fork {
         match &done.made {
             Some(made) if !self.switches.json && !self.switches.dry_run => {
                 changer.say_aside(&done);
-                output::product(made.as_os_str())?;
+                output::product(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
                 Ok(ExitCode::SUCCESS)
             }
             _ => changer.say(&done, Step::Make),

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use crate::changes::{Done, Request};
@@ -101,7 +101,8 @@ impl Resume {
         if !start.cwd.is_empty() && !pi::is_there(&start.cwd) {
             output::complain(&format!("the session's directory is gone: {}", start.cwd));
         }
-        output::product(OsStr::new(&start.line()))?;
+        let printed = output::product(OsStr::new(&start.line()));
+        printed.with_context(|| done.map_or("can't print the command".into(), |done| changer.unprinted(done)))?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -31,7 +31,7 @@ const TRIES: usize = 20;
 pub(crate) fn open(options: &OpenOptions, path: &Path, wait: Wait<'_>) -> io::Result<File> {
     for _ in 0..TRIES {
         let file = options.open(path)?;
-        take(&file, path, wait)?;
+        take(&file, wait)?;
         if is_at(&file, path)? {
             return Ok(file);
         }
@@ -43,7 +43,7 @@ pub(crate) fn open(options: &OpenOptions, path: &Path, wait: Wait<'_>) -> io::Re
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn take(file: &File, path: &Path, wait: Wait<'_>) -> io::Result<()> {
+pub(crate) fn take(file: &File, wait: Wait<'_>) -> io::Result<()> {
     let begun = Instant::now();
     let mut who: Option<(String, Instant)> = None;
     loop {
@@ -58,8 +58,7 @@ pub(crate) fn take(file: &File, path: &Path, wait: Wait<'_>) -> io::Result<()> {
                 None => who.insert((holder(file), Instant::now())),
             };
             if wait(holder).is_break() {
-                let held = format!("{} is held by {holder}", path.display());
-                return Err(io::Error::new(io::ErrorKind::WouldBlock, held));
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, format!("it is held by {holder}")));
             }
         }
         sleep(LOOK);

@@ -18,5 +18,7 @@ mod faults;
 mod files;
 mod newer;
 mod sequences;
+#[cfg(target_os = "linux")]
+mod syscalls;
 mod trash;
 mod world;

@@ -37,7 +37,7 @@ fn who_holds_a_file_is_told_and_waited_for_no_longer_than_asked() {
         assert_eq!(outcome.code, 1, "{}", outcome.err);
         let holder = format!("process {}", std::process::id());
         assert!(outcome.err.starts_with("waiting for ") && outcome.err.contains("Ctrl+C gives up"), "{}", outcome.err);
-        assert!(outcome.err.contains(&format!("{file} is held by")), "{}", outcome.err);
+        assert!(outcome.err.contains(&format!("{file}: it is held by")), "{}", outcome.err);
         assert!(outcome.err.contains(&holder) || !cfg!(target_os = "linux"), "{}", outcome.err);
         assert_eq!(fs::read_to_string(pitree.home().join(SESSIONS).join("one.jsonl")).unwrap(), HEADER);
 

@@ -133,3 +133,35 @@ fn samples_stay_as_they_are() {
     pitree.quit();
     assert!(!home.path().join(".local/state/pitree").exists());
 }
+
+#[test]
+fn a_journal_that_is_held_keeps_nobody_waiting() {
+    let world = World::new();
+    let journal = world.home.path().join(".local/state/pitree/journal.jsonl");
+    fs::create_dir_all(journal.parent().unwrap()).unwrap();
+    let held = fs::File::options().append(true).create(true).open(&journal).unwrap();
+    held.lock().unwrap();
+    let mut pitree = world.open();
+    pitree.send(&ctrl('r'));
+    wait_footer(&pitree, "name: ");
+    pitree.send(&format!("held{ENTER}"));
+    wait_footer(&pitree, "esc gives up; waiting for ");
+    // pi waits for it as well, and the browser for neither.
+    pitree.send(ENTER);
+    pitree.send("j");
+    pitree.wait_selected("good bye");
+    pitree.send("k");
+    pitree.wait_selected("hello");
+    pitree.send(crate::terminal::ESC);
+    pitree.wait_for("is held by");
+    pitree.send(ENTER);
+    pitree.wait_without("is held by");
+    let waits = "waiting for ";
+    pitree.send(&ctrl('r'));
+    wait_footer(&pitree, "name: ");
+    pitree.send(&format!("held{ENTER}"));
+    wait_footer(&pitree, waits);
+    held.unlock().unwrap();
+    pitree.wait_selected("held");
+    pitree.quit();
+}

@@ -34,7 +34,7 @@ pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> 
     let bytes = built(&tree, path, at, &new).with_context(|| format!("can't fork {}", path.display()))?;
     let made = path.with_file_name(line::file_name(work.now, &id));
     let change = Change::Fork(Forked { path: made.clone(), bytes: bytes.len() as u64 });
-    work.make(&change, |_, _| {
+    work.make(&change, None, |_, _, _| {
         create::file(&made, &bytes, path).with_context(|| format!("can't make {}", made.display()))
     })?;
     Ok(Done::of(Step::Make, vec![change], 0))

@@ -43,14 +43,15 @@ pub(crate) fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Resul
     };
     let change = Migrated { path: real.clone(), bytes: migrated.bytes.len() as u64, version };
     let change = Change::Migrate(change);
-    work.make(&change, |bin, wait| {
+    let kept = kept(&real, version);
+    work.make(&change, Some(&kept), |bin, item, wait| {
         let draft = create::write_draft(&real, &migrated.bytes, &real);
         let draft = draft.with_context(|| format!("can't write beside {}", real.display()))?;
         // A label keeps the time (`pi -c` takes the file that was written last); a moved leaf sets it when it is appended.
         let timed = keep_time(&real, &draft).with_context(|| format!("can't set the time of {}", draft.display()));
         let replaced = timed.and_then(|()| {
             if fs::metadata(&real).map(|now| now.len()).ok() == Some(old.len() as u64) {
-                replace(&real, &kept(&real, version), &draft, (bin, wait))
+                replace(&real, (&kept, item), &draft, (bin, wait))
             } else {
                 Err(anyhow!("{} is being written to; try again when it rests", real.display()))
             }
@@ -78,7 +79,13 @@ impl Kind for Migrated {
         if step == Step::Undo && file_is_used_since(work.past(), &self.path, self.bytes)? {
             return overtaken(format!("the session was used since, in its new form: {}", self.path.display()));
         }
-        work.make_again(record, step, |bin, wait| self.exchange(step, bin, wait))
+        let (goes, comes) = step.ends(kept(&self.path, self.version), kept(&self.path, 3));
+        let lies = record.item.as_deref();
+        work.make_again(record, step, Some(&goes), |bin, item, wait| {
+            bin.take_back(&comes, lies, 0)?;
+            let replaced = replace(&self.path, (&goes, item), &comes, (bin, &mut *wait));
+            replaced.inspect_err(|_| put_back(&comes, lies, bin, wait))
+        })
     }
 
     fn happened(&self, _: &Record, step: Step) -> Option<bool> {
@@ -90,44 +97,51 @@ impl Kind for Migrated {
     }
 
     /// What may be there is a draft, a second name of the file itself, or the form that belongs in the trash.
-    fn clear(&self, _: &Record, bin: &mut Bin<'_>) {
+    fn clear(&self, record: &Record, bin: &mut Bin<'_>) {
         let path = &self.path;
         let _ = fs::remove_file(create::draft(path)); // of the new form; made again when it is wanted
-        for beside in
-            [kept(path, self.version), kept(path, 3)].iter().filter(|beside| beside.symlink_metadata().is_ok())
-        {
-            // What can't be cleared away stays; it is no session to pi or pitree.
-            let _ = match (fs::read(path), fs::read(beside)) {
-                (Ok(file), Ok(other)) if file == other => fs::remove_file(beside).map_err(Into::into),
-                _ => bin.put_somewhere(beside, &mut |_| ControlFlow::Continue(())),
-            };
+        // A second name of the file itself, while it has not been replaced.
+        record.item.iter().for_each(|item| bin.clear(path, item));
+        record.item_before.iter().for_each(|item| bin.give_up(item));
+        let forms = [kept(path, self.version), kept(path, 3)];
+        forms.iter().for_each(|beside| drop(fs::remove_file(create::draft(beside)))); // on the way back from the trash
+        for beside in forms.iter().filter(|beside| beside.symlink_metadata().is_ok()) {
+            match (fs::read(path), fs::read(beside)) {
+                // What can't be cleared away stays; it is no session to pi or pitree.
+                (Ok(file), Ok(other)) if file == other => drop(fs::remove_file(beside)),
+                _ => put_back(beside, record.item_before.as_deref(), bin, &mut |_| ControlFlow::Continue(())),
+            }
         }
     }
 }
 
-impl Migrated {
-    /// Takes the old form back from the trash, where the new one goes; or the other way round.
-    fn exchange(&self, step: Step, bin: &mut Bin<'_>, wait: Wait<'_>) -> Result<()> {
-        let (goes, comes) = step.ends(kept(&self.path, self.version), kept(&self.path, 3));
-        bin.take_back(&comes, None, 0)?;
-        let replaced = replace(&self.path, &goes, &comes, (bin, &mut *wait));
-        replaced.inspect_err(|_| drop(bin.put_somewhere(&comes, wait)))
-    }
+/// Puts a form that came from the trash back to its place there, or to another one.
+fn put_back(beside: &Path, item: Option<&Path>, bin: &mut Bin<'_>, wait: Wait<'_>) {
+    let is_ours = item.is_some_and(|item| bin.claim(beside, item).unwrap_or(false));
+    // Where it can't go, it stays; it is no session to pi or pitree.
+    let _ = if is_ours { bin.put(beside, item, wait) } else { bin.put_somewhere(beside, wait) };
 }
 
-/// Puts a file in the trash under the name `kept`, and another one in its place.
-fn replace(path: &Path, kept: &Path, by: &Path, (bin, wait): (&mut Bin<'_>, Wait<'_>)) -> Result<()> {
+/// Puts a file in the trash under the name `kept`, in the place `item` if that is known, and another one in its place.
+fn replace(
+    path: &Path,
+    (kept, item): (&Path, Option<&Path>),
+    by: &Path,
+    (bin, wait): (&mut Bin<'_>, Wait<'_>),
+) -> Result<()> {
     let second = fs::hard_link(path, kept).or_else(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Err(error),
         // Not every file system has hard links.
         _ => fs::copy(path, kept).map(drop).inspect_err(|_| drop(fs::remove_file(kept))),
     });
     second.with_context(|| format!("can't keep the original as {}", kept.display()))?;
-    if let Err(error) = bin.put_somewhere(kept, wait) {
+    if let Err(error) = bin.put(kept, item, wait) {
         let _ = fs::remove_file(kept); // a second name of what is still in its place
         return Err(error.context("the trash can't take the original"));
     }
-    fs::rename(by, path).with_context(|| format!("can't replace {}", path.display()))?;
+    let replaced = fs::rename(by, path).with_context(|| format!("can't replace {}", path.display()));
+    // What is still in its place needs no second one in the trash.
+    replaced.inspect_err(|_| item.iter().for_each(|item| bin.clear(path, item)))?;
     create::sync_folder(path);
     Ok(())
 }

@@ -1,0 +1,440 @@
+//! Each system call by which a change touches the files, the journal or the trash fails in turn, or is the last one of a
+//! process that is killed; with the sessions beside the trash, and on a disk of their own. What is so then is what was said,
+//! every byte is somewhere, the next pitree knows how it went, and undo goes on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use pitree::changes::Changes;
+use pitree::changes::journal::{Record, State};
+use pitree::disk::trash::Trash;
+
+use crate::common::effort::{rounds, skipped};
+use crate::common::session::Session;
+use crate::world::{around, home, in_own_home, myself, session, tree};
+
+/// A kind of change: its name, the command that makes it, and whether it takes two changes.
+const KINDS: &[(&str, &[&str], bool)] = &[
+    ("name", &["rename", "one.jsonl", "a name"], false),
+    ("label", &["label", "one.jsonl", "e1", "a label"], false),
+    ("leaf", &["resume", "one.jsonl", "e1", "--print"], false),
+    ("fork", &["fork", "one.jsonl", "e1"], false),
+    ("trash", &["rm", "one.jsonl", "--yes"], false),
+    ("label of an old one", &["label", "old.jsonl", "q1", "a label", "--migrate"], true),
+];
+
+/// What is done with it, with the commands before that: made, undone, made again.
+const STEPS: &[(&str, &[&[&str]], &[&str])] =
+    &[("made", &[], &[]), ("undone", &[&[]], &["undo"]), ("made again", &[&[], &["undo"]], &["redo"])];
+
+/// What may be asked of the system for a file, a folder, a name; and how each may fail.
+const CALLS: &[(&str, &[&str])] = &[
+    ("openat", &["EIO", "EACCES", "ENOSPC"]),
+    ("read", &["EIO"]),
+    ("lseek", &["EIO"]),
+    ("statx", &["EIO", "EACCES"]),
+    ("readlink", &["EIO", "EACCES"]),
+    ("flock", &["EIO"]),
+    ("write", &["EIO", "ENOSPC"]),
+    ("fsync", &["EIO", "ENOSPC"]),
+    ("fdatasync", &["EIO", "ENOSPC"]),
+    ("syncfs", &["EIO"]),
+    ("ftruncate", &["EIO"]),
+    ("fchmod", &["EACCES"]),
+    ("utimensat", &["EACCES"]),
+    ("renameat2", &["EIO", "EACCES", "ENOSPC", "EXDEV"]),
+    ("rename", &["EIO", "EACCES", "ENOSPC"]),
+    ("linkat", &["EIO", "EACCES", "EXDEV"]),
+    ("unlink", &["EIO", "EACCES"]),
+    ("mkdir", &["EIO", "EACCES", "ENOSPC"]),
+    ("copy_file_range", &["EIO", "ENOSPC"]),
+    ("getdents64", &["EIO"]),
+];
+
+#[test]
+fn any_system_call_may_fail_or_be_the_last() {
+    let is_there = Command::new("strace").arg("--version").stdout(Stdio::null()).status();
+    if !is_there.is_ok_and(|status| status.success()) {
+        return skipped("there is no strace");
+    }
+    in_own_home("syscalls::each_call");
+    let may = Command::new("unshare").args(["-rm", "true"]).status();
+    if !may.is_ok_and(|status| status.success()) {
+        return skipped("this system lets nobody mount another file system");
+    }
+    let outer = tempfile::tempdir().unwrap();
+    fs::create_dir(outer.path().join("disks")).unwrap();
+    let disks = outer.path().join("disks");
+    let mount = "mount -t tmpfs none \"$0\" && exec \"$@\"";
+    let mut inner = myself("syscalls::each_call", outer.path());
+    inner.env("DISKS", &disks);
+    let output = around("unshare", &["-rm", "sh", "-c", mount, disks.to_str().unwrap()], &inner).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
+#[ignore = "run by any_system_call_may_fail_or_be_the_last, in a home of its own"]
+fn each_call() {
+    let sessions = std::env::var_os("DISKS").map_or_else(home, PathBuf::from);
+    let cases: Vec<_> = KINDS.iter().flat_map(|kind| STEPS.iter().map(move |step| (kind, step))).collect();
+    let (next, runs) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for worker in 0..threads {
+            let (next, runs, cases, sessions) = (&next, &runs, &cases, &sessions);
+            scope.spawn(move || {
+                while let Some((kind, step)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let case = Case::new(&home().join(format!("w{worker}")), sessions, worker, kind, step);
+                    runs.fetch_add(case.all(), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let runs = runs.into_inner();
+    assert!(runs > rounds(100, 2000), "only {runs} runs");
+    println!("{runs} runs");
+}
+
+/// A change in a home of its own, as it is before.
+struct Case {
+    name: String,
+    /// Where the journal and the trash are.
+    home: PathBuf,
+    /// Where the sessions are.
+    sessions: PathBuf,
+    /// Both as they are before.
+    saved: [PathBuf; 2],
+    command: Vec<String>,
+    /// What may be so: before, after, and between two changes.
+    before: Snapshot,
+    after: Snapshot,
+    between: Option<Snapshot>,
+    /// How the record of the change stands when the step is taken, and when it is not.
+    states: (State, State),
+    /// What no fault may lose.
+    texts: Vec<Vec<u8>>,
+}
+
+/// What a person sees of the sessions.
+type Snapshot = BTreeMap<String, (Option<String>, Vec<String>, Vec<String>, u32)>;
+
+impl Case {
+    fn new(
+        root: &Path,
+        disk: &Path,
+        worker: usize,
+        (kind, change, is_double): &(&str, &[&str], bool),
+        (step, first, then): &(&str, &[&[&str]], &[&str]),
+    ) -> Self {
+        let _ = fs::remove_dir_all(root);
+        let sessions = disk.join(format!("s{worker}"));
+        let _ = fs::remove_dir_all(&sessions);
+        let home = root.join("home");
+        fs::create_dir_all(&home).unwrap();
+        fs::create_dir_all(&sessions).unwrap();
+        fs::write(sessions.join("one.jsonl"), session(&[(0, 4), (0, 3), (0, 4), (0, 3), (2, 4), (0, 3)])).unwrap();
+        let old = Session::new("old").cwd("/w").version(2);
+        let old = (0..3).fold(old, |old, at| old.user(&format!("q{at}"), &format!("question {at}")));
+        fs::write(sessions.join("old.jsonl"), old.text()).unwrap();
+        fs::write(sessions.join("other.jsonl"), Session::new("other").cwd("/w").user("o", "hello").text()).unwrap();
+        let mut case = Self {
+            name: format!("{kind} {step}"),
+            saved: [root.join("saved home"), root.join("saved sessions")],
+            home,
+            sessions,
+            command: command(change, then).into_iter().map(String::from).collect(),
+            before: Snapshot::new(),
+            after: Snapshot::new(),
+            between: None,
+            states: match *step {
+                "undone" => (State::Undone, State::Done),
+                "made again" => (State::Done, State::Undone),
+                _ => (State::Done, State::Dropped),
+            },
+            texts: Vec::new(),
+        };
+        case.must(&["rename", "other.jsonl", "first"]);
+        for words in *first {
+            case.must(&command(change, words));
+        }
+        case.before = case.snapshot();
+        case.texts = case.sessions().iter().map(|path| fs::read(path).unwrap()).collect();
+        case.copy(true);
+        let words: Vec<&str> = case.command.iter().map(String::as_str).collect();
+        case.must(&words);
+        case.after = case.snapshot();
+        assert_ne!(case.before, case.after, "{}", case.name);
+        if *is_double {
+            // The new form without the label.
+            let mut between = if *step == "undone" { case.before.clone() } else { case.after.clone() };
+            between.get_mut("old.jsonl").unwrap().1.clear();
+            case.between = Some(between);
+        }
+        case
+    }
+
+    /// Tries every call that can fail; returns how many runs that were.
+    fn all(&self) -> usize {
+        let mut points = self.points(true);
+        if self.name == "fork made" {
+            // The name of the new file is not known before.
+            points.extend(self.points(false));
+        }
+        let points: Vec<_> = points.into_iter().collect();
+        let stride = rounds(17, 1);
+        let mut runs = 0;
+        for (at, (call, count, is_by_path)) in points.iter().enumerate() {
+            let ways = CALLS.iter().find(|(name, _)| name == call).map_or(&[][..], |(_, ways)| ways);
+            let ways = ways.iter().map(|way| format!("error={way}")).chain(["signal=KILL".into()]);
+            for (which, way) in ways.enumerate() {
+                if (at + which) % stride == 0 {
+                    self.one(&format!("{call}:{way}:when={count}"), *is_by_path);
+                    runs += 1;
+                }
+            }
+        }
+        runs
+    }
+
+    /// The calls that are made for the change, each with the how manieth of its name it is.
+    fn points(&self, is_by_path: bool) -> BTreeSet<(String, usize, bool)> {
+        self.copy(false);
+        let trace = self.home.join("trace");
+        let mut command = self.traced(&["-o", trace.to_str().unwrap()], is_by_path);
+        assert!(command.output().unwrap().status.success());
+        let text = fs::read_to_string(&trace).unwrap();
+        fs::remove_file(&trace).unwrap();
+        let mut counts = BTreeMap::<(&str, &str), usize>::new();
+        let mut points = BTreeSet::new();
+        let (mut has_begun, mut main) = (is_by_path, None);
+        for line in text.lines() {
+            let Some((thread, call)) = line.split_once(' ') else { continue };
+            let Some((name, rest)) = call.trim_start().split_once('(') else { continue };
+            main = main.or(Some(thread));
+            let count = counts.entry((thread, name)).or_default();
+            *count += 1;
+            // What the program does before is not to be disturbed.
+            has_begun |= rest.contains("journal.jsonl");
+            if has_begun && (is_by_path || main == Some(thread)) && CALLS.iter().any(|(known, _)| *known == name) {
+                points.insert((name.to_string(), *count, is_by_path));
+            }
+        }
+        assert!(points.len() > 20, "{}: {text}", self.name);
+        points
+    }
+
+    fn one(&self, fault: &str, is_by_path: bool) {
+        self.copy(false);
+        let fault = format!("inject={fault}");
+        let log = self.home.join("trace");
+        let options = ["-e", &fault, "-o", log.to_str().unwrap()];
+        let output = self.traced(&options, is_by_path).output().unwrap();
+        fs::remove_file(&log).unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let now = self.snapshot();
+        let what = || format!("{}, {fault}: {:?} {said}\n{now:#?}", self.name, output.status);
+        let is_killed = fault.contains("KILL");
+        // What was said is so.
+        if output.status.success() {
+            assert_eq!(now, self.after, "{}", what());
+        } else if !is_killed {
+            assert_eq!(output.status.code(), Some(1), "{}", what());
+            let is_made = said.contains("made") || said.contains("moved, but");
+            assert!(now != self.after || is_made, "{}", what());
+            assert!(now != self.before || !said.contains("is made, but"), "{}", what());
+        }
+        assert!(now == self.before || now == self.after || Some(&now) == self.between.as_ref(), "{}", what());
+        self.nothing_is_lost(&what());
+
+        // The next pitree knows.
+        self.must(&["rename", "other.jsonl", "second"]);
+        assert_eq!(self.snapshot_of_others(), without_other(&now), "{}", what());
+        self.nothing_is_lost(&what());
+        let records = self.records();
+        let of_case = |record: &&Record| !record.change.path().ends_with("other.jsonl");
+        let records: Vec<&Record> = records.iter().filter(of_case).collect();
+        let taken = records.iter().filter(|record| record.state == self.states.0).count();
+        let not_taken = records.iter().filter(|record| record.state == self.states.1).count();
+        assert_eq!(taken + not_taken, records.len(), "{}\n{records:#?}", what());
+        match &self.between {
+            _ if now == self.before => assert_eq!(taken, 0, "{}\n{records:#?}", what()),
+            _ if now == self.after => assert_eq!(not_taken, 0, "{}\n{records:#?}", what()),
+            _ => assert_eq!(taken, 1, "{}\n{records:#?}", what()),
+        }
+        // What could not be cleared away once is left where it is of no harm.
+        if !fault.contains("unlink:error") {
+            self.nothing_lies_about(&what());
+        }
+
+        // Undo goes on.
+        for record in records.iter().rev().filter(|record| record.state == State::Done) {
+            self.must(&["undo", &record.number.to_string()]);
+        }
+        let original = if self.states.0 == State::Undone { &self.after } else { &self.before };
+        assert_eq!(self.snapshot_of_others(), without_other(original), "{}", what());
+        self.nothing_is_lost(&what());
+    }
+
+    fn command(&self, around: Option<&[&str]>, words: &[&str]) -> Command {
+        let pitree = env!("CARGO_BIN_EXE_pitree");
+        let mut command = match around {
+            Some(options) => {
+                let mut command = Command::new("strace");
+                command.args(options).arg(pitree);
+                command
+            }
+            None => Command::new(pitree),
+        };
+        command.args(words).arg("--dir").arg(&self.sessions).current_dir(&self.sessions).stdin(Stdio::null());
+        command.env("HOME", &self.home).env("XDG_STATE_HOME", self.home.join("state"));
+        command.env("XDG_DATA_HOME", self.home.join("data")).env_remove("RUST_BACKTRACE");
+        command
+    }
+
+    /// The command of the case, traced; `is_by_path`: only what concerns its files, by whatever thread.
+    fn traced(&self, options: &[&str], is_by_path: bool) -> Command {
+        let paths: Vec<String> = if is_by_path { self.paths() } else { Vec::new() };
+        let mut all = vec!["-f", "-qq", "-s", "0"];
+        all.extend(paths.iter().flat_map(|path| ["-P", path]));
+        all.extend(options);
+        let words: Vec<&str> = self.command.iter().map(String::as_str).collect();
+        self.command(Some(&all), &words)
+    }
+
+    /// Every path that the change may touch.
+    fn paths(&self) -> Vec<String> {
+        let trash = self.home.join("data/Trash");
+        let mut paths = vec![self.sessions.clone(), trash.clone(), trash.join("files"), trash.join("info")];
+        paths.extend([self.home.join("data"), self.home.join("state"), self.home.join("state/pitree")]);
+        paths.push(self.home.join("state/pitree/journal.jsonl"));
+        let mut names: Vec<String> = vec!["one.jsonl".into(), "old.jsonl".into()];
+        let known = self.records().into_iter().map(|record| record.change.path().file_name().unwrap().to_owned());
+        names.extend(known.map(|name| name.into_string().unwrap()));
+        for name in names {
+            for more in ["", ".new", ".v2", ".v3", ".v2.new", ".v3.new"] {
+                let name = format!("{name}{more}");
+                paths.extend([self.sessions.join(&name), trash.join("files").join(&name)]);
+                paths.push(trash.join("info").join(name + ".trashinfo"));
+            }
+        }
+        paths.sort();
+        paths.dedup();
+        paths.into_iter().map(|path| path.into_os_string().into_string().unwrap()).collect()
+    }
+
+    fn must(&self, words: &[&str]) -> Output {
+        let output = self.command(None, words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {words:?}: {said}", self.name);
+        output
+    }
+
+    /// Saves what is there, or brings it back.
+    fn copy(&self, saves: bool) {
+        for (place, saved) in [&self.home, &self.sessions].into_iter().zip(&self.saved) {
+            let (from, to) = if saves { (place, saved) } else { (saved, place) };
+            if let Ok(names) = fs::read_dir(to) {
+                names.for_each(|entry| remove(&entry.unwrap().path()));
+            }
+            copy(from, to);
+        }
+    }
+
+    fn records(&self) -> Vec<Record> {
+        Changes::new(self.home.join("state/pitree"), Trash::default()).history().unwrap()
+    }
+
+    /// The session files.
+    fn sessions(&self) -> Vec<PathBuf> {
+        files(&self.sessions).into_iter().filter(|path| path.extension().is_some_and(|is| is == "jsonl")).collect()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let view = |path: PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            let known = ["one.jsonl", "old.jsonl", "other.jsonl"].contains(&name);
+            let tree = tree(&path);
+            let title = pitree::disk::scan::again(&path, None, "").unwrap().unwrap().name;
+            let labels = tree.labels.values().map(|label| label.text.to_string()).collect();
+            let active = tree.leaf.map(|leaf| tree.path(leaf)).unwrap_or_default();
+            let says = |at: &u32| {
+                let kind = tree.nodes[*at as usize].kind;
+                kind == pitree::session::entry::kind::Kind::User
+                    || kind == pitree::session::entry::kind::Kind::Assistant
+            };
+            let said = active.into_iter().filter(says).map(|at| tree.nodes[at as usize].text.to_string()).collect();
+            let name = if known { name.to_string() } else { "fork".into() };
+            (name, (title, labels, said, tree.header.version as u32))
+        };
+        self.sessions().into_iter().map(view).collect()
+    }
+
+    fn snapshot_of_others(&self) -> Snapshot {
+        without_other(&self.snapshot())
+    }
+
+    /// What was in the files before is in some file, in its place or in the trash.
+    fn nothing_is_lost(&self, what: &str) {
+        let all = files(&self.sessions).into_iter().chain(files(&self.home.join("data/Trash/files")));
+        let all: Vec<Vec<u8>> = all.map(|path| fs::read(path).unwrap()).collect();
+        for text in &self.texts {
+            assert!(all.iter().any(|now| now.starts_with(text)), "lost: {}\n{what}", String::from_utf8_lossy(text));
+        }
+    }
+
+    /// No draft, no second name, no note of nothing.
+    fn nothing_lies_about(&self, what: &str) {
+        let names = |folder: &Path| -> Vec<String> {
+            files(folder).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_string()).collect()
+        };
+        let litter: Vec<_> = names(&self.sessions).into_iter().filter(|name| !name.ends_with(".jsonl")).collect();
+        assert_eq!(litter, [""; 0], "{what}");
+        let notes = names(&self.home.join("data/Trash/info"));
+        let notes: Vec<_> = notes.iter().map(|name| name.trim_end_matches(".trashinfo").to_string()).collect();
+        assert_eq!(names(&self.home.join("data/Trash/files")), notes, "{what}");
+    }
+}
+
+/// The words of a command; none are those of the change.
+fn command<'a>(change: &[&'a str], words: &[&'a str]) -> Vec<&'a str> {
+    if words.is_empty() { change.to_vec() } else { words.to_vec() }
+}
+
+fn without_other(snapshot: &Snapshot) -> Snapshot {
+    let mut others = snapshot.clone();
+    others.remove("other.jsonl");
+    others
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(folder).map_or(Vec::new(), |names| names.map(|entry| entry.unwrap().path()).collect());
+    files.sort();
+    files
+}
+
+fn remove(path: &Path) {
+    if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
+}
+
+/// A folder with all that is in it; files keep their times.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for path in files(from) {
+        let place = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &place);
+        } else {
+            fs::copy(&path, &place).unwrap();
+            let time = fs::metadata(&path).unwrap().modified().unwrap();
+            fs::File::options().append(true).open(&place).unwrap().set_modified(time).unwrap();
+        }
+    }
+    let mode = fs::metadata(from).unwrap().permissions();
+    fs::set_permissions(to, mode).unwrap();
+}
