@@ -106,10 +106,14 @@ impl Kind for Migrated {
         let forms = [kept(path, self.version), kept(path, 3)];
         forms.iter().for_each(|beside| drop(fs::remove_file(create::draft(beside)))); // on the way back from the trash
         for beside in forms.iter().filter(|beside| beside.symlink_metadata().is_ok()) {
-            match (fs::read(path), fs::read(beside)) {
-                // What can't be cleared away stays; it is no session to pi or pitree.
-                (Ok(file), Ok(other)) if file == other => drop(fs::remove_file(beside)),
-                _ => put_back(beside, record.item_before.as_deref(), bin, &mut |_| ControlFlow::Continue(())),
+            let is_twice = fs::read(beside).is_ok_and(|bytes| {
+                let others = [Some(path.as_path()), record.item_before.as_deref()].into_iter().flatten();
+                others.into_iter().any(|other| fs::read(other).is_ok_and(|other| other == bytes))
+            });
+            if is_twice {
+                let _ = fs::remove_file(beside); // what can't be cleared away stays; it is no session to pi or pitree
+            } else {
+                put_back(beside, record.item_before.as_deref(), bin, &mut |_| ControlFlow::Continue(()));
             }
         }
     }
