@@ -15,7 +15,7 @@ use pitree::disk::append;
 use pitree::disk::append::Draft;
 use pitree::session::entry::EntryId;
 
-use crate::common::effort::rounds;
+use crate::common::effort::{kills, rounds};
 use crate::common::session::Session;
 use crate::world::{
     View, World, around, home, id, in_own_home, myself, on_a_small_disk, rename, seen, session, theirs, tree,
@@ -229,7 +229,7 @@ fn death_at_any_moment_leaves_whole_files_and_a_true_journal() {
 #[test]
 #[ignore = "run by death_at_any_moment_leaves_whole_files_and_a_true_journal, in a home of its own"]
 fn killed_many_times() {
-    let worlds = rounds(2, 20);
+    let worlds = kills().div_ceil(10);
     let (mut cut_short, mut gone_through) = (0, 0);
     // Where the machine is busy, more of the kills come between two changes.
     while gone_through < worlds || (cut_short <= worlds && gone_through < 4 * worlds) {

@@ -17,8 +17,16 @@ use crate::common::effort::{rounds, skipped};
 use crate::common::session::Session;
 use crate::world::{around, home, in_own_home, myself, session, tree};
 
+/// The words of a command.
+type Words = &'static [&'static str];
+
 /// A kind of change: its name, the command that makes it, and whether it takes two changes.
-const KINDS: &[(&str, &[&str], bool)] = &[
+type Kind = (&'static str, Words, bool);
+
+/// What is done with a change: its name, the commands before that, and the command; no words are those of the change.
+type Step = (&'static str, &'static [Words], Words);
+
+const KINDS: &[Kind] = &[
     ("name", &["rename", "one.jsonl", "a name"], false),
     ("label", &["label", "one.jsonl", "e1", "a label"], false),
     ("leaf", &["resume", "one.jsonl", "e1", "--print"], false),
@@ -27,8 +35,7 @@ const KINDS: &[(&str, &[&str], bool)] = &[
     ("label of an old one", &["label", "old.jsonl", "q1", "a label", "--migrate"], true),
 ];
 
-/// What is done with it, with the commands before that: made, undone, made again.
-const STEPS: &[(&str, &[&[&str]], &[&str])] =
+const STEPS: &[Step] =
     &[("made", &[], &[]), ("undone", &[&[]], &["undo"]), ("made again", &[&[], &["undo"]], &["redo"])];
 
 /// What may be asked of the system for a file, a folder, a name; and how each may fail.
@@ -97,7 +104,7 @@ fn each_call() {
     });
     let runs = runs.into_inner();
     assert!(runs > rounds(100, 2000), "only {runs} runs");
-    println!("{runs} runs");
+    println!("{runs} runs, of which each call was the last in one");
 }
 
 /// A change in a home of its own, as it is before.
@@ -128,8 +135,8 @@ impl Case {
         root: &Path,
         disk: &Path,
         worker: usize,
-        (kind, change, is_double): &(&str, &[&str], bool),
-        (step, first, then): &(&str, &[&[&str]], &[&str]),
+        (kind, change, is_double): &Kind,
+        (step, first, then): &Step,
     ) -> Self {
         let _ = fs::remove_dir_all(root);
         let sessions = disk.join(format!("s{worker}"));

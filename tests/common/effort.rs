@@ -7,6 +7,12 @@ pub(crate) fn rounds<T>(short: T, long: T) -> T {
     if std::env::var_os("PITREE_LONG_TESTS").is_some_and(|value| value == "1") { long } else { short }
 }
 
+/// How often a program is killed: as `PITREE_KILLS` says, else by [`rounds`].
+pub(crate) fn kills() -> usize {
+    let asked = std::env::var("PITREE_KILLS").ok().and_then(|kills| kills.parse().ok());
+    asked.unwrap_or_else(|| rounds(20, 2000))
+}
+
 /// Says that the calling test checked nothing, and why. Written past the harness, which hides what passing tests print.
 pub(crate) fn skipped(why: &str) {
     let thread = std::thread::current();
