@@ -4,9 +4,12 @@
 mod changing;
 #[path = "../common/mod.rs"]
 mod common;
+mod names;
 mod outlines;
 mod pitree;
+mod privacy;
 mod reading;
 mod resuming;
 mod searching;
+mod shells;
 mod trashing;

@@ -122,7 +122,7 @@ mod system {
 #[cfg(all(unix, not(target_os = "macos")))]
 pub(super) fn restore(item: &Path, info: &Path, to: &Path) -> io::Result<()> {
     if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)?;
+        create::folders(folder)?;
     }
     match create::rename(item, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {

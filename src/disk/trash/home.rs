@@ -5,10 +5,9 @@
 use std::collections::HashMap;
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -105,15 +104,15 @@ fn prepared() -> Result<PathBuf> {
     let folder = data.join("Trash");
     for name in ["files", "info"] {
         let part = folder.join(name);
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&part);
-        made.with_context(|| format!("can't make {}", part.display()))?;
+        create::folders(&part).with_context(|| format!("can't make {}", part.display()))?;
     }
     Ok(folder)
 }
 
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes).inspect_err(|_| drop(fs::remove_file(path)))
+    let mut file = create::private().write(true).create_new(true).open(path)?;
+    let written = create::make_private(&file).and_then(|()| file.write_all(bytes));
+    written.inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 /// A path as a URL has it: what is not plain ASCII by its bytes.
