@@ -1,6 +1,6 @@
 //! What everything above may use, and what knows nothing of sessions: text that is safe for a terminal ([`text`]), text
 //! as it is compared ([`fold`]), numbers and paths for people ([`numbers`], [`paths`]), times as files have them
-//! ([`time`]), JavaScript's notions of text ([`js`]), many texts in one piece ([`strings`]), and work that may fail
+//! ([`time`]), words for a shell ([`shell`]), JavaScript's notions of text ([`js`]), many texts in one piece ([`strings`]), and work that may fail
 //! ([`guard`]).
 
 pub mod fold;
@@ -8,6 +8,7 @@ pub mod guard;
 pub mod js;
 pub mod numbers;
 pub mod paths;
+pub mod shell;
 pub mod strings;
 pub mod text;
 pub mod time;

@@ -1,11 +1,96 @@
-//! Paths as people read them.
+//! Paths as people read them, and as JSON has them, where a name need not be text.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 
 /// `path` with `~` for the home directory, as pi shortens it (0.87.1: by text, not by component).
 pub(crate) fn shorten<'a>(path: &'a str, home: &str) -> Cow<'a, str> {
     match path.strip_prefix(home) {
         Some(rest) if !home.is_empty() => Cow::Owned(format!("~{rest}")),
         _ => Cow::Borrowed(path),
+    }
+}
+
+/// The bytes of a path in base64, if it is no text.
+pub(crate) fn odd(path: impl AsRef<Path>) -> Option<String> {
+    let path = path.as_ref();
+    path.to_str().is_none().then(|| base64(path))
+}
+
+/// The bytes of a path or a word in base64.
+pub(crate) fn base64(path: impl AsRef<OsStr>) -> String {
+    BASE64_STANDARD.encode(path.as_ref().as_encoded_bytes())
+}
+
+/// The path that has these bytes, written in base64; `None` if there can be none.
+pub(crate) fn of_odd(base64: &str) -> Option<PathBuf> {
+    let bytes = BASE64_STANDARD.decode(base64).ok()?;
+    #[cfg(unix)]
+    return Some(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes).into());
+    #[cfg(not(unix))]
+    String::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+/// A path in JSON that comes back as it was, for `#[serde(with)]`: text where it is some, else `{"bytes":"<base64>"}`.
+pub(crate) mod exact {
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+    /// What stands in the JSON.
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(PathBuf),
+        Odd { bytes: String },
+    }
+
+    pub(crate) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+        match super::odd(path) {
+            None => path.serialize(to),
+            Some(bytes) => Written::Odd { bytes }.serialize(to),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        match Written::deserialize(from)? {
+            Written::Text(path) => Ok(path),
+            Written::Odd { bytes } => super::of_odd(&bytes).ok_or_else(|| de::Error::custom("these bytes are no path")),
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct File {
+        #[serde(with = "exact")]
+        path: PathBuf,
+    }
+
+    #[test]
+    fn a_path_in_json_comes_back_as_it_was() {
+        for (bytes, json) in [
+            (&b"/a/\xc3\xa9\n\"\\.jsonl"[..], "{\"path\":\"/a/\u{e9}\\n\\\"\\\\.jsonl\"}"),
+            (b"", r#"{"path":""}"#),
+            (b"/a/\xff.jsonl", r#"{"path":{"bytes":"L2Ev/y5qc29ubA=="}}"#),
+        ] {
+            let file = File { path: OsStr::from_bytes(bytes).into() };
+            assert_eq!(serde_json::to_string(&file).unwrap(), json);
+            assert_eq!(serde_json::from_str::<File>(json).unwrap(), file);
+        }
+        for wrong in [r#"{"path":{"bytes":"%"}}"#, r#"{"path":{}}"#, r#"{"path":1}"#] {
+            assert!(serde_json::from_str::<File>(wrong).is_err(), "{wrong}");
+        }
     }
 }

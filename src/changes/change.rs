@@ -1,10 +1,13 @@
 //! What was changed, as the journal keeps it: enough to tell it, to undo it and to do it again. What each kind does is
-//! said in `kinds`.
+//! said in `kinds`. A path is text, or an object where its name is none: to an older pitree that is a form which it does
+//! not know, so that it keeps the change and leaves it alone.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use crate::base::paths::exact;
 
 /// What was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +34,7 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     /// The session file.
+    #[serde(with = "exact")]
     pub path: PathBuf,
     /// The id of the line that did it.
     pub entry: String,
@@ -44,6 +48,7 @@ pub struct Named {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labelled {
     /// The session file.
+    #[serde(with = "exact")]
     pub path: PathBuf,
     /// The id of the line that did it.
     pub entry: String,
@@ -59,6 +64,7 @@ pub struct Labelled {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
     /// The session file.
+    #[serde(with = "exact")]
     pub path: PathBuf,
     /// The id of the line that did it.
     pub entry: String,
@@ -72,6 +78,7 @@ pub struct Moved {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forked {
     /// The new file.
+    #[serde(with = "exact")]
     pub path: PathBuf,
     /// Its length when it was made, in bytes: a longer one was used since.
     pub bytes: u64,
@@ -81,6 +88,7 @@ pub struct Forked {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trashed {
     /// Where it was.
+    #[serde(with = "exact")]
     pub path: PathBuf,
     /// Its length in bytes; of a symbolic link, its own.
     pub bytes: u64,
@@ -92,6 +100,7 @@ pub struct Trashed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Migrated {
     /// The session file.
+    #[serde(with = "exact")]
     pub path: PathBuf,
     /// The length of the new form when it was made, in bytes.
     pub bytes: u64,

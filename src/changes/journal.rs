@@ -4,7 +4,7 @@
 //!
 //! Its first line gives the version of its form; one without is of version 1. Within a version a newer pitree may add
 //! kinds of changes, states, and fields that others may overlook: what is not known here is kept, has its number, and
-//! is neither undone nor passed over. All else needs another version, with a line that says so from there on: such a
+//! is neither undone nor passed over. So it is with a path that is no text, which the first pitrees did not write. All else needs another version, with a line that says so from there on: such a
 //! journal is read as far as it can be, and not written to.
 
 use std::collections::{HashMap, HashSet};
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::base::paths;
 use crate::changes::change::Change;
 use crate::disk::append::Draft;
 use crate::disk::lock::Wait;
@@ -158,9 +159,18 @@ struct JournalLine {
     draft: Option<Draft>,
     /// The place in the trash that the file gets by the new state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    item: Option<PathBuf>,
+    item: Option<String>,
+    /// The same in base64 where that is no text: an older pitree overlooks a field, but no other form of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    item_bytes: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     change: Option<Change>,
+}
+
+/// A path as a line has it: as text, or by its bytes.
+fn written(item: Option<PathBuf>) -> (Option<String>, Option<String>) {
+    let bytes = item.as_ref().and_then(paths::odd);
+    (item.and_then(|item| item.into_os_string().into_string().ok()), bytes)
 }
 
 /// By what a step is taken, as far as that is known before.
@@ -265,7 +275,8 @@ impl Records {
 
     fn take(&mut self, line: JournalLine) {
         self.lines += 1;
-        let JournalLine { number, time, state, group, entry, draft, item, change } = line;
+        let JournalLine { number, time, state, group, entry, draft, item, item_bytes, change } = line;
+        let item = item_bytes.and_then(|bytes| paths::of_odd(&bytes)).or(item.map(PathBuf::from));
         self.highest = self.highest.max(number);
         self.lines_of_ours.extend(entry.clone());
         if let Some(change) = change {
@@ -335,7 +346,12 @@ impl Journal {
         let path = file_in(dir);
         let opened = create::private_folder(dir).and_then(|()| {
             let mut options = create::private();
-            lock::open(options.read(true).append(true).create(true), &path, wait)
+            let file = lock::open(options.read(true).append(true).create(true), &path, wait)?;
+            create::make_private(&file).map_err(|error| {
+                let why = format!("it must be its owner's alone (mode 600), and pitree can't make it so: {error}");
+                std::io::Error::new(error.kind(), why)
+            })?;
+            Ok(file)
         });
         let file = opened.map_err(|error| match lock::is_unsupported(&error) {
             true => anyhow!(
@@ -424,7 +440,8 @@ impl Journal {
         let number = number.with_context(|| format!("no number is left in the journal {}", self.path.display()))?;
         let By { draft, item, .. } = by;
         let (state, change) = (State::Begun, Some(change));
-        self.note(JournalLine { number, time, state, group, entry: None, draft, item, change })?;
+        let (item, item_bytes) = written(item);
+        self.note(JournalLine { number, time, state, group, entry: None, draft, item, item_bytes, change })?;
         Ok(number)
     }
 
@@ -435,7 +452,8 @@ impl Journal {
     pub(crate) fn set(&mut self, number: u64, time: i64, state: State, by: By<'_>) -> Result<()> {
         let By { entry, draft, item } = by;
         let entry = entry.map(String::from);
-        self.note(JournalLine { number, time, state, group: None, entry, draft, item, change: None })
+        let (item, item_bytes) = written(item);
+        self.note(JournalLine { number, time, state, group: None, entry, draft, item, item_bytes, change: None })
     }
 
     /// Settles the changes that were cut short: `happened` tells from the files whether the step was taken. Of what it
@@ -494,6 +512,31 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn paths_that_are_no_text_have_a_form_that_others_keep() {
+        use std::os::unix::ffi::OsStrExt;
+        let dir = tempfile::tempdir().unwrap();
+        let odd = |bytes: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(bytes));
+        let mut journal = Journal::open(dir.path(), &mut |_| panic!("nobody holds it")).unwrap();
+        for (path, item) in [("/s".into(), "/t".into()), (odd(b"/\xff"), odd(b"/t/\xff")), ("/s".into(), odd(b"\xfe"))]
+        {
+            let change = Change::Trash(crate::changes::change::Trashed { path, bytes: 1, link: false });
+            let number = journal.begin(7, None, change, By { item: Some(item), ..By::default() }).unwrap();
+            journal.set(number, 7, State::Done, By::default()).unwrap();
+        }
+        assert_eq!(Records::of(dir.path()).unwrap().list(), journal.records().list());
+        let text = fs::read_to_string(file_in(dir.path())).unwrap();
+        let begun: Vec<&str> = text.lines().filter(|line| line.contains("begun")).collect();
+        let line = |number: u64, item: &str, path: &str| {
+            let start = format!("{{\"number\":{number},\"time\":7,\"state\":\"begun\",{item},");
+            format!("{start}\"change\":{{\"kind\":\"trash\",\"path\":{path},\"bytes\":1,\"link\":false}}}}")
+        };
+        assert_eq!(begun[0], line(1, r#""item":"/t""#, r#""/s""#));
+        assert_eq!(begun[1], line(2, r#""item_bytes":"L3Qv/w==""#, r#"{"bytes":"L/8="}"#));
+        assert_eq!(begun[2], line(3, r#""item_bytes":"/g==""#, r#""/s""#));
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn only_the_owner_reads_it() {
         use std::os::unix::fs::PermissionsExt;
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -501,6 +544,8 @@ mod tests {
         let (new, open) = (dir.path().join("new/state"), dir.path().join("open"));
         fs::create_dir(&open).unwrap();
         fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+        fs::write(open.join("journal.jsonl"), "").unwrap();
+        fs::set_permissions(open.join("journal.jsonl"), fs::Permissions::from_mode(0o644)).unwrap();
         for state in [&new, &open] {
             drop(Journal::open(state, &mut |_| panic!("nobody holds it")).unwrap());
             assert_eq!((mode(state), mode(&state.join("journal.jsonl"))), (0o700, 0o600), "{}", state.display());

@@ -9,13 +9,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::base::numbers::thousands;
-use crate::base::paths::shorten;
+use crate::base::paths::{self, shorten};
 use crate::base::text::clean;
 use crate::base::time;
 use crate::changes::journal::{Record, State};
 use crate::changes::{Change, Changes, Done, News, Refusal, Request};
+use crate::cli::output::PathFields;
 use crate::cli::{Chosen, ask, now, output};
 use crate::config::Config;
 use crate::disk::locate;
@@ -133,7 +135,7 @@ impl<'a> Changer<'a> {
             let mut out = output::stdout();
             if self.switches.json {
                 for change in &done.changes {
-                    output::json(&mut out, &ChangeLine { step, change, done: !self.switches.dry_run })?;
+                    output::json(&mut out, &ChangeLine { step, change: change.into(), done: !self.switches.dry_run })?;
                 }
             } else {
                 for line in self.lines(done, step) {
@@ -212,12 +214,32 @@ pub(super) enum Step {
     Restore,
 }
 
+/// What was changed: as in the journal, but for a path that is no text, which is told as everywhere.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ChangeFields<'a> {
+    AsIs(&'a Change),
+    Odd(Map<String, Value>),
+}
+
+impl<'a> From<&'a Change> for ChangeFields<'a> {
+    fn from(change: &'a Change) -> Self {
+        let told = paths::odd(change.path()).and_then(|_| {
+            let Value::Object(mut fields) = serde_json::to_value(change).ok()? else { return None };
+            let Value::Object(path) = serde_json::to_value(PathFields::from(change.path())).ok()? else { return None };
+            fields.extend(path);
+            Some(fields)
+        });
+        told.map_or(Self::AsIs(change), Self::Odd)
+    }
+}
+
 /// A change as a script sees it.
 #[derive(Serialize)]
 struct ChangeLine<'a> {
     step: Step,
     #[serde(flatten)]
-    change: &'a Change,
+    change: ChangeFields<'a>,
     done: bool,
 }
 
@@ -228,12 +250,12 @@ pub(super) struct RecordLine<'a> {
     time: Option<String>,
     state: State,
     #[serde(flatten)]
-    change: &'a Change,
+    change: ChangeFields<'a>,
 }
 
 impl<'a> RecordLine<'a> {
     pub(super) fn new(record: &'a Record) -> Self {
         let Record { number, time, state, change, .. } = record;
-        Self { number: *number, time: time::iso(*time), state: *state, change }
+        Self { number: *number, time: time::iso(*time), state: *state, change: change.into() }
     }
 }

@@ -1,6 +1,7 @@
 //! `pitree files`: the files that tools touched, in one session, in a project, or in all sessions.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,7 +22,7 @@ use crate::session::digest::Digest;
 #[derive(Debug, clap::Args)]
 pub(super) struct FilesCommand {
     /// Only of this session: a path, an id, or an unambiguous start of an id
-    session: Option<String>,
+    session: Option<OsString>,
     /// Only of the sessions that worked in this directory or below it
     #[arg(long, value_name = "DIR", conflicts_with = "session")]
     project: Option<PathBuf>,
@@ -72,7 +73,7 @@ impl FilesCommand {
             true
         });
         if let (Some(session), [], true) = (&self.session, &sessions[..], unreadable.is_empty()) {
-            bail!("{session} is not a pi session: its first line is not a session header");
+            bail!("{} is not a pi session: its first line is not a session header", session.display());
         }
         if let (Some(dir), []) = (&self.project, &sessions[..]) {
             bail!("no session worked in {}; `pitree ls` shows where sessions worked", dir.display());

@@ -1,21 +1,23 @@
 //! `pitree fork`: a new session of the path to an entry.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
 use crate::changes::Request;
 use crate::cli::change::{Changer, Step, Switches};
-use crate::cli::{Chosen, output, resolve};
+use crate::cli::{Chosen, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
+use crate::runtime::product;
 use crate::session::entry::EntryId;
 
 /// Make a new session of the path to an entry, and print where it is
 #[derive(Debug, clap::Args)]
 pub(super) struct Fork {
     /// A path, an id, or an unambiguous start of an id
-    session: String,
+    session: OsString,
     /// The last entry that the new session has: an id, its unambiguous start, or a label
     entry: String,
     #[command(flatten)]
@@ -32,7 +34,7 @@ impl Fork {
         match &done.made {
             Some(made) if !self.switches.json && !self.switches.dry_run => {
                 changer.say_aside(&done);
-                output::product(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
+                product::print(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
                 Ok(ExitCode::SUCCESS)
             }
             _ => changer.say(&done, Step::Make),

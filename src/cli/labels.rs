@@ -1,7 +1,6 @@
 //! `pitree labels`: every label in every session.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -9,6 +8,7 @@ use serde::Serialize;
 
 use crate::base::text::{UNICODE, clean};
 use crate::base::time;
+use crate::cli::output::PathFields;
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::scan;
 use crate::session::digest::{Digest, Label};
@@ -30,7 +30,8 @@ pub(super) struct Labels {
 #[serde(rename_all = "camelCase")]
 struct LabelLine {
     label: String,
-    path: PathBuf,
+    #[serde(flatten)]
+    path: PathFields,
     /// Of the session.
     id: String,
     title: String,
@@ -74,7 +75,7 @@ impl Labels {
 }
 
 fn labels(session: &Digest) -> Result<Vec<LabelLine>> {
-    let path = resolve::absolute(&session.path)?;
+    let path = PathFields::from(&*resolve::absolute(&session.path)?);
     let line = |label: &Label| LabelLine {
         label: label.text.to_string(),
         path: path.clone(),

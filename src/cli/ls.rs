@@ -12,6 +12,7 @@ use crate::base::js::cut;
 use crate::base::numbers::dollars;
 use crate::base::paths::shorten;
 use crate::base::time;
+use crate::cli::output::PathFields;
 use crate::cli::{Chosen, output};
 use crate::disk::scan;
 use crate::disk::scan::Unreadable;
@@ -74,7 +75,8 @@ fn nothing(unreadable: &[Unreadable], origin: &str) -> String {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SessionLine<'a> {
-    path: PathBuf,
+    #[serde(flatten)]
+    path: PathFields,
     id: &'a str,
     cwd: &'a str,
     name: Option<&'a str>,
@@ -98,7 +100,7 @@ impl<'a> SessionLine<'a> {
     fn new(session: &'a Digest) -> Self {
         let header = &session.header;
         Self {
-            path: absolute(&session.path),
+            path: (&*absolute(&session.path)).into(),
             id: &header.id,
             cwd: &header.cwd,
             name: session.name.as_deref(),

@@ -1,15 +1,16 @@
-//! What goes to the terminal or a pipe: safe JSON, exact products, plain complaints and questions, and the knowledge that a closed pipe is no error.
+//! What goes to the terminal or a pipe: safe JSON, tables, plain complaints and questions, and the knowledge that a closed pipe is no error.
 
 use std::borrow::Cow;
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::Number;
 
+use crate::base::paths;
 use crate::base::text::{UNICODE, clean, is_unsafe, width};
 use crate::disk::scan::Unreadable;
 
@@ -37,6 +38,23 @@ pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
     }
     writeln!(out, "{safe}")?;
     Ok(())
+}
+
+/// A path as a script sees it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PathFields {
+    /// As text, with U+FFFD for what is none.
+    path: String,
+    /// Its bytes in base64, if it is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
+}
+
+impl From<&Path> for PathFields {
+    fn from(path: &Path) -> Self {
+        Self { path: path.to_string_lossy().into_owned(), path_bytes: paths::odd(path) }
+    }
 }
 
 /// A number as JavaScript writes it: `3` rather than `3.0`, nothing for what JSON can't say.
@@ -77,19 +95,6 @@ pub(super) fn tell(message: &str) {
 pub(super) fn prompt(question: &str) {
     let mut stderr = io::stderr().lock();
     let _ = write!(stderr, "{} ", crate::base::text::clean(question)).and_then(|()| stderr.flush());
-}
-
-/// A line that another program takes, such as a path: exact, but for a terminal, which gets it cleaned.
-pub(super) fn product(text: &OsStr) -> Result<()> {
-    let mut out = io::stdout().lock();
-    if out.is_terminal() {
-        writeln!(out, "{}", crate::base::text::clean(&text.to_string_lossy()))?;
-    } else {
-        out.write_all(text.as_encoded_bytes())?;
-        writeln!(out)?;
-    }
-    out.flush()?;
-    Ok(())
 }
 
 /// Whether somebody like `head` has read enough.

@@ -1,19 +1,21 @@
 //! `pitree path`: where a session's file is.
 
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::cli::output::PathFields;
 use crate::cli::{Chosen, output, resolve};
+use crate::runtime::product;
 
 /// Print the path of a session's file
 #[derive(Debug, clap::Args)]
 pub(super) struct PathCommand {
     /// A path, an id, or an unambiguous start of an id
-    session: String,
+    session: OsString,
     /// As a JSON object, with the id and the directory
     #[arg(long)]
     json: bool,
@@ -22,7 +24,8 @@ pub(super) struct PathCommand {
 /// A session as a script sees it.
 #[derive(Serialize)]
 struct PathLine {
-    path: PathBuf,
+    #[serde(flatten)]
+    path: PathFields,
     id: String,
     cwd: String,
 }
@@ -34,10 +37,10 @@ impl PathCommand {
         let header = resolve::digest(&path)?.header;
         if self.json {
             let mut out = output::stdout();
-            output::json(&mut out, &PathLine { path, id: header.id, cwd: header.cwd })?;
+            output::json(&mut out, &PathLine { path: (&*path).into(), id: header.id, cwd: header.cwd })?;
             out.flush()?;
         } else {
-            output::product(path.as_os_str())?;
+            product::print(path.as_os_str())?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,5 +1,6 @@
 //! `pitree rename` and `pitree label`: names of sessions and of entries.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -15,7 +16,7 @@ use crate::session::entry::EntryId;
 #[derive(Debug, clap::Args)]
 pub(super) struct Rename {
     /// A path, an id, or an unambiguous start of an id
-    session: String,
+    session: OsString,
     /// The name; an empty one ("") clears it
     name: String,
     #[command(flatten)]
@@ -35,7 +36,7 @@ impl Rename {
 #[derive(Debug, clap::Args)]
 pub(super) struct LabelCommand {
     /// A path, an id, or an unambiguous start of an id
-    session: String,
+    session: OsString,
     /// An id, its unambiguous start, or a label
     entry: String,
     /// The label; without one, or with an empty one, it is cleared

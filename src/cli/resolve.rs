@@ -1,5 +1,6 @@
 //! Which session or entry a word on the command line means: a path, an id, a label, or an unambiguous start of an id.
 
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -17,11 +18,13 @@ const LEAST: usize = 4;
 ///
 /// # Errors
 /// There is no such session, or there are several.
-pub(super) fn session(word: &str, chosen: &Chosen) -> Result<PathBuf> {
-    let path = Path::new(word);
-    if word.contains(std::path::MAIN_SEPARATOR) || word.ends_with(".jsonl") || path.is_file() {
+pub(super) fn session(word: &OsStr, chosen: &Chosen) -> Result<PathBuf> {
+    let (path, bytes) = (Path::new(word), word.as_encoded_bytes());
+    if bytes.contains(&(std::path::MAIN_SEPARATOR as u8)) || bytes.ends_with(b".jsonl") || path.is_file() {
         return Ok(path.to_path_buf());
     }
+    // An id is text.
+    let word = word.to_str().with_context(|| format!("there is no file {word:?}, and no session has such an id"))?;
     let found = scan::find(chosen.files, &chosen.located.dirs);
     let headers = scan::headers(chosen.files, &found.files);
     let exact = headers.iter().filter(|(_, header)| header.id == word);
@@ -44,7 +47,7 @@ pub(super) fn session(word: &str, chosen: &Chosen) -> Result<PathBuf> {
 ///
 /// # Errors
 /// As [`session`].
-pub(super) fn file(word: &str, chosen: &Chosen) -> Result<PathBuf> {
+pub(super) fn file(word: &OsStr, chosen: &Chosen) -> Result<PathBuf> {
     absolute(&session(word, chosen)?)
 }
 

@@ -1,6 +1,6 @@
 //! `pitree restore`: what pitree moved to the trash comes back.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ use crate::cli::{Chosen, now, output, resolve};
 #[derive(Debug, clap::Args)]
 pub(super) struct Restore {
     /// A number in the list, the path where the session was, or the start of its id
-    what: Option<String>,
+    what: Option<OsString>,
     #[command(flatten)]
     switches: Switches,
 }
@@ -68,8 +68,9 @@ fn size(change: &Change) -> String {
 ///
 /// # Errors
 /// There is none, or there are several.
-fn find(what: &str, away: &[Record]) -> Result<u64> {
-    if let Some(record) = away.iter().find(|record| what.parse() == Ok(record.number)) {
+fn find(what: &OsStr, away: &[Record]) -> Result<u64> {
+    let number = what.to_str().and_then(|what| what.parse().ok());
+    if let Some(record) = away.iter().find(|record| number == Some(record.number)) {
         return Ok(record.number);
     }
     let path = resolve::absolute(Path::new(what)).ok();
@@ -92,7 +93,9 @@ fn find(what: &str, away: &[Record]) -> Result<u64> {
 }
 
 /// Whether the id in a file's name, or the whole name, starts so.
-fn has_id(path: &Path, start: &str) -> bool {
-    let name = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
-    name.starts_with(start) || name.split_once('_').is_some_and(|(_, id)| id.starts_with(start))
+fn has_id(path: &Path, start: &OsStr) -> bool {
+    let name = path.file_stem().unwrap_or_default().as_encoded_bytes();
+    let start = start.as_encoded_bytes();
+    let id = name.iter().position(|&byte| byte == b'_').map(|at| &name[at + 1..]);
+    name.starts_with(start) || id.is_some_and(|id| id.starts_with(start))
 }

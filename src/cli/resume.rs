@@ -1,6 +1,6 @@
 //! `pitree resume`: pi goes on with a session, at its leaf or at any entry, in the session or in a fork of it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,13 +8,15 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
+use crate::base::paths;
 use crate::changes::{Done, Request};
 use crate::cli::change::{Changer, Step, Switches};
+use crate::cli::output::PathFields;
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::load::Bodies;
-use crate::runtime::{clipboard, resume as pi};
+use crate::runtime::{clipboard, product, resume as pi};
 use crate::session::entry::EntryId;
 use crate::session::entry::read;
 use crate::session::tree::resume;
@@ -26,7 +28,7 @@ use crate::session::tree::{Index, Tree};
 #[derive(Debug, clap::Args)]
 pub(super) struct Resume {
     /// A path, an id, or an unambiguous start of an id
-    session: String,
+    session: OsString,
     /// An id, its unambiguous start, or a label; the leaf moves there
     entry: Option<String>,
     /// Go on in a new session of the path to the entry; this one stays as it is
@@ -101,7 +103,7 @@ impl Resume {
         if !start.cwd.is_empty() && !pi::is_there(&start.cwd) {
             output::complain(&format!("the session's directory is gone: {}", start.cwd));
         }
-        let printed = output::product(OsStr::new(&start.line()));
+        let printed = product::print(OsStr::new(&start.line()));
         printed.with_context(|| done.map_or("can't print the command".into(), |done| changer.unprinted(done)))?;
         Ok(ExitCode::SUCCESS)
     }
@@ -119,10 +121,15 @@ struct Start<'a> {
 
 /// The same as a script sees it.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct CommandLine<'a> {
-    path: &'a Path,
+    #[serde(flatten)]
+    path: PathFields,
     cwd: &'a str,
     command: Vec<String>,
+    /// The words in base64, if one of them is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command_bytes: Option<Vec<String>>,
     text: Option<&'a str>,
 }
 
@@ -132,8 +139,17 @@ impl Start<'_> {
     }
 
     fn object(&self) -> CommandLine<'_> {
-        let command = pi::arguments(self.pi, &self.session);
-        CommandLine { path: &self.session, cwd: &self.cwd, command, text: self.text.as_deref() }
+        let words = pi::arguments(self.pi, &self.session);
+        CommandLine {
+            path: (&*self.session).into(),
+            cwd: &self.cwd,
+            command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            command_bytes: words
+                .iter()
+                .any(|word| word.to_str().is_none())
+                .then(|| words.iter().map(paths::base64).collect()),
+            text: self.text.as_deref(),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `pitree rm`: sessions go to the trash, after a question that says what goes and what that means for others.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -24,7 +25,7 @@ const NAMED: usize = 20;
 pub(super) struct Rm {
     /// Paths, ids, or unambiguous starts of ids
     #[arg(value_name = "SESSION", required = true)]
-    sessions: Vec<String>,
+    sessions: Vec<OsString>,
     /// With the whole family of each: the session that all began with, its forks, theirs, and those of sub-agents
     #[arg(long)]
     family: bool,

@@ -11,6 +11,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::base::text::{UNICODE, clean, width};
+use crate::cli::output::PathFields;
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::load;
 use crate::disk::load::Bodies;
@@ -61,7 +62,8 @@ pub(super) struct SearchCommand {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct HitLine {
-    path: PathBuf,
+    #[serde(flatten)]
+    path: PathFields,
     /// Of the session.
     id: String,
     entry_id: Option<String>,
@@ -249,7 +251,7 @@ impl HitLine {
         snippet: Snippet,
     ) -> Result<Self> {
         Ok(Self {
-            path: resolve::absolute(&session.path)?,
+            path: (&*resolve::absolute(&session.path)?).into(),
             id: session.header.id.clone(),
             entry_id,
             field,

@@ -1,6 +1,7 @@
 //! `pitree tree`: one session's tree as text, or every entry as JSON for scripts.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,7 +25,7 @@ use crate::session::tree::{Index, Tree};
 #[derive(Debug, clap::Args)]
 pub(super) struct TreeCommand {
     /// A path, an id, or an unambiguous start of an id
-    session: String,
+    session: OsString,
     /// Which entries to show
     #[arg(long, value_name = "MODE")]
     filter: Option<Filter>,

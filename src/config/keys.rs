@@ -12,7 +12,7 @@ use crate::keymap::{Action, Key, Keymap, KeymapError};
 pub(super) const KEYS: &str = "keys";
 
 /// The keymap with the changes of the table; `None` if it has any mistake.
-pub(super) fn read(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>) -> Option<Keymap> {
+pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> Option<Keymap> {
     let Some(table) = value.get_ref().as_table() else {
         let what = wrong_type("a table of actions, such as [keys] and a line quit = [\"q\"]", value.get_ref());
         reader.problem(value.span(), format!("{KEYS:?}: {what}"));
@@ -52,7 +52,7 @@ pub(super) fn read(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>) -> Opt
 }
 
 /// The keys that can be read; `None` when there should be some but all are wrong.
-fn read_list(reader: &mut Reader<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<Key>> {
+fn read_list(reader: &mut Reader, name: &str, value: &Spanned<DeValue<'_>>) -> Option<Vec<Key>> {
     let items: Vec<_> = match value.get_ref() {
         DeValue::Array(items) => items.iter().collect(),
         _ => vec![value],

@@ -240,7 +240,7 @@ impl Config {
 }
 
 /// Reads a file that is TOML.
-fn read(reader: &mut Reader<'_>, table: &DeTable<'_>, config: &mut Config) {
+fn read(reader: &mut Reader, table: &DeTable<'_>, config: &mut Config) {
     let mut saved = None;
     for (key, value) in table {
         let name = key.get_ref().as_ref();
@@ -451,6 +451,12 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn many_mistakes_are_told_as_fast_as_they_are_found() {
+        let said = errors(&"theme = 1\n".repeat(50_000));
+        assert!(said.ends_with("50000: not valid TOML: duplicate key"), "{}", &said[said.len() - 80..]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct SavedQuery {
 }
 
 /// Reads the table, in the order of its lines. Their keys must not be those of actions.
-pub(super) fn read(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>, keymap: &Keymap) -> Vec<SavedQuery> {
+pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>, keymap: &Keymap) -> Vec<SavedQuery> {
     let Some(table) = value.get_ref().as_table() else {
         let what = wrong_type("a table of queries, such as [queries] and a line dear = \"cost:>1\"", value.get_ref());
         reader.problem(value.span(), format!("{QUERIES:?}: {what}"));
@@ -40,7 +40,7 @@ pub(super) fn read(reader: &mut Reader<'_>, value: &Spanned<DeValue<'_>>, keymap
 
 /// Reads one row, in which a key must not be that of an action or of one of the `queries` before.
 fn one(
-    reader: &mut Reader<'_>,
+    reader: &mut Reader,
     (name, value): (&str, &Spanned<DeValue<'_>>),
     keymap: &Keymap,
     queries: &[SavedQuery],
@@ -73,7 +73,7 @@ fn one(
 
 /// What a text reads as; else says what is wrong.
 fn text<T>(
-    reader: &mut Reader<'_>,
+    reader: &mut Reader,
     name: &str,
     value: &Spanned<DeValue<'_>>,
     read: impl Fn(&str) -> Result<T, String>,

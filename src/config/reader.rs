@@ -4,21 +4,22 @@ use std::ops::Range;
 
 use toml::de::DeValue;
 
-/// The text, and what was found to be wrong with it so far.
-pub(super) struct Reader<'a> {
-    text: &'a str,
+/// What was found to be wrong with a text so far.
+pub(super) struct Reader {
+    /// Where its lines end, in bytes.
+    breaks: Vec<usize>,
     /// With the numbers of the lines.
     pub(super) problems: Vec<(usize, String)>,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Self { text, problems: Vec::new() }
+impl Reader {
+    pub(super) fn new(text: &str) -> Self {
+        Self { breaks: memchr::memchr_iter(b'\n', text.as_bytes()).collect(), problems: Vec::new() }
     }
 
     /// The number of the line in which a piece begins.
     pub(super) fn line(&self, piece: &Range<usize>) -> usize {
-        1 + self.text.bytes().take(piece.start).filter(|&byte| byte == b'\n').count()
+        1 + self.breaks.partition_point(|&end| end < piece.start)
     }
 
     /// Notes what is wrong with a piece of the text.

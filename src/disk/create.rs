@@ -2,6 +2,8 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+#[cfg(unix)]
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Options that make a file for its owner alone.
@@ -12,28 +14,75 @@ pub(crate) fn private() -> OpenOptions {
     options
 }
 
+/// Makes a file its owner's alone: one that was there may be open to others, and a new one closed to all.
+///
+/// # Errors
+/// That can't be changed.
+#[cfg_attr(not(unix), allow(clippy::unnecessary_wraps, reason = "Unix may refuse"))]
+pub(crate) fn make_private(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    if mode(&file.metadata()?) != 0o600 {
+        return set_mode(file, 0o600);
+    }
+    Ok(())
+}
+
 /// Makes a folder for its owner alone, or makes one so that is there, with what is above it.
 ///
 /// # Errors
 /// It can't be made, or others may write to it and that can't be changed.
 pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
+    folders(folder)?;
     #[cfg(unix)]
     {
-        use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let mode = fs::metadata(folder)?.permissions().mode();
-        let is_open = |bits: u32| mode & bits != 0;
-        if is_open(0o077)
+        let mode = mode(&fs::metadata(folder)?);
+        if mode != 0o700
             && let Err(error) = fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
-            && is_open(0o022)
+            && mode & 0o022 != 0
         {
             let reason = format!("others may write to the folder {}, which pitree can't change", folder.display());
             return Err(io::Error::new(error.kind(), format!("{reason} ({error})")));
+        }
+    }
+    Ok(())
+}
+
+/// Makes a folder and those above it that are not there, for their owner alone, whatever the process takes from the modes
+/// of new files. Those that are there stay as they are.
+///
+/// # Errors
+/// One can't be made.
+pub(crate) fn folders(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !is_folder(folder)).collect();
+        for folder in missing.into_iter().rev() {
+            match fs::DirBuilder::new().mode(0o700).create(folder) {
+                Ok(()) => fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?,
+                Err(_) if folder.is_dir() => {} // somebody was faster
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
     }
     #[cfg(not(unix))]
     fs::create_dir_all(folder)
+}
+
+/// Whether a folder is there; nothing is the folder where the process is.
+#[cfg(unix)]
+fn is_folder(path: &Path) -> bool {
+    path.as_os_str().is_empty() || path.is_dir()
+}
+
+#[cfg(unix)]
+fn mode(metadata: &fs::Metadata) -> u32 {
+    metadata.permissions().mode() & 0o777
+}
+
+#[cfg(unix)]
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
 /// Where a file is written before it takes its name: beside it, and not named like a session.
@@ -48,17 +97,19 @@ pub(crate) fn beside(path: &Path, more: &str) -> PathBuf {
     name.into()
 }
 
-/// Writes a file beside its place, under the name of its [`draft`], on the disk when this returns. It can be read by
-/// those who can read the file `like`.
+/// Writes a file beside its place, under the name of its [`draft`], on the disk when this returns. It can be read and
+/// written by those who can read and write the file `like`, and by its owner in any case.
 ///
 /// # Errors
 /// It can't be written; nothing of it is left then.
+#[cfg_attr(not(unix), allow(unused_variables, reason = "there is nothing like a mode elsewhere"))]
 pub(crate) fn write_draft(path: &Path, bytes: &[u8], like: &Path) -> io::Result<PathBuf> {
     let draft = draft(path);
     let mut file = private().write(true).create_new(true).open(&draft)?;
     let written = (|| {
         file.write_all(bytes)?;
-        file.set_permissions(fs::metadata(like)?.permissions())?;
+        #[cfg(unix)]
+        set_mode(&file, mode(&fs::metadata(like)?) | 0o600)?;
         file.sync_all()
     })();
     written.inspect_err(|_| drop(fs::remove_file(&draft)))?;
@@ -124,4 +175,39 @@ pub(crate) fn sync_names(folder: &Path) -> io::Result<()> {
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     let can_not = |error: &io::Error| matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
     if !cfg!(unix) || synced.as_ref().is_err_and(can_not) { Ok(()) } else { synced }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn mode_of(path: &Path) -> Option<u32> {
+        fs::metadata(path).ok().as_ref().map(mode)
+    }
+
+    #[test]
+    fn a_draft_can_be_written_to_whatever_it_is_like() {
+        let dir = tempfile::tempdir().unwrap();
+        let (like, new) = (dir.path().join("like"), dir.path().join("new"));
+        fs::write(&like, "").unwrap();
+        for (mode, drafted) in [(0o400, 0o600), (0o444, 0o644), (0o600, 0o600), (0o664, 0o664)] {
+            fs::set_permissions(&like, fs::Permissions::from_mode(mode)).unwrap();
+            file(&new, b"one", &like).unwrap();
+            assert_eq!((mode_of(&new), fs::read(&new).unwrap()), (Some(drafted), b"one".to_vec()));
+            fs::remove_file(&new).unwrap();
+        }
+    }
+
+    #[test]
+    fn folders_that_are_there_stay_as_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let there = dir.path().join("there");
+        fs::create_dir(&there).unwrap();
+        fs::set_permissions(&there, fs::Permissions::from_mode(0o755)).unwrap();
+        folders(&there.join("a/b")).unwrap();
+        folders(&there.join("a/b")).unwrap();
+        assert_eq!(["", "a", "a/b"].map(|path| mode_of(&there.join(path))), [0o755, 0o700, 0o700].map(Some));
+        fs::write(there.join("file"), "").unwrap();
+        assert!(folders(&there.join("file")).is_err() && folders(&there.join("file/a")).is_err());
+    }
 }

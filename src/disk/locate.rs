@@ -1,6 +1,7 @@
 //! Which directories to read: those that pi itself would use (0.74.2, 0.87.1), unless told otherwise.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,9 +18,9 @@ pub struct Located {
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// `PI_CODING_AGENT_SESSION_DIR`
-    pub session_dir: Option<String>,
+    pub session_dir: Option<OsString>,
     /// `PI_CODING_AGENT_DIR`
-    pub agent_dir: Option<String>,
+    pub agent_dir: Option<OsString>,
     /// The home directory.
     pub home: PathBuf,
 }
@@ -27,7 +28,7 @@ pub struct Environment {
 impl Environment {
     /// Those of this process.
     pub fn current() -> Self {
-        let set = |name| env::var(name).ok().filter(|value| !value.is_empty());
+        let set = |name| env::var_os(name).filter(|value| !value.is_empty());
         Self { session_dir: set("PI_CODING_AGENT_SESSION_DIR"), agent_dir: set("PI_CODING_AGENT_DIR"), home: home() }
     }
 }
@@ -57,12 +58,10 @@ pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
 }
 
 /// `~` and `~/…` below the home directory.
-pub(crate) fn expand(path: &str, home: &Path) -> PathBuf {
-    match path.strip_prefix('~') {
-        Some("") => home.to_path_buf(),
-        Some(rest) if rest.starts_with('/') => home.join(&rest[1..]),
-        _ => PathBuf::from(path),
-    }
+pub(crate) fn expand(path: impl AsRef<Path>, home: &Path) -> PathBuf {
+    let path = path.as_ref();
+    path.strip_prefix("~")
+        .map_or_else(|_| path.to_path_buf(), |rest| home.components().chain(rest.components()).collect())
 }
 
 /// The session directories: those asked for, else those of the configuration, else those that pi would use.
@@ -84,7 +83,7 @@ pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environm
     };
     let settings = agent_dir.join("settings.json");
     if let Some(dir) = session_dir_setting(&settings) {
-        let dirs = vec![expand(&dir, &environment.home)];
+        let dirs = vec![expand(dir, &environment.home)];
         return Located { dirs, origin: format!("sessionDir in {}", settings.display()) };
     }
     Located { dirs: vec![agent_dir.join("sessions")], origin: origin.into() }

@@ -1,6 +1,7 @@
 //! The only user of the file system: where sessions are ([`locate`]), finding and reading them ([`scan`], [`load`]), one
 //! line safely at the end of a file ([`append`]), new files (`create`), the trash, whether a file can be reached (`reach`),
-//! locks (`lock`), and whether a pi is at work ([`live`]). What lines mean is said in `session`.
+//! locks (`lock`), whether a pi is at work ([`live`]), and where a program is (`program`). What lines mean is said in
+//! `session`.
 
 pub mod append;
 pub(crate) mod create;
@@ -13,6 +14,7 @@ pub mod live;
 pub mod load;
 pub mod locate;
 pub(crate) mod lock;
+pub(crate) mod program;
 pub(crate) mod reach;
 pub mod scan;
 pub mod trash;

@@ -168,10 +168,10 @@ fn list_or_note(dir: &Path, found: &mut FoundFiles) -> Option<Listing> {
 /// The session whose folder this is: of the same name, or the one whose id it is named by. Symbolic links in its path
 /// are resolved, as families are tied by real paths.
 fn owner_of(folder: &Path, beside: &Listing) -> Option<PathBuf> {
-    let name = folder.file_name()?.to_str()?;
+    let name = folder.file_name()?.as_encoded_bytes();
     let of_name = |path: &Path| {
-        let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
-        stem == name || stem.strip_suffix(name).is_some_and(|start| start.ends_with('_'))
+        let stem = path.file_stem().unwrap_or_default().as_encoded_bytes();
+        stem == name || stem.strip_suffix(name).is_some_and(|start| start.ends_with(b"_"))
     };
     let owner = beside.sessions.iter().map(|(path, _)| path).find(|path| of_name(path))?;
     Some(fs::canonicalize(owner).unwrap_or_else(|_| owner.clone()))

@@ -16,7 +16,7 @@ use crate::session::tree::{Index, Tree};
 const CONTEXT: usize = 3;
 
 /// The entries that are shown with one: an assistant's tool results, a result's call.
-pub(crate) fn related(tree: &Tree, at: Index) -> Vec<Index> {
+pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
     let kind = |at: Index| tree.nodes[at as usize].kind;
     match kind(at) {
         Kind::ToolResult => std::iter::successors(tree.parent(at), |&at| tree.parent(at))
@@ -49,13 +49,7 @@ pub(crate) fn related(tree: &Tree, at: Index) -> Vec<Index> {
 }
 
 /// Everything that is known of an entry. `line` is its line in the file, `related` those of [`related`].
-pub(crate) fn document(
-    tree: &Tree,
-    at: Index,
-    line: &[u8],
-    related: &[Vec<u8>],
-    zone: &jiff::tz::TimeZone,
-) -> Vec<DocLine> {
+pub fn document(tree: &Tree, at: Index, line: &[u8], related: &[Vec<u8>], zone: &jiff::tz::TimeZone) -> Vec<DocLine> {
     let parse = |line| read::line(line).ok().flatten().unwrap_or_default();
     let entry = parse(line);
     let others: Vec<Entry<'_>> = related.iter().map(|line| parse(line)).collect();

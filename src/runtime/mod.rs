@@ -4,6 +4,7 @@ pub mod clipboard;
 mod event;
 mod lanes;
 mod os;
+pub(crate) mod product;
 pub mod resume;
 mod terminal;
 pub mod work;
@@ -94,21 +95,14 @@ fn now() -> i64 {
     milliseconds(SystemTime::now())
 }
 
-/// Prints what was chosen: for a program as it is, for a person so that it does nothing to the terminal.
+/// Prints what was chosen.
 fn print(setting: &Setting, answer: &Answer) -> Result<()> {
     let answer = match answer {
         Answer::Path(path) => path.clone().into_os_string(),
         Answer::Id(id) => id.into(),
         Answer::Command { path, cwd } => resume::command_line(&setting.pi, path, cwd).into(),
     };
-    let mut out = io::stdout().lock();
-    if out.is_terminal() {
-        writeln!(out, "{}", text::clean(&answer.to_string_lossy()))?;
-    } else {
-        out.write_all(answer.as_encoded_bytes())?;
-        writeln!(out)?;
-    }
-    Ok(out.flush()?)
+    product::print(&answer)
 }
 
 fn watch_input(sender: Sender<Event>) {

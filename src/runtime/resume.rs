@@ -1,11 +1,14 @@
 //! Resuming: the terminal goes back to what it was, and pi takes the place of this process, in the session's working
 //! directory. By the path of the file: an id can match another project's session (pi 0.87.1).
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::{Path, absolute};
 use std::process::Command;
 
 use anyhow::Result;
 
+use crate::base::shell::quote;
+use crate::disk::program;
 use crate::runtime::os;
 use crate::runtime::terminal;
 use crate::runtime::terminal::Screen;
@@ -33,15 +36,19 @@ pub(crate) fn replace_process(pi: &[String], session: &Path, cwd: &str) -> Strin
 
 /// The command that goes on with a session, for a shell: with the way to its directory, unless that is gone or unknown.
 pub(crate) fn command_line(pi: &[String], session: &Path, cwd: &str) -> String {
-    let there = if is_there(cwd) { format!("cd {} && ", quote(cwd)) } else { String::new() };
-    let words: Vec<String> = arguments(pi, session).iter().map(|word| quote(word)).collect();
+    let words: Vec<String> = arguments(pi, session).iter().map(quote).collect();
+    let there = if is_there(cwd) { format!("cd {} && ", quote(from_root(Path::new(cwd)))) } else { String::new() };
     there + &words.join(" ")
 }
 
 /// The program and the arguments that go on with a session.
-pub fn arguments(pi: &[String], session: &Path) -> Vec<String> {
-    let session = std::path::absolute(session).unwrap_or_else(|_| session.to_path_buf());
-    pi.iter().cloned().chain(["--session".into(), session.to_string_lossy().into_owned()]).collect()
+pub fn arguments(pi: &[String], session: &Path) -> Vec<OsString> {
+    pi.iter().map(OsString::from).chain(["--session".into(), from_root(session)]).collect()
+}
+
+/// A path that is no option and no word with a meaning of its own, such as `-` to `cd`.
+fn from_root(path: &Path) -> OsString {
+    absolute(path).unwrap_or_else(|_| path.to_path_buf()).into()
 }
 
 /// Whether a session's directory is known and still there.
@@ -50,7 +57,7 @@ pub fn is_there(cwd: &str) -> bool {
 }
 
 fn command(pi: &[String], session: &Path, cwd: &str) -> Result<Command, String> {
-    let Some((program, arguments)) = pi.split_first() else {
+    let Some((name, arguments)) = pi.split_first() else {
         return Err("The setting pi in config.toml names no command.".into());
     };
     if !cwd.is_empty() && !is_there(cwd) {
@@ -59,16 +66,15 @@ fn command(pi: &[String], session: &Path, cwd: &str) -> Result<Command, String> 
             "To go on elsewhere, run this there:\n{by_hand}\n\nThe session's directory is gone: {cwd}"
         ));
     }
-    let Some(found) = find(program) else {
+    let Some(found) = program::find(name) else {
         let by_hand = command_line(pi, session, cwd);
         return Err(format!(
-            "To resume by hand:\n{by_hand}\n\nThere is no {program} on the PATH. Install pi, or name its command in \
+            "To resume by hand:\n{by_hand}\n\nThere is no {name} on the PATH. Install pi, or name its command in \
              config.toml (pi = [\"…\"])."
         ));
     };
-    let session = std::path::absolute(session).unwrap_or_else(|_| session.to_path_buf());
     let mut command = Command::new(found);
-    command.args(arguments).arg("--session").arg(session);
+    command.args(arguments).arg("--session").arg(from_root(session));
     if !cwd.is_empty() {
         command.current_dir(cwd);
     }
@@ -81,25 +87,6 @@ fn not_started(pi: &[String], session: &Path, cwd: &str, error: &str) -> String 
     format!("To resume by hand:\n{by_hand}\n\n{program} could not be started: {error}")
 }
 
-/// A word as a POSIX shell reads it.
-fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-/// The file that a command name means, from the root: the command runs in the session's directory.
-fn find(program: &str) -> Option<PathBuf> {
-    let is_path = Path::new(program).components().count() > 1;
-    let dirs = if is_path { "".into() } else { std::env::var_os("PATH")? };
-    let names = [program.to_string(), format!("{program}{}", std::env::consts::EXE_SUFFIX)];
-    let files = std::env::split_paths(&dirs).flat_map(|dir| names.clone().map(|name| dir.join(name)));
-    files.filter_map(|file| std::path::absolute(file).ok()).find(|file| file.is_file())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +97,5 @@ mod tests {
         let line = |cwd| command_line(&pi, Path::new("/s/it's.jsonl"), cwd);
         assert_eq!(line("/gone or not"), r"pi --model 'a b' --session '/s/it'\''s.jsonl'");
         assert_eq!(line("/"), r"cd / && pi --model 'a b' --session '/s/it'\''s.jsonl'");
-        assert_eq!(quote("/a b"), "'/a b'");
-        assert_eq!(quote(""), "''");
     }
 }

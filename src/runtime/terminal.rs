@@ -177,8 +177,7 @@ pub(super) fn replaced<T>(replace: impl FnOnce() -> T) -> T {
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let report = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
+        std::panic::set_hook(Box::new(|panic| {
             if guard::is_guarded() {
                 return;
             }
@@ -186,7 +185,7 @@ fn restore_on_panic() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             give_back();
-            report(panic);
+            guard::report(panic);
             std::process::exit(101);
         }));
     });

@@ -14,6 +14,7 @@ mod changes;
 mod common;
 mod finding;
 mod layers;
+mod names;
 mod palettes;
 mod picker;
 mod resume;

@@ -278,3 +278,29 @@ fn time_refused() {
     assert!(fs::read_to_string(&path).unwrap().contains("a name"));
     assert_eq!(states(&world), [State::Done]);
 }
+
+#[test]
+fn a_disk_of_an_odd_name_costs_nothing() {
+    on_a_small_disk("trash::odd_disk");
+}
+
+#[test]
+#[ignore = "run by a_disk_of_an_odd_name_costs_nothing, where it may mount"]
+fn odd_disk() {
+    use std::os::unix::ffi::OsStrExt;
+    let (world, odd) = (World::at_home(), home().join(std::ffi::OsStr::from_bytes(b"odd \xff")));
+    fs::create_dir(&odd).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&odd).status().unwrap();
+    assert!(mounted.success());
+    let path = odd.join(std::ffi::OsStr::from_bytes(b"old \xff.jsonl"));
+    let old = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n";
+    fs::write(&path, old).unwrap();
+    // What a migration puts in the trash is looked for there by where it was.
+    let target = pitree::session::entry::EntryId::Id("a".into());
+    world.make(&Request::Label { path: path.clone(), target, label: "x".into(), migrate: true }).unwrap();
+    assert_ne!(fs::read(&path).unwrap(), old.as_bytes());
+    world.make(&undo(2)).unwrap();
+    world.make(&undo(1)).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), old.as_bytes());
+    assert!(Command::new("umount").arg(&odd).status().unwrap().success());
+}

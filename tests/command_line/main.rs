@@ -4,11 +4,14 @@
 mod changing;
 #[path = "../common/mod.rs"]
 mod common;
+mod names;
 mod outlines;
 mod pitree;
+mod privacy;
 mod reading;
 mod resuming;
 mod searching;
+mod shells;
 mod trashing;
 #[cfg(unix)]
 mod waiting;

@@ -1,6 +1,7 @@
 //! pitree in a home directory of its own, with sessions in it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -110,24 +111,25 @@ impl Pitree {
         at.map(|entry| entry["id"].as_str().unwrap().into())
     }
 
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[impl AsRef<OsStr>]) -> Command {
         let mut command = self.home.command(args);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 
-    pub(crate) fn run(&self, args: &[&str]) -> Outcome {
+    pub(crate) fn run(&self, args: &[impl AsRef<OsStr>]) -> Outcome {
         Outcome::of(&mut self.command(args))
     }
 
     /// What a run prints that has nothing to complain about.
-    pub(crate) fn print(&self, args: &[&str]) -> String {
+    pub(crate) fn print(&self, args: &[impl AsRef<OsStr>]) -> String {
+        let command = self.command(args);
         let outcome = self.run(args);
-        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{args:?}");
+        assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{command:?}");
         outcome.out
     }
 
-    pub(crate) fn objects(&self, args: &[&str]) -> Vec<Value> {
+    pub(crate) fn objects(&self, args: &[impl AsRef<OsStr>]) -> Vec<Value> {
         json_lines(&self.print(args))
     }
 

@@ -158,6 +158,40 @@ fn where_pi_does_not_start_there_is_the_command_to_run() {
 }
 
 #[test]
+fn pi_is_looked_for_as_a_shell_does() {
+    let pitree = Pitree::new();
+    pitree.fixture("branches");
+    let home = pitree.home();
+    fs::create_dir_all(home.join("a-folder/pi")).unwrap();
+    fs::create_dir(home.join("no-program")).unwrap();
+    fs::write(home.join("no-program/pi"), "#!/bin/sh\nexit 9\n").unwrap();
+    for (place, code) in [("first", 3), ("second", 4), (".", 5)] {
+        pitree.script(&format!("{place}/pi"), &format!("exit {code}\n"));
+    }
+    fs::write(home.join("slash.toml"), "pi = [\"second/pi\"]\n").unwrap();
+    fs::write(home.join("none.toml"), "pi = [\"no-program/pi\"]\n").unwrap();
+    let resumed = |path: &str, args: &[&str]| {
+        let path = path.replace('@', home.to_str().unwrap());
+        Outcome::of(pitree.command(&[&["resume", "branches"], args].concat()).env("PATH", path))
+    };
+    for (path, code) in [
+        ("@/a-folder:@/no-program:@/gone:@/first:@/second", 3),
+        ("@/second:@/first", 4),
+        ("@/a-folder:", 5),
+        (":@/first", 5),
+        ("@/gone::@/first", 5),
+        ("first", 3),
+    ] {
+        assert_eq!(resumed(path, &[]).code, code, "{path}");
+    }
+    assert_eq!(resumed("@/first", &["--config", "slash.toml"]).code, 4);
+    let said = resumed("@/first", &["--config", "none.toml"]).err;
+    assert!(said.contains("no-program/pi could not be started: Permission denied"), "{said}");
+    let said = resumed("@/a-folder:@/no-program", &[]).err;
+    assert!(said.contains("There is no pi on the PATH"), "{said}");
+}
+
+#[test]
 fn prints_the_path_of_a_session() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");

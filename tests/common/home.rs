@@ -1,7 +1,7 @@
 //! A home directory of its own for a test, and pitree at home there.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -67,7 +67,7 @@ impl Home {
     }
 
     /// pitree, knowing nothing of whoever runs the tests.
-    pub(crate) fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pitree"));
         command.args(args).current_dir(&self.path).stdin(Stdio::null());
         command.env_clear().envs(self.environment());

@@ -97,7 +97,9 @@ fn a_closed_window_ends_like_a_key() {
     let script = Launch::new("/usr/bin/script", &home).args(["-qc", &inner, "/dev/null"]).env("SHELL", "/bin/sh");
     let mut outer = script.env("PATH", "/usr/bin:/bin").open();
     outer.wait_until("the browser", is_taken);
+    outer.wait_for("6 sessions");
     outer.wait_without("reading");
+    outer.wait_selected("hello 5");
     outer.send("*");
     outer.wait_for("6 sessions marked");
     outer.send(&ctrl('d'));

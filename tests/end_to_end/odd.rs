@@ -47,6 +47,22 @@ fn garbage_does_no_harm() {
 }
 
 #[test]
+fn what_a_terminal_can_not_show_is_said() {
+    let home = Home::new();
+    let folder = home.sessions().join("--project--");
+    home.write(folder.join("odd \u{1b}[31m.jsonl"), session("odd", home.path(), "hello").text());
+    home.write(folder.join("even.jsonl"), session("even", home.path(), "hello").text());
+    let mut terminal = home.launch(&["path", "odd"]).size(200, 30).open();
+    terminal.wait_for("odd ␛[31m.jsonl");
+    terminal.wait_for("a pipe or a file gets it exactly");
+    assert_eq!(terminal.wait_exit(), 0);
+    let mut terminal = home.launch(&["path", "even"]).size(200, 30).open();
+    terminal.wait_for("even.jsonl");
+    assert_eq!(terminal.wait_exit(), 0);
+    assert!(!terminal.contents().contains("exactly"), "{}", terminal.contents());
+}
+
+#[test]
 fn an_unreadable_file_is_counted_and_the_others_are_read() {
     let home = Home::new();
     home.session(&session("sound", home.path(), "a sound session"));

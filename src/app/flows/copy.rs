@@ -1,11 +1,14 @@
 //! What can be copied, and the menu for it.
 
+use std::path::Path;
+
 use crate::app::command::{Command, GoOn};
 use crate::app::context::Context;
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::layers::question::{Choice, Question};
 use crate::app::message::{Body, Clip};
+use crate::base::shell::quote;
 use crate::base::text::{Glyphs, Tone};
 
 /// As much of a copied text as the footer shows, in characters.
@@ -28,13 +31,28 @@ pub fn ask(context: &Context<'_>) -> Command {
             choices.push(Choice::new('i', "entry id", &**id, text(id.to_string())));
         }
     }
-    let path = session.path.to_string_lossy().into_owned();
-    choices.push(Choice::new('p', "session path", path.clone(), text(path)));
+    let path = session.path.to_string_lossy();
+    choices.push(Choice::new('p', "session path", path, Some(copy_path(&session.path, &session.header.id))));
     let id = session.header.id.clone();
     choices.push(Choice::new('s', "session id", id.clone(), text(id)));
     let command = Command::Copy(Clip::Command { path: session.path.clone(), cwd: session.header.cwd.clone() });
     choices.push(Choice::new('c', "command", "that resumes the session in pi, for a shell", Some(command)));
     Command::show(Layer::Question(Question::new("Copy", Vec::new(), choices)))
+}
+
+/// Copies a path, unless the clipboard would get another one.
+fn copy_path(path: &Path, id: &str) -> Command {
+    match path.to_str().filter(|path| !path.contains(char::is_control)) {
+        Some(path) => Command::Copy(Clip::Text(path.into())),
+        None => Command::Complain(
+            "Not copied",
+            format!(
+                "The path has characters that no clipboard takes as they are. In a pipe this prints it exactly:\n\n\
+                 pitree path {}",
+                quote(id)
+            ),
+        ),
+    }
 }
 
 /// What follows when the text of an entry was read to be copied.

@@ -50,22 +50,24 @@ pub(super) fn in_words(error: &trash::Error) -> String {
     }
 }
 
-/// Systems whose trash can be asked what it holds.
-#[cfg(any(windows, all(unix, not(target_os = "macos"))))]
+/// The trashes of the FreeDesktop specification: that of the home, and others by the crate `trash`.
+#[cfg(all(unix, not(target_os = "macos")))]
 mod system {
     use std::collections::HashMap;
     use std::path::{Path, PathBuf};
 
-    use anyhow::{Context, Result, anyhow};
-    use trash::{TrashItem, TrashItemSize, os_limited};
+    use anyhow::{Context, Result, bail};
 
     use crate::base::guard;
-    #[cfg(unix)]
-    use crate::disk::trash::back::restore;
-    use crate::disk::trash::back::{NotBack, in_words};
+    use crate::disk::trash::back::{NotBack, in_words, restore};
+    use crate::disk::trash::home::{self, Lying};
 
     /// What is in the trash, by where it was.
-    pub(crate) struct Contents(HashMap<PathBuf, Vec<TrashItem>>);
+    pub(crate) struct Contents {
+        items: HashMap<PathBuf, Vec<Lying>>,
+        /// Why only that in the home trash is known.
+        others: Result<(), String>,
+    }
 
     impl Contents {
         /// Looks into the trash.
@@ -73,14 +75,21 @@ mod system {
         /// # Errors
         /// It can't be read.
         pub(crate) fn read() -> Result<Self> {
-            // The crate panics at mount points whose names are no Unicode (5.2).
-            let items = guard::caught(os_limited::list).map_err(|why| anyhow!(why))?;
-            let items = items.map_err(|error| anyhow!(in_words(&error)));
-            let mut by_path = HashMap::<PathBuf, Vec<TrashItem>>::new();
-            for item in items.context("can't look into the trash")? {
-                by_path.entry(item.original_path()).or_default().push(item);
+            let mut lying = home::lying().context("can't look into the trash")?;
+            // The crate panics at mount points whose names are no Unicode (5.3): those of the home come back all the same.
+            let others = guard::caught(trash::os_limited::list);
+            let others = others.and_then(|others| others.map_err(|error| in_words(&error))).map(|others| {
+                lying.extend(others.into_iter().map(|item| Lying {
+                    path: item.original_path(),
+                    time: item.time_deleted,
+                    info: item.id.into(),
+                }));
+            });
+            let mut items = HashMap::<PathBuf, Vec<Lying>>::new();
+            for item in lying {
+                items.entry(item.path.clone()).or_default().push(item);
             }
-            Ok(Self(by_path))
+            Ok(Self { items, others })
         }
 
         /// Takes a file back to where it was, which is `known` to the trash: the one that was removed last, of those
@@ -89,31 +98,66 @@ mod system {
         /// # Errors
         /// It is not in the trash, or can't be moved: then it stays there.
         pub(crate) fn take_back(&mut self, path: &Path, known: &Path, at_least: u64) -> Result<()> {
+            let is_whole = |(item, _): &(PathBuf, &Lying)| {
+                item.symlink_metadata().is_ok_and(|item| !item.is_dir() && item.len() >= at_least)
+            };
+            let places = self.items.get(known).into_iter().flatten().filter_map(|lying| Some((place(lying)?, lying)));
+            // Of those removed in the same second the one whose note was written last.
+            let written = |info: &Path| info.metadata().and_then(|info| info.modified()).ok();
+            let last = places.filter(is_whole).max_by_key(|(_, lying)| (lying.time, written(&lying.info)));
+            match (last, &self.others) {
+                (Some((item, lying)), _) => restore(&item, &lying.info, known)
+                    .with_context(|| format!("can't take {} back from the trash", path.display())),
+                (None, Ok(())) => Err(NotBack::Emptied(path.into()).into()),
+                (None, Err(why)) => {
+                    bail!("{} is not in the home trash, and others can't be looked into: {why}", path.display())
+                }
+            }
+        }
+    }
+
+    /// Where the file lies that a note is of.
+    fn place(lying: &Lying) -> Option<PathBuf> {
+        Some(lying.info.parent()?.parent()?.join("files").join(lying.info.file_stem()?))
+    }
+}
+
+/// The recycle bin.
+#[cfg(windows)]
+mod system {
+    use std::collections::HashMap;
+    use std::path::{Path, PathBuf};
+
+    use anyhow::{Context, Result, anyhow};
+    use trash::{TrashItem, TrashItemSize, os_limited};
+
+    use crate::disk::trash::back::{NotBack, in_words};
+
+    /// What is in the trash, by where it was.
+    pub(crate) struct Contents(HashMap<PathBuf, Vec<TrashItem>>);
+
+    impl Contents {
+        pub(crate) fn read() -> Result<Self> {
+            let items = os_limited::list().map_err(|error| anyhow!(in_words(&error)));
+            let mut by_path = HashMap::<PathBuf, Vec<TrashItem>>::new();
+            for item in items.context("can't look into the trash")? {
+                by_path.entry(item.original_path()).or_default().push(item);
+            }
+            Ok(Self(by_path))
+        }
+
+        pub(crate) fn take_back(&mut self, path: &Path, known: &Path, at_least: u64) -> Result<()> {
             let is_whole = |item: &TrashItem| {
                 let size = os_limited::metadata(item).map(|metadata| metadata.size);
                 matches!(size, Ok(TrashItemSize::Bytes(bytes)) if bytes >= at_least)
             };
             let items = self.0.get(known).into_iter().flatten().filter(|item| is_whole(item));
-            // Of those removed in the same second, on Unix the one whose note was written last.
-            let written = |item: &TrashItem| std::fs::metadata(&item.id).and_then(|info| info.modified()).ok();
-            let Some(item) = items.max_by_key(|item| (item.time_deleted, written(item))) else {
+            let Some(item) = items.max_by_key(|item| item.time_deleted) else {
                 return Err(NotBack::Emptied(path.into()).into());
             };
-            by_system(item, known).with_context(|| format!("can't take {} back from the trash", path.display()))
+            let restored = os_limited::restore_all([item.clone()]).map_err(|error| anyhow!(in_words(&error)));
+            restored.with_context(|| format!("can't take {} back from the trash", path.display()))
         }
-    }
-
-    #[cfg(unix)]
-    fn by_system(item: &TrashItem, to: &Path) -> Result<()> {
-        let info = Path::new(&item.id);
-        let in_trash = || Some(info.parent()?.parent()?.join("files").join(info.file_stem()?));
-        let in_trash = in_trash().with_context(|| format!("{} is in no trash", info.display()))?;
-        Ok(restore(&in_trash, info, to)?)
-    }
-
-    #[cfg(not(unix))]
-    fn by_system(item: &TrashItem, _to: &Path) -> Result<()> {
-        os_limited::restore_all([item.clone()]).map_err(|error| anyhow!(in_words(&error)))
     }
 }
 
@@ -122,7 +166,7 @@ mod system {
 #[cfg(all(unix, not(target_os = "macos")))]
 pub(super) fn restore(item: &Path, info: &Path, to: &Path) -> io::Result<()> {
     if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)?;
+        create::folders(folder)?;
     }
     match create::rename(item, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {

@@ -5,14 +5,14 @@
 use std::collections::HashMap;
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::disk::create;
@@ -136,26 +136,81 @@ pub(super) fn info_of(item: &Path) -> Option<PathBuf> {
     Some(item.parent()?.parent()?.join("info").join(name))
 }
 
+/// A file in the trash, as its note tells.
+pub(super) struct Lying {
+    /// The note.
+    pub(super) info: PathBuf,
+    /// Where the file was.
+    pub(super) path: PathBuf,
+    /// When it was removed, in seconds since 1970; -1 if nobody knows.
+    pub(super) time: i64,
+}
+
+/// What the home trash holds. Notes that can't be read are passed over: others may write there.
+///
+/// # Errors
+/// It can't be looked into.
+pub(super) fn lying() -> io::Result<Vec<Lying>> {
+    let Ok(folder) = folder() else { return Ok(Vec::new()) };
+    match fs::read_dir(folder.join("info")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        notes => Ok(notes?.flatten().filter_map(|note| read(note.path())).collect()),
+    }
+}
+
+fn read(info: PathBuf) -> Option<Lying> {
+    if !info.symlink_metadata().ok()?.is_file() {
+        return None; // reading a pipe would wait for ever
+    }
+    let note = fs::read(&info).ok()?;
+    let mut lines = note.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.next().filter(|line| *line == b"[Trash Info]")?;
+    let value = |key: &[u8]| lines.clone().find_map(|line| line.strip_prefix(key));
+    let path = decoded(value(b"Path=")?);
+    let time = value(b"DeletionDate=").and_then(|date| str::from_utf8(date).ok()?.parse::<DateTime>().ok());
+    let time = time.and_then(|time| time.to_zoned(TimeZone::system()).ok());
+    let time = time.map_or(-1, |time| time.timestamp().as_second());
+    path.is_absolute().then_some(Lying { info, path, time })
+}
+
 /// The folder of the home trash, with what has to be in it.
 fn prepared() -> Result<PathBuf> {
+    let folder = folder()?;
+    for name in ["files", "info"] {
+        let part = folder.join(name);
+        create::folders(&part).with_context(|| format!("can't make {}", part.display()))?;
+    }
+    Ok(folder)
+}
+
+/// Where the home trash is.
+fn folder() -> Result<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data = match set("XDG_DATA_HOME") {
         Some(data) if data.is_relative() => bail!("XDG_DATA_HOME is no path from the root: {}", data.display()),
         Some(data) => data,
         None => set("HOME").context("neither HOME nor XDG_DATA_HOME says where the trash is")?.join(".local/share"),
     };
-    let folder = data.join("Trash");
-    for name in ["files", "info"] {
-        let part = folder.join(name);
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&part);
-        made.with_context(|| format!("can't make {}", part.display()))?;
-    }
-    Ok(folder)
+    Ok(data.join("Trash"))
 }
 
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes).inspect_err(|_| drop(fs::remove_file(path)))
+    let mut file = create::private().write(true).create_new(true).open(path)?;
+    let written = create::make_private(&file).and_then(|()| file.write_all(bytes));
+    written.inspect_err(|_| drop(fs::remove_file(path)))
+}
+
+/// The path that [`encoded`] or another program wrote.
+fn decoded(text: &[u8]) -> PathBuf {
+    let mut path = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, behind @ ..] = rest {
+        let hex = behind.get(..2).filter(|hex| *first == b'%' && hex.iter().all(u8::is_ascii_hexdigit));
+        let byte = hex.and_then(|hex| u8::from_str_radix(str::from_utf8(hex).ok()?, 16).ok());
+        path.push(byte.unwrap_or(*first));
+        rest = &behind[if byte.is_some() { 2 } else { 0 }..];
+    }
+    OsString::from_vec(path).into()
 }
 
 /// A path as a URL has it: what is not plain ASCII by its bytes.
@@ -176,7 +231,33 @@ mod tests {
 
     #[test]
     fn paths_are_encoded_by_their_bytes() {
-        assert_eq!(encoded(Path::new("/a b/é%\n=.jsonl")), "/a%20b/%C3%A9%25%0A%3D.jsonl");
+        let path = Path::new("/a b/é%\n=.jsonl");
+        assert_eq!(encoded(path), "/a%20b/%C3%A9%25%0A%3D.jsonl");
+        assert_eq!(decoded(encoded(path).as_bytes()), path);
+        assert_eq!(decoded("/é%%4%zz%c3%A9%".as_bytes()), Path::new("/é%%4%zzé%"));
+        let odd = PathBuf::from(OsString::from_vec(b"/\xff".to_vec()));
+        assert_eq!(decoded(encoded(&odd).as_bytes()), odd);
+    }
+
+    #[test]
+    fn notes_are_read_as_others_write_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let note = |text: &str| {
+            let info = dir.path().join("s.trashinfo");
+            fs::write(&info, text).unwrap();
+            read(info).map(|lying| (lying.path, lying.time))
+        };
+        let then = DateTime::constant(2026, 1, 5, 9, 0, 0, 0).to_zoned(TimeZone::system()).unwrap();
+        let then = then.timestamp().as_second();
+        assert_eq!(
+            note("[Trash Info]\r\nX=1\nPath=/a%20b\nPath=/c\nDeletionDate=2026-01-05T09:00:00\n"),
+            Some(("/a b".into(), then))
+        );
+        assert_eq!(note("[Trash Info]\nDeletionDate=?\nPath=/a"), Some(("/a".into(), -1)));
+        for other in ["", "Path=/a", "[Trash Info]\nPath=a", "[Trash Info]\n"] {
+            assert_eq!(note(other), None, "{other}");
+        }
+        assert!(read(dir.path().into()).is_none());
     }
 
     #[test]

@@ -1,0 +1,19 @@
+//! `config.toml`: settings, or errors of which each names its line.
+
+use pitree::config::Config;
+
+/// Nobody writes more, in bytes.
+const LONGEST: usize = 32 * 1024;
+
+/// Reads it.
+pub fn run(data: &[u8]) {
+    let data = &data[..data.len().min(LONGEST)];
+    match Config::parse(&String::from_utf8_lossy(data), "config.toml") {
+        Ok(config) => assert!(!config.keymap.reference().is_empty()),
+        Err(error) => {
+            let said = error.to_string();
+            let first = said.strip_prefix("config.toml:").unwrap_or_else(|| panic!("no place in {said:?}"));
+            assert!(first.starts_with(|c: char| c.is_ascii_digit()), "no line in {said:?}");
+        }
+    }
+}

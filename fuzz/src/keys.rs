@@ -1,0 +1,206 @@
+//! The whole browser without a terminal: a script of keys, clicks and sizes on a session that nobody thought of. Nothing
+//! panics, and no cell of any screen does something to a terminal.
+
+use std::fs;
+use std::sync::Arc;
+
+use pitree::app::message::{Clip, Effect, Msg, Reply, Work};
+use pitree::app::model::Model;
+use pitree::app::setting::Setting;
+use pitree::app::update::{start, update};
+use pitree::base::text::is_unsafe;
+use pitree::changes::Changes;
+use pitree::config::Config;
+use pitree::disk::files::Files;
+use pitree::disk::locate::Located;
+use pitree::disk::trash::Trash;
+use pitree::runtime::work::Desk;
+use pitree::ui;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+/// What may be pressed: what does something, and letters for what is typed.
+const KEYS: &[&str] = &[
+    "j",
+    "k",
+    "h",
+    "l",
+    "down",
+    "up",
+    "left",
+    "right",
+    "g",
+    "G",
+    "pageup",
+    "pagedown",
+    "-",
+    "+",
+    "tab",
+    "shift+tab",
+    "J",
+    "K",
+    "enter",
+    "esc",
+    "f5",
+    "?",
+    "x",
+    "backspace",
+    "ctrl+s",
+    "ctrl+n",
+    "ctrl+p",
+    "ctrl+g",
+    "ctrl+o",
+    "alt+o",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6",
+    "ctrl+left",
+    "ctrl+right",
+    "{",
+    "}",
+    ".",
+    "T",
+    "=",
+    "end",
+    "home",
+    "ctrl+r",
+    "R",
+    "L",
+    "f",
+    "ctrl+d",
+    "delete",
+    "space",
+    "*",
+    "u",
+    "U",
+    "y",
+    "t",
+    "c",
+    "ctrl+w",
+    "/",
+    "n",
+    "N",
+    "'",
+    ":",
+    "F",
+    "z",
+    "m",
+    "ctrl+x",
+    "ctrl+u",
+    "ctrl+a",
+    "ctrl+e",
+    "a",
+    "e",
+    "i",
+    "s",
+    "\"",
+    "é",
+    "漢",
+    "!",
+    ">",
+    "<",
+    "[",
+    "]",
+    "~",
+];
+
+/// 2026-11-21T08:00:00Z.
+const NOW: i64 = 1_795_248_000_000;
+
+/// As many steps has a script at most.
+const STEPS: usize = 40;
+
+/// A session with branches and labels, which stands beside the one in question.
+const OTHER: &[u8] = include_bytes!("../../fixtures/sessions/--home-dev-app--/branches.jsonl");
+
+struct Browser {
+    model: Model,
+    desk: Desk,
+}
+
+/// The first byte says how many of those behind it are the script, three for each step; the rest is the session.
+pub fn run(data: &[u8]) {
+    let [count, rest @ ..] = data else { return };
+    let (script, session) = rest.split_at(rest.len().min(usize::from(*count)));
+    let dir = tempfile::tempdir().expect("a folder for temporary files");
+    let path = |name: &str| dir.path().join(name);
+    for name in ["sessions", "trash"] {
+        fs::create_dir(path(name)).expect("a new folder");
+    }
+    for (name, bytes) in [("sessions/s.jsonl", session), ("sessions/other.jsonl", OTHER)] {
+        fs::write(path(name), bytes).expect("a new file");
+    }
+    let located = Located { dirs: vec![path("sessions")], origin: "--dir".into() };
+    let config = Config::default();
+    let setting = Arc::new(Setting::new(&config, located, "/home/demo".into(), false));
+    let trash = Trash { command: vec!["mv".into(), "-t".into(), path("trash").to_string_lossy().into()] };
+    let changes = Some(Changes::new(path("state"), trash));
+    let desk = Desk { setting: setting.clone(), files: Files::Disk, changes, searcher: Arc::default() };
+    let mut browser = Browser { model: Model::new(setting, &config, (100, 30), NOW), desk };
+    let effects = start(&mut browser.model);
+    browser.perform(effects);
+    browser.look();
+    for step in script.chunks_exact(3).take(STEPS) {
+        let &[what, column, row] = step else { continue };
+        let (column, row) = (u16::from(column), u16::from(row));
+        browser.send(match what {
+            0..10 => Msg::Resized(column + 1, row % 60 + 1),
+            10..20 => Msg::Click { column, row: row % 60, double: column % 2 == 0 },
+            20..23 => Msg::Paste("漢 a\u{1b}[31m\n\u{202e}".repeat(row.into())),
+            23..28 => Msg::Wheel { column, row: row % 60, by: if column % 2 == 0 { 3 } else { -3 } },
+            28 => Msg::Now(NOW + i64::from(column) * 60_000),
+            29 => Msg::NotResumed(String::from_utf8_lossy(&session[..session.len().min(500)]).into()),
+            _ => Msg::Key(KEYS[usize::from(column) % KEYS.len()].parse().expect("a key")),
+        });
+        browser.look();
+    }
+}
+
+impl Browser {
+    fn send(&mut self, msg: Msg) {
+        // What runs on this machine is none of it.
+        let msg = match msg {
+            Msg::Reply(ticket, Reply::FilesFound { total, unreadable, .. }) => {
+                Msg::Reply(ticket, Reply::FilesFound { total, unreadable, live: Some(Default::default()) })
+            }
+            msg => msg,
+        };
+        let effects = update(&mut self.model, msg);
+        self.perform(effects);
+    }
+
+    /// Does at once what is wanted, but for leaving.
+    fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            let Effect::Ask(ticket, work) = effect else { continue };
+            if let Work::Copy(clip) = work {
+                let text = match clip {
+                    Clip::Text(text) => text,
+                    Clip::Command { path, cwd } => format!("command {cwd} {}", path.display()),
+                };
+                let is_there = text.len() % 2 == 0;
+                self.send(Msg::Reply(ticket, Reply::Copied(text, is_there)));
+                continue;
+            }
+            let mut replies = Vec::new();
+            self.desk.work(&ticket, work, |reply| {
+                replies.push(Msg::Reply(ticket.clone(), reply));
+                true
+            });
+            replies.into_iter().for_each(|reply| self.send(reply));
+        }
+    }
+
+    /// Draws it.
+    fn look(&self) {
+        let (columns, rows) = self.model.size;
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("no terminal is needed");
+        terminal.draw(|frame| ui::draw(frame, &self.model)).expect("nothing is written");
+        for cell in &terminal.backend().buffer().content {
+            assert!(!cell.symbol().contains(is_unsafe), "{:?} on the screen", cell.symbol());
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Queries: read or refused with the place of what is wrong, completed anywhere, and held against sessions.
+
+use std::sync::OnceLock;
+
+use pitree::search::candidate::{Candidate, TitlesBuf};
+use pitree::search::here::HereAndNow;
+use pitree::search::lists::Values;
+use pitree::search::matching::Matcher;
+use pitree::search::query::Query;
+use pitree::search::query::complete::complete;
+use pitree::session::digest::Digest;
+use pitree::session::texts;
+
+use crate::{seeds, sessions};
+
+/// No person types more, in bytes.
+const LONGEST: usize = 2000;
+
+/// A session to be found.
+struct Known {
+    digest: Digest,
+    titles: TitlesBuf,
+    texts: texts::Builder,
+}
+
+/// Some of the seeds.
+fn known() -> &'static [Known] {
+    static KNOWN: OnceLock<Vec<Known>> = OnceLock::new();
+    KNOWN.get_or_init(|| {
+        let known = |file: Vec<u8>| {
+            let digest = sessions::digest(&file)?;
+            let mut builder = texts::Builder::default();
+            sessions::lines(&file).for_each(|(at, line, ended)| builder.line(at..at + line.len() as u64, line, ended));
+            Some(Known { titles: TitlesBuf::new(&digest), texts: builder, digest })
+        };
+        seeds::sessions().into_iter().filter(|file| file.len() < 20_000).filter_map(known).step_by(4).collect()
+    })
+}
+
+/// Reads, completes and asks.
+pub fn run(data: &[u8]) {
+    let text = String::from_utf8_lossy(&data[..data.len().min(LONGEST)]);
+    let here = HereAndNow { now_ms: 1_795_248_000_000, home: "/home/demo".into(), zone: jiff::tz::TimeZone::UTC };
+    match Query::parse(&text) {
+        Ok(query) => {
+            let matcher = Matcher::new(&query, &here);
+            for Known { digest, titles, texts } in known() {
+                let texts = texts.texts().expect("texts of a session");
+                let titles = titles.as_titles();
+                let session = Candidate { digest, titles, texts: Some(texts), is_live: false, has_forks: true };
+                if matcher.matches(&session).is_some() {
+                    assert!(matcher.entries(digest, texts).iter().all(|(at, _)| (*at as usize) < digest.entry_count));
+                }
+                let marks = matcher.marks(digest.title(), true);
+                assert!(marks.iter().all(|range| digest.title().get(range.clone()).is_some()), "{marks:?}");
+            }
+        }
+        Err(problem) => {
+            assert!(text.get(problem.at.clone()).is_some() && !problem.what.is_empty(), "{problem:?} in {text:?}");
+        }
+    }
+    let files = ["/a b".to_string(), "~/é".into(), "//x".into()];
+    let values = Values { dirs: &files, files: &files, ..Values::default() };
+    for cursor in (0..=text.len() + 2).step_by(1 + text.len() / 40) {
+        let Some(completion) = complete(&text, cursor, values) else { continue };
+        for option in completion.options.iter().take(4) {
+            let mut done = text.clone().into_owned();
+            done.replace_range(completion.at.clone(), option);
+            let _ = Query::parse(&done);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A file: its digest, its tree and its texts are of one mind, in one piece and in two; its rows, forks and new form are
+//! sessions in which nothing is wrong that was not wrong before.
+
+use std::collections::HashSet;
+
+use pitree::app::panes::tree::rows::{TreeRows, passes};
+use pitree::app::panes::tree::text;
+use pitree::base::text::{ASCII, is_unsafe};
+use pitree::config::Filter;
+use pitree::session::digest::Digest;
+use pitree::session::digest::builder::Builder;
+use pitree::session::family;
+use pitree::session::texts;
+use pitree::session::tree::context::context;
+use pitree::session::tree::{Index, Part, Tree, resume};
+use pitree::session::write::fork::{self, NewSession};
+use pitree::session::write::migrate;
+
+const HOME: &str = "/home/demo";
+
+/// As many entries are looked at one by one: from each one a path leads up, which may be as long as the file.
+const ONE_BY_ONE: usize = 40;
+
+/// The lines of a file, each with where it starts and whether a line break follows.
+pub(crate) fn lines(file: &[u8]) -> impl Iterator<Item = (u64, &[u8], bool)> {
+    let mut offset = 0;
+    file.split_inclusive(|&byte| byte == b'\n').map(move |line| {
+        let start = offset;
+        offset += line.len() as u64;
+        (start, line.strip_suffix(b"\n").unwrap_or(line), line.ends_with(b"\n"))
+    })
+}
+
+/// The tree of a file, read in parts that begin at some of its lines.
+pub(crate) fn tree(file: &[u8], starts: &[u64]) -> Option<Tree> {
+    let mut parts = vec![Part::new(HOME)];
+    for (offset, line, ended) in lines(file) {
+        if starts.contains(&offset) {
+            parts.push(Part::new(HOME));
+        }
+        if let Some(part) = parts.last_mut() {
+            part.line(offset, line, ended);
+        }
+    }
+    Tree::build(parts).ok()
+}
+
+pub(crate) fn digest(file: &[u8]) -> Option<Digest> {
+    let mut builder = Builder::new(HOME);
+    lines(file).for_each(|(offset, line, ended)| builder.line(offset, line, ended));
+    builder.finish(5, &mut |at| lines(&file[at as usize..]).next().map(|(_, line, _)| line.to_vec())).ok()
+}
+
+/// Makes all of a file that there is.
+pub fn run(data: &[u8]) {
+    let (digest, tree) = match (digest(data), tree(data, &[])) {
+        (Some(digest), Some(tree)) => (digest, tree),
+        (None, None) => return assert!(migrate::migrate(data, &mut random()).is_err(), "the new form of no session"),
+        (digest, tree) => panic!("of digest ({}) and tree ({}) one is there", digest.is_some(), tree.is_some()),
+    };
+    hangs_together(&tree, data);
+    agree(&digest, &tree, data);
+    let starts: Vec<u64> = lines(data).map(|(offset, ..)| offset).collect();
+    let parts = self::tree(data, &[starts[starts.len() / 3], starts[starts.len() * 2 / 3]]);
+    same(&tree, &parts.expect("in parts it is a session as well"));
+    rows(&tree);
+    written(&tree, data);
+    // Its own fork, as it were.
+    family::split(&tree, &tree);
+}
+
+fn all(tree: &Tree) -> std::ops::Range<Index> {
+    0..tree.nodes.len() as Index
+}
+
+/// Entries to be looked at one by one: the first, the last, and some in between.
+fn some(tree: &Tree) -> impl Iterator<Item = Index> {
+    let by = (tree.nodes.len() / ONE_BY_ONE).max(1);
+    all(tree).step_by(by).chain(tree.leaf)
+}
+
+fn hangs_together(tree: &Tree, file: &[u8]) {
+    let count = tree.nodes.len();
+    assert_eq!(tree.leaf.is_none(), count == 0);
+    assert!(tree.leaf.is_none_or(|leaf| (leaf as usize) < count));
+    assert!(tree.end <= file.len() as u64);
+    let mut order = tree.order().to_vec();
+    let mut places = vec![usize::MAX; count];
+    order.iter().enumerate().for_each(|(place, &at)| places[at as usize] = place);
+    for at in all(tree) {
+        let node = &tree.nodes[at as usize];
+        assert!(node.offset + node.len <= file.len() as u64, "entry {at} ends behind the file");
+        assert!(!node.text.contains(is_unsafe) && !node.cost.is_nan());
+        match tree.parent(at) {
+            // Each stands behind its parent, so that no way up leads round.
+            Some(parent) => {
+                assert!(places[parent as usize] < places[at as usize], "{parent} behind its child {at}");
+                assert!(tree.children(parent).contains(&at) || tree.children(parent).len() > ONE_BY_ONE);
+            }
+            None => assert!(tree.roots.len() > ONE_BY_ONE || tree.roots.contains(&at)),
+        }
+    }
+    order.sort_unstable();
+    assert!(order.into_iter().eq(all(tree)), "each entry stands once in the order");
+    assert_eq!(tree.roots.iter().map(|&root| tree.below(root).entries as usize).sum::<usize>(), count);
+    assert!(tree.labels.keys().all(|&at| (at as usize) < count));
+    for at in some(tree) {
+        let path = tree.path(at);
+        assert_eq!(path.last(), Some(&at));
+        assert!(path.windows(2).all(|pair| tree.parent(pair[1]) == Some(pair[0])) && tree.parent(path[0]).is_none());
+        let _ = (context(tree, Some(at)), resume::at(tree, at));
+    }
+}
+
+fn agree(digest: &Digest, tree: &Tree, file: &[u8]) {
+    let facts = (digest.entry_count, digest.branch_points, digest.labels.len());
+    assert_eq!(facts, (tree.nodes.len(), tree.branch_points(), tree.labels.len()));
+    assert!(
+        digest.cost.to_bits() == tree.cost().to_bits() || (digest.cost - tree.cost()).abs() <= 1e-9 * digest.cost.abs()
+    );
+    assert!(all(tree).all(|at| digest.is_active(at) == tree.is_active(at)), "the active path");
+    for label in &digest.labels {
+        assert_eq!(tree.labels.get(&label.at).map(|label| &label.text), Some(&label.text));
+    }
+    assert!(digest.touches.iter().all(|touched| (touched.entry as usize) < tree.nodes.len()));
+    let mut builder = texts::Builder::default();
+    lines(file).for_each(|(offset, line, ended)| builder.line(offset..offset + line.len() as u64, line, ended));
+    let texts = builder.texts().expect("texts of a session");
+    for passages in [texts.conversation, texts.summaries] {
+        assert!(passages.each().all(|(at, _)| (at as usize) < tree.nodes.len()));
+    }
+}
+
+fn same(one: &Tree, other: &Tree) {
+    assert_eq!((one.leaf, &one.roots, one.order()), (other.leaf, &other.roots, other.order()));
+    assert_eq!(one.problems, other.problems);
+    for at in all(one) {
+        let (node, second) = (&one.nodes[at as usize], &other.nodes[at as usize]);
+        assert_eq!(
+            (node.offset, node.len, node.kind, &node.text),
+            (second.offset, second.len, second.kind, &second.text)
+        );
+    }
+}
+
+fn rows(tree: &Tree) {
+    let folds: HashSet<Index> = all(tree).step_by(3).collect();
+    let next = |filter: &Filter| Some(filter.next()).filter(|next| *next != Filter::Default);
+    for filter in std::iter::successors(Some(Filter::Default), next) {
+        for folds in [&HashSet::new(), &folds] {
+            let rows = TreeRows::new(tree, |at| passes(tree, at, filter), folds, &[]);
+            assert!(rows.list.len() <= tree.nodes.len());
+            for at in some(tree) {
+                assert!(rows.list.is_empty() || rows.nearest(tree, at) < rows.list.len());
+            }
+        }
+    }
+    let spans = some(tree).flat_map(|at| text::entry(tree, at, &ASCII));
+    spans.for_each(|span| assert!(!span.text.contains(is_unsafe), "{span:?}"));
+}
+
+fn random() -> impl FnMut() -> u128 {
+    let mut random = crate::mutate::Random(7);
+    move || u128::from(random.any()) << 64 | u128::from(random.any())
+}
+
+/// What is written of it is a session whose entries hang together.
+fn written(tree: &Tree, file: &[u8]) {
+    let new = NewSession { id: "new", time_ms: 0, cwd: "/", parent: Some("/old") };
+    let line = |at: Index| {
+        let node = &tree.nodes[at as usize];
+        &file[node.offset as usize..(node.offset + node.len) as usize]
+    };
+    for at in [tree.leaf, all(tree).nth(tree.nodes.len() / 2)].into_iter().flatten() {
+        let forked = if tree.header.version < 3.0 {
+            fork::of_old(&new, file, at, &mut random())
+        } else {
+            let path: Vec<&[u8]> = tree.path(at).into_iter().map(line).collect();
+            let labels: Vec<&[u8]> = tree.label_entries().map(line).collect();
+            fork::fork(&new, &path, &labels, &mut random())
+        };
+        if let Ok(forked) = forked {
+            let fork = self::tree(&forked, &[]).expect("a fork is a session");
+            hangs_together(&fork, &forked);
+            assert_eq!(fork.header.version, 3.0);
+            // Where ids stand twice, pi takes another one for the parent as well.
+            let path = tree.path(at);
+            let ids: HashSet<_> = path.iter().map(|&at| &tree.nodes[at as usize].id).collect();
+            assert!(fork.roots.len() <= 1 || ids.len() < path.len(), "one chain");
+        }
+    }
+    if let Ok(migrated) = migrate::migrate(file, &mut random()) {
+        let new = self::tree(&migrated.bytes, &[]).expect("the new form is a session");
+        hangs_together(&new, &migrated.bytes);
+        assert_eq!((new.header.version, new.nodes.len()), (3.0, tree.nodes.len()));
+    }
+}

@@ -1,0 +1,27 @@
+//! Looks for a program as a shell does.
+
+use std::env;
+use std::path::{Path, PathBuf, absolute, is_separator};
+
+/// The file that a command name means, from the root: the command may run in another directory. A name with a slash is
+/// taken as it is; any other one is looked for in the directories of the PATH, of which an empty one is that where
+/// pitree is: the first that is a file and may be executed.
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    if program.contains(is_separator) {
+        return absolute(program).ok();
+    }
+    let names = [program.to_string(), format!("{program}{}", env::consts::EXE_SUFFIX)];
+    let dirs = env::var_os("PATH")?;
+    let files = env::split_paths(&dirs).flat_map(|dir| names.clone().map(|name| dir.join(name)));
+    files.filter_map(|file| absolute(file).ok()).find(|file| file.is_file() && is_executable(file))
+}
+
+#[cfg(unix)]
+fn is_executable(file: &Path) -> bool {
+    rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_executable(_file: &Path) -> bool {
+    true
+}

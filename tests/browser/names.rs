@@ -1,0 +1,45 @@
+//! Sessions whose files have odd names.
+#![cfg(unix)]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use super::common::session::Session;
+use super::harness::{Browser, shows};
+
+#[test]
+fn a_name_that_is_no_text_is_worked_with_as_any_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(OsStr::from_bytes(b"odd \xff.jsonl"));
+    let session = |id: &str| Session::new(id).asked(&format!("the {id} prompt"), &["an answer"]);
+    fs::write(&path, session("odd").at(60).text()).unwrap();
+    fs::write(dir.path().join("even.jsonl"), session("even").text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 40);
+    assert_eq!((browser.selected().as_str(), browser.all().count()), ("the odd prompt", 2));
+    shows(&browser, "an answer");
+    browser.press("y p");
+    assert!(browser.copied.is_empty(), "another path than its own");
+    shows(&browser, "pitree path odd");
+    browser.press("esc y c");
+    assert!(browser.copied.pop().unwrap().starts_with("command /nowhere"));
+
+    browser.press("R ctrl+u").type_text("renamed").press("enter");
+    assert_eq!(browser.selected(), "renamed");
+    browser.press("l L").type_text("labelled").press("enter");
+    shows(&browser, "[labelled]");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("renamed") && text.contains("labelled"));
+    browser.press("f enter");
+    assert_eq!(browser.all().count(), 3);
+    browser.press("u");
+    assert_eq!(browser.all().count(), 2);
+    browser.press("u u tab tab g");
+    while browser.selected() != "the odd prompt" {
+        let before = browser.selected();
+        assert_ne!(browser.press("j").selected(), before, "it is not in the list");
+    }
+    browser.press("ctrl+d enter");
+    assert_eq!((browser.all().count(), path.exists()), (1, false));
+    assert!(browser.trashed().contains(&"odd \u{fffd}.jsonl".to_string()), "{:?}", browser.trashed());
+}
