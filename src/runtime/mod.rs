@@ -83,7 +83,7 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     let mut browser = Browser { model, lanes, clicked: None };
     let end = browser.run(&mut screen, &events);
     drop(screen);
-    browser.finish(&events, matches!(end, Ok(End::Killed(_))));
+    browser.finish(&events, !matches!(end, Ok(End::Quit | End::Answer(_))));
     match end? {
         End::Answer(answer) => print(&setting, &answer).map(|()| 0),
         End::Quit => Ok(u8::from(setting.picker.is_some())),
@@ -129,7 +129,10 @@ impl Browser {
             return Ok(end);
         }
         loop {
-            screen.draw(|frame| ui::draw(frame, &self.model)).context("can't draw on the terminal")?;
+            match screen.draw(|frame| ui::draw(frame, &self.model)) {
+                Err(error) if os::is_hung_up(&error) => return Ok(End::Killed(1)), // before the signal says so
+                drawn => drawn.context("can't draw on the terminal")?,
+            }
             // Everything that has happened by now goes into one frame.
             let first = events.recv().context("nothing left to wait for")?;
             if let Some(end) = self.send(Msg::Now(now()), screen)? {

@@ -41,6 +41,17 @@ pub(super) fn watch_signals(sender: &Sender<Event>) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether an error says that the terminal is gone.
+#[cfg(unix)]
+pub(super) fn is_hung_up(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_hung_up(_error: &io::Error) -> bool {
+    false
+}
+
 /// Ends the program after a while, if it did not end by itself: the terminal may take no output, so that the loop hears of
 /// nothing.
 #[cfg(unix)]
