@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::disk::files::Files;
+use crate::disk::files::{Files, open_regular};
 use crate::disk::load;
 use crate::session::tree::Tree;
 
@@ -75,7 +75,7 @@ pub fn line(
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).append(true).open(path)?;
+    let file = open_regular(path, OpenOptions::new().read(true).append(true))?;
     file.lock()?; // against other pitrees; goes with the file
     Ok(file)
 }
