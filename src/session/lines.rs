@@ -21,7 +21,7 @@ pub const BEGINNING: usize = 64 * 1024;
 /// How many entries a file may have however small they are, and one more for so many bytes: what is kept of an entry
 /// takes a multiple of the smallest lines. One that pi writes has a type, a time, mostly ids: over 100 bytes.
 const ENTRIES: u64 = 20_000;
-const BYTES_AN_ENTRY: u64 = 80;
+const BYTES_AN_ENTRY: u64 = 100;
 
 /// A line of a session file, as it was read.
 #[derive(Clone, Copy, Debug)]

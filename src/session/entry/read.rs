@@ -8,6 +8,10 @@ use crate::session::json::data::{Fields, Value};
 use crate::session::json::raw::is_falsy;
 use crate::session::json::{Kind as Json, NotJson, Reader, Result, Str};
 
+/// The blocks of a message that are read one by one; what follows is one more, as it stands in the file. What is kept of a
+/// block takes a multiple of the smallest ones.
+const MOST_BLOCKS: usize = 10_000;
+
 /// Reads one line. `None`: nothing that pi takes for an entry (blank, `null`, `false`, `0`, `""`).
 ///
 /// # Errors
@@ -192,6 +196,15 @@ fn read_content<'a>(r: &mut Reader<'a>) -> Result<Content<'a>> {
             let mut blocks = Vec::new();
             r.enter_array()?;
             while r.next_item(blocks.is_empty())? {
+                if blocks.len() == MOST_BLOCKS {
+                    let start = r.here();
+                    r.skip()?;
+                    while r.next_item(false)? {
+                        r.skip()?;
+                    }
+                    blocks.push(Block::Other { type_name: Str::plain("more blocks"), raw: r.since(start) });
+                    break;
+                }
                 blocks.push(read_block(r)?);
             }
             Ok(Content::Blocks(blocks))
@@ -296,6 +309,21 @@ fn read_cost(r: &mut Reader<'_>) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_too_many_blocks_the_rest_is_one() {
+        for (block, count) in [("{}", MOST_BLOCKS + 5), ("1", MOST_BLOCKS + 1), ("{}", MOST_BLOCKS)] {
+            let blocks = vec![block; count].join(",");
+            let text = format!(r#"{{"type":"message","message":{{"role":"user","content":[{blocks}]}},"id":"a"}}"#);
+            let entry = line(text.as_bytes()).unwrap().unwrap();
+            assert!(entry.id.unwrap().is("a"));
+            let Content::Blocks(blocks) = entry.message.unwrap().content else { panic!("no blocks") };
+            assert_eq!(blocks.len(), count.min(MOST_BLOCKS + 1));
+            if let Some(Block::Other { type_name, raw }) = blocks.get(MOST_BLOCKS) {
+                assert!(type_name.is("more blocks") && raw.starts_with(block.as_bytes()));
+            }
+        }
+    }
 
     #[test]
     fn blank_lines_are_no_entries_and_no_damage() {
