@@ -2,7 +2,7 @@
 //! on a panic.
 
 use std::fs::OpenOptions;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use std::time::Duration;
 use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
-use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 
 use crate::base::guard;
+use crate::runtime::backend::Bounded;
 
 /// The terminal, drawn on.
 pub(super) struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Output>>>,
+    terminal: Terminal<Bounded<Output>>,
     mouse: bool,
 }
 
@@ -41,7 +41,7 @@ impl Screen {
     pub(super) fn open(mouse: bool) -> io::Result<Self> {
         restore_on_panic();
         take(mouse)?;
-        let terminal = output().and_then(|out| Terminal::new(CrosstermBackend::new(BufWriter::new(out))));
+        let terminal = output().and_then(|out| Terminal::new(Bounded::new(out)));
         let terminal = terminal.inspect_err(|_| give_back())?;
         Ok(Self { terminal, mouse })
     }

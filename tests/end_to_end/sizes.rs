@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use crate::common::effort::skipped;
 use crate::home::{Home, Session, session};
 
-const MB: u64 = 1024 * 1024;
+pub(crate) const MB: u64 = 1024 * 1024;
 
 /// Far more than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The most memory that a process ever had so far, in bytes; `None` where the system does not say, or it is gone.
-fn peak(pid: u32) -> Option<u64> {
+pub(crate) fn peak(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let kb = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"))?;
     Some(kb.parse::<u64>().unwrap() * 1024)
@@ -112,6 +112,85 @@ fn a_line_that_is_too_long_is_known_by_its_beginning() {
     pitree.wait_for("too long to be read: 315 MB at byte");
     assert!(peak(pitree.pid()).unwrap_or_default() < 500 * MB);
     pitree.send("q");
+}
+
+/// A session with one message of the user, whose content is some JSON.
+fn said(content: &str) -> String {
+    let header = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n";
+    format!("{header}{{\"type\":\"message\",\"id\":\"a\",\"message\":{{\"role\":\"user\",\"content\":{content}}}}}\n")
+}
+
+/// The most memory of a browser in which the end of the only session is looked at.
+fn looked_at(text: &str) -> Option<u64> {
+    let home = Home::new();
+    home.write(home.sessions().join("--project--/s.jsonl"), text);
+    let mut pitree = home.open(&[]);
+    pitree.wait_for("1 session ·");
+    pitree.wait_without("reading");
+    pitree.send("lG\t");
+    pitree.wait_for(" id a");
+    pitree.send("G");
+    pitree.wait_for("THE END");
+    let most = peak(pitree.pid());
+    pitree.quit();
+    most
+}
+
+#[test]
+fn what_a_session_takes_is_bounded_by_its_bytes() {
+    let many = |piece: &str| piece.repeat(1_500_000 / piece.len());
+    let blocks =
+        |block: &str| said(&format!("[{}{{\"type\":\"text\",\"text\":\"THE END\"}}]", many(&format!("{block},"))));
+    let text = |piece: &str| said(&format!("\"{}THE END\"", many(piece)));
+    let label = |at: usize| {
+        let (id, target) = (format!("{at:08x}"), format!("{:08x}", at.saturating_sub(1)));
+        let time = "2026-01-01T00:00:00.000Z";
+        format!(
+            "{{\"type\":\"label\",\"id\":\"{id}\",\"parentId\":\"{target}\",\"timestamp\":\"{time}\",\"targetId\":\"{target}\",\"label\":\"l\"}}\n"
+        )
+    };
+    let labels: String = (0..12_000).map(label).collect();
+    let end = said("\"THE END\"");
+    let labels = format!("{}{labels}{}", said("\"x\""), end.split_once('\n').unwrap().1);
+    let Some(least) = looked_at(&end) else { return skipped("the system does not say what a process takes") };
+    for (name, session) in [
+        ("line breaks", text("\\n")),
+        ("list", text("- *a* `b`\\n")),
+        ("table", text("|a|b|\\n|-|-|\\n")),
+        ("quotes", text("> ")),
+        (
+            "nesting",
+            said(&format!(
+                "[{{\"a\":{}{}}},{{\"type\":\"text\",\"text\":\"THE END\"}}]",
+                "[".repeat(500_000),
+                "]".repeat(500_000)
+            )),
+        ),
+        ("blocks", blocks("{}")),
+        ("numbers", blocks("1")),
+        ("calls", blocks("{\"type\":\"toolCall\"}")),
+        ("labels", labels),
+    ] {
+        let took = looked_at(&session).unwrap().saturating_sub(least);
+        let bytes = session.len() as u64;
+        assert!(took < 6 * bytes + 12 * MB, "{name}: {} MB for {} MB", took / MB, bytes / MB);
+    }
+}
+
+#[test]
+fn lines_too_many_and_too_short_are_no_session() {
+    let home = Home::new();
+    home.session(&session("sound", home.path(), "a sound session"));
+    let header = said("1").split_once('\n').unwrap().0.to_string() + "\n";
+    for (name, line) in [("ones", "1\n"), ("objects", "{}\n"), ("types", "{\"type\":\"x\"}\n")] {
+        let path = home.sessions().join(format!("--project--/{name}.jsonl"));
+        home.write(&path, header.clone() + &line.repeat(4_000_000 / line.len()));
+        for args in [&["ls"][..], &["tree", path.to_str().unwrap()]] {
+            let (out, most) = run(&home, args);
+            assert!(out.contains("too many and too short"), "{name}, {args:?}: {out}");
+            assert!(most < 80 * MB, "{name}, {args:?} took {} MB", most / MB);
+        }
+    }
 }
 
 #[test]

@@ -119,7 +119,9 @@ impl Pane {
     pub fn row(&self, index: usize) -> Vec<Span> {
         let pieces = self.wrapped.row(&self.lines, index).into_iter();
         let spans: Vec<Span> = pieces.map(|(text, tone)| Span::new(tone, text)).collect();
-        let (Some(find), Some((line, start))) = (&self.find, self.wrapped.place(&self.lines, index)) else { return spans };
+        let (Some(find), Some((line, start))) = (&self.find, self.wrapped.place(&self.lines, index)) else {
+            return spans;
+        };
         let lead = self.wrapped.lead(&self.lines, index);
         let first = find.hits.partition_point(|(of, hit)| (*of, hit.end) <= (line, start));
         let end = start + spans.iter().map(|span| span.text.len()).sum::<usize>();
