@@ -1,5 +1,7 @@
 //! Entries in full: every row fits and does nothing to a terminal.
 
+use std::time::Instant;
+
 use pitree::base::text::{is_unsafe, width};
 use pitree::render::DocLine;
 use pitree::render::entry::{document, related};
@@ -60,7 +62,8 @@ fn entry(tree: &Tree, file: &[u8], at: Index) -> Vec<DocLine> {
         file[node.offset as usize..(node.offset + node.len) as usize].to_vec()
     };
     let others: Vec<Vec<u8>> = related(tree, at).into_iter().map(line).collect();
-    document(tree, at, &line(at), &others, &jiff::tz::TimeZone::UTC)
+    let begun = Instant::now();
+    document(tree, at, (&line(at), &others), &jiff::tz::TimeZone::UTC, &|| begun.elapsed())
 }
 
 fn shown(lines: &[DocLine], columns: usize) {

@@ -103,13 +103,18 @@ pub struct Model {
     tickets: u64,
 }
 
+/// The columns and rows that are drawn on, of a terminal that says it has so many: a screen costs memory for each cell.
+pub fn bounded((columns, rows): (u16, u16)) -> (u16, u16) {
+    (columns.min(1000), rows.min(400))
+}
+
 impl Model {
     /// A browser that has read nothing yet.
     pub fn new(setting: Arc<Setting>, config: &Config, size: (u16, u16), now: i64) -> Self {
         Self {
             setting,
             now,
-            size,
+            size: bounded(size),
             library: Library::default(),
             focus: Place::Sessions,
             sessions: sessions::Pane::new(config.sort),

@@ -177,6 +177,22 @@ pub(crate) fn clean_char(c: char) -> char {
     }
 }
 
+/// The code points that are drawn of a character, as a person sees it: the longest that are written have ten, families of
+/// emoji and their skins.
+const MOST_POINTS: usize = 16;
+
+/// Text of which each character, as a person sees it, has few code points: what else there may be of marks on a letter would
+/// all go to one cell of the terminal.
+pub(crate) fn few_marks(text: &str) -> Cow<'_, str> {
+    let end = |cluster: &str| cluster.char_indices().nth(MOST_POINTS).map_or(cluster.len(), |(end, _)| end);
+    // A cluster takes so many bytes at least.
+    if text.len() <= MOST_POINTS || text.is_ascii() || text.graphemes(true).all(|cluster| end(cluster) == cluster.len())
+    {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.graphemes(true).map(|cluster| &cluster[..end(cluster)]).collect())
+}
+
 /// Splits text into safe lines: breaks at LF, CR LF and CR, tabs go to the next multiple of four columns.
 pub fn clean_lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     text.split('\n')

@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::disk::files::Files;
+use crate::disk::files::{Files, open_regular};
 use crate::disk::lock::Wait;
 use crate::disk::{load, lock};
 use crate::session::tree::Tree;
@@ -88,7 +88,7 @@ fn open(path: &Path, wait: Wait<'_>) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true);
     match lock::open(&options, path, wait) {
-        Err(error) if lock::is_unsupported(&error) => options.open(path),
+        Err(error) if lock::is_unsupported(&error) => open_regular(path, &options),
         opened => opened,
     }
 }

@@ -1,13 +1,14 @@
 //! Reads the digest of one session file: in one pass, and at its end once more the few lines whose rows stand before
 //! their labels.
 
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::disk::files::Files;
-use crate::disk::lines;
+use crate::disk::lines::{self, Wanted};
 use crate::session::digest::Digest;
 use crate::session::digest::builder::Builder;
+use crate::session::lines::{LONGEST, NotASession};
 
 /// How digests are read.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,7 @@ impl Reading<'_> {
     /// that nobody waits for it any more. `buffer` is to read into, and to be used again.
     ///
     /// # Errors
-    /// It can't be read.
+    /// It can't be read, or has too many entries to be kept.
     pub(crate) fn file(
         &self,
         path: &Path,
@@ -31,10 +32,10 @@ impl Reading<'_> {
         buffer: &mut Vec<u8>,
         is_stopped: impl Fn() -> bool,
     ) -> io::Result<Option<Digest>> {
+        let Some(mut file) = self.files.session(path)? else { return Ok(None) };
         let mut builder = Builder::new(self.home);
-        let mut file = self.files.open(path)?;
-        lines::each(&mut file, 0, u64::MAX, buffer, |offset, line, ended| {
-            builder.line(offset, line, ended);
+        lines::each(&mut Wanted(&mut file, || !is_stopped()), 0, u64::MAX, buffer, |line| {
+            builder.line(line);
             !builder.is_refused() && !is_stopped()
         })?;
         if is_stopped() {
@@ -43,9 +44,13 @@ impl Reading<'_> {
         let mut again = |offset| {
             let mut line = Vec::new();
             file.seek(SeekFrom::Start(offset)).ok()?;
-            BufReader::new(&mut file).read_until(b'\n', &mut line).ok()?;
+            BufReader::new((&mut file).take(LONGEST)).read_until(b'\n', &mut line).ok()?;
             Some(line)
         };
-        Ok(builder.finish(mtime, &mut again).ok())
+        match builder.finish(mtime, &mut again) {
+            Ok(digest) => Ok(Some(digest)),
+            Err(NotASession::NoHeader) => Ok(None),
+            Err(why @ NotASession::TooMany) => Err(io::Error::other(why.to_string())),
+        }
     }
 }

@@ -1,11 +1,15 @@
 //! Where bytes come from: the disk, or the sample sessions inside the program (`--demo`). Everything else in `disk`
 //! reads through here, so that both are the same to it.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 
-use crate::disk::demo;
+use crate::disk::{demo, lines};
+
+/// How far into a file its header may stand, in bytes. It is the first line that is JSON, of some hundred bytes; pi passes
+/// over what is none before it. A file is refused that has none so far, however long it is.
+const HEADER_WITHIN: u64 = 16 * 1024 * 1024;
 
 /// A source of session files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +28,39 @@ impl Files {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// It can't be opened.
+    /// It can't be opened, or is no regular file.
     pub fn open(self, path: &Path) -> io::Result<Box<dyn Readable>> {
-        match self {
-            Self::Disk => Ok(Box::new(fs::File::open(path)?)),
-            Self::Demo => demo::file(path).map(|bytes| Box::new(Cursor::new(bytes)) as Box<dyn Readable>),
+        self.with_len(path).map(|(file, _)| file)
+    }
+
+    /// Opens a file for reading as a session; `None` if its beginning shows that it is none. (Of a small file that is seen
+    /// soon enough when it is read.)
+    ///
+    /// # Errors
+    /// It can't be opened or read, or is no regular file.
+    pub fn session(self, path: &Path) -> io::Result<Option<Box<dyn Readable>>> {
+        let (mut file, len) = self.with_len(path)?;
+        if len > HEADER_WITHIN {
+            if lines::header(&mut (&mut file).take(HEADER_WITHIN), &mut Vec::new())?.is_none() {
+                return Ok(None);
+            }
+            file.rewind()?;
         }
+        Ok(Some(file))
+    }
+
+    fn with_len(self, path: &Path) -> io::Result<(Box<dyn Readable>, u64)> {
+        let bytes: &[u8] = match self {
+            Self::Disk => {
+                match regular(path, File::options().read(true))? {
+                    // What the system makes up on reading says that it is empty, and may have no end.
+                    (_, 0) => &[],
+                    (file, len) => return Ok((Box::new(file), len)),
+                }
+            }
+            Self::Demo => demo::file(path)?,
+        };
+        Ok((Box::new(Cursor::new(bytes)), bytes.len() as u64))
     }
 
     /// The length of a file in bytes.
@@ -40,12 +71,7 @@ impl Files {
         match self {
             Self::Disk => {
                 let metadata = fs::metadata(path)?;
-                if metadata.is_dir() {
-                    return Err(io::ErrorKind::IsADirectory.into());
-                }
-                if !metadata.is_file() {
-                    return Err(io::Error::other("not a regular file"));
-                }
+                must_be_regular(&metadata)?;
                 Ok(metadata.len())
             }
             Self::Demo => demo::file(path).map(|bytes| bytes.len() as u64),
@@ -55,5 +81,36 @@ impl Files {
     /// Whether a directory exists: a project that a session worked in.
     pub fn is_dir(self, path: &Path) -> bool {
         self == Self::Demo || path.is_dir()
+    }
+}
+
+/// Opens a file, and nothing but a file: at a pipe or a device, which may stand in its place at any time, nobody waits.
+///
+/// # Errors
+/// It can't be opened, or is no regular file.
+pub(crate) fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    regular(path, options).map(|(file, _)| file)
+}
+
+/// As [`open_regular`], with the length in bytes.
+fn regular(path: &Path, options: &OpenOptions) -> io::Result<(File, u64)> {
+    let mut options = options.clone();
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    let metadata = file.metadata()?;
+    must_be_regular(&metadata)?;
+    Ok((file, metadata.len()))
+}
+
+fn must_be_regular(metadata: &fs::Metadata) -> io::Result<()> {
+    match () {
+        () if metadata.is_file() => Ok(()),
+        () if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        () => Err(io::Error::other("not a regular file")),
     }
 }

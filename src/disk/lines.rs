@@ -1,12 +1,15 @@
-//! Splits a file into lines with one buffer, however long the file.
+//! Splits a file into lines with one buffer, however long the file, and however long a line.
 
 use std::io::{self, Read};
+use std::ops::Range;
+
+use crate::session::lines::{BEGINNING, Header, LONGEST, Line, Lines};
 
 /// How much is read at once, in bytes. Larger ones leave the processor's cache, smaller ones cost system calls.
 const CHUNK: usize = 256 * 1024;
 
-/// Calls `line` with the offset, the bytes without the line break, and whether a line break follows, for each line that
-/// starts before `end`. `start` is the offset of the first byte that `reader` gives. Stops when `line` returns false.
+/// Calls `line` for each line that starts before `end`. `start` is the offset of the first byte that `reader` gives. Stops
+/// when `line` returns false.
 ///
 /// # Errors
 /// Reading failed.
@@ -15,15 +18,19 @@ pub fn each(
     start: u64,
     end: u64,
     buffer: &mut Vec<u8>,
-    mut line: impl FnMut(u64, &[u8], bool) -> bool,
+    mut line: impl FnMut(Line<'_>) -> bool,
 ) -> io::Result<()> {
-    blocks(reader, start, buffer, |offset, block| {
+    split(reader, start, buffer, LONGEST as usize, |piece| {
+        let (offset, block) = match piece {
+            Piece::Lines(offset, block) => (offset, block),
+            Piece::Cut(cut) => return cut.offset < end && line(cut),
+        };
         let mut from = 0;
         while from < block.len() {
             let found = memchr::memchr(b'\n', &block[from..]);
             let at = found.map_or(block.len(), |found| from + found);
             let offset = offset + from as u64;
-            if offset >= end || !line(offset, &block[from..at], found.is_some()) {
+            if offset >= end || !line(Line::new(offset, &block[from..at], found.is_some())) {
                 return false;
             }
             from = at + 1;
@@ -33,7 +40,7 @@ pub fn each(
 }
 
 /// Calls `block` with the offset and the bytes of some whole lines, line breaks included, until all were passed on or it
-/// returns false. `start` is the offset of the first byte that `reader` gives.
+/// returns false; lines that are too long are left out. `start` is the offset of the first byte that `reader` gives.
 ///
 /// # Errors
 /// Reading failed.
@@ -43,38 +50,120 @@ pub(crate) fn blocks(
     buffer: &mut Vec<u8>,
     mut block: impl FnMut(u64, &[u8]) -> bool,
 ) -> io::Result<()> {
+    split(reader, start, buffer, LONGEST as usize, |piece| match piece {
+        Piece::Lines(offset, lines) => block(offset, lines),
+        Piece::Cut(_) => true,
+    })
+}
+
+/// The header of a session; `None` if there is none.
+///
+/// # Errors
+/// Reading failed.
+pub(crate) fn header(reader: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<Option<Header>> {
+    let mut head = Lines::default();
+    each(reader, 0, u64::MAX, buffer, |line| {
+        head.note(&line, &line.read());
+        head.is_blank()
+    })?;
+    Ok(head.header().cloned())
+}
+
+/// A reader that is at its end as soon as nobody waits for it any more.
+pub(crate) struct Wanted<R, F>(pub(crate) R, pub(crate) F);
+
+impl<R: Read, F: Fn() -> bool> Read for Wanted<R, F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.1)() { self.0.read(buffer) } else { Ok(0) }
+    }
+}
+
+/// A piece of a file.
+enum Piece<'a> {
+    /// The offset and the bytes of some whole lines, line breaks included.
+    Lines(u64, &'a [u8]),
+    /// A line that is too long.
+    Cut(Line<'a>),
+}
+
+/// Reads on, unless it was interrupted.
+fn read(reader: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// Calls `piece` with the pieces of a file until it returns false. Of lines over `longest` bytes only the beginning is kept.
+fn split(
+    reader: &mut impl Read,
+    start: u64,
+    buffer: &mut Vec<u8>,
+    longest: usize,
+    mut piece: impl FnMut(Piece<'_>) -> bool,
+) -> io::Result<()> {
     let mut offset = start; // of the first byte in the buffer
     let mut filled = 0;
     loop {
         if buffer.len() < filled + CHUNK {
             buffer.resize(filled + CHUNK, 0);
         }
-        let count = match reader.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
+        let count = read(reader, &mut buffer[filled..])?;
+        if count == 0 {
+            break;
+        }
         let before = filled;
         filled += count;
         if let Some(last) = memchr::memrchr(b'\n', &buffer[before..filled]) {
             let end = before + last + 1;
-            if !block(offset, &buffer[..end]) {
+            if !piece(Piece::Lines(offset, &buffer[..end])) {
                 return Ok(());
             }
             buffer.copy_within(end..filled, 0);
             offset += end as u64;
             filled -= end;
+        } else if filled > longest {
+            let (len, rest) = skip(reader, buffer, filled)?;
+            let (bytes, ended) = (&buffer[..longest.min(BEGINNING)], rest.is_some());
+            if !piece(Piece::Cut(Line { offset, len, bytes, ended })) {
+                return Ok(());
+            }
+            let Some(rest) = rest else { return Ok(()) };
+            filled = rest.len();
+            buffer.copy_within(rest, 0);
+            offset += len + 1;
         }
     }
     if filled > 0 {
-        block(offset, &buffer[..filled]);
+        piece(Piece::Lines(offset, &buffer[..filled]));
     }
     // One huge line must not keep its memory for the rest of the scan.
     if buffer.len() > 16 * CHUNK {
         *buffer = Vec::new();
     }
     Ok(())
+}
+
+/// Passes over the rest of a line of which `filled` bytes are in the buffer; its beginning stays there. Returns how long it
+/// is, without its line break, and where in the buffer what was read behind that stands; `None` at the end of the file.
+fn skip(reader: &mut impl Read, buffer: &mut Vec<u8>, filled: usize) -> io::Result<(u64, Option<Range<usize>>)> {
+    let kept = filled.min(BEGINNING);
+    buffer.truncate(kept + CHUNK);
+    buffer.shrink_to_fit();
+    buffer.resize(kept + CHUNK, 0);
+    let mut len = filled as u64;
+    loop {
+        let count = read(reader, &mut buffer[kept..])?;
+        if count == 0 {
+            return Ok((len, None));
+        }
+        if let Some(found) = memchr::memchr(b'\n', &buffer[kept..kept + count]) {
+            return Ok((len + found as u64, Some(kept + found + 1..kept + count)));
+        }
+        len += count as u64;
+    }
 }
 
 #[cfg(test)]
@@ -85,12 +174,53 @@ mod tests {
     fn split(bytes: &[u8], start: u64, end: u64) -> Vec<(u64, Vec<u8>, bool)> {
         let mut lines = Vec::new();
         let mut reader = &bytes[start as usize..];
-        each(&mut reader, start, end, &mut Vec::new(), |offset, line, ended| {
-            lines.push((offset, line.to_vec(), ended));
+        each(&mut reader, start, end, &mut Vec::new(), |line| {
+            assert!(!line.is_cut());
+            lines.push((line.offset, line.bytes.to_vec(), line.ended));
             true
         })
         .unwrap();
         lines
+    }
+
+    #[test]
+    fn of_a_line_that_is_too_long_the_beginning_is_kept() {
+        let (long, longest) = (vec![b'x'; 3 * CHUNK], CHUNK + 5);
+        for (between, end) in [("\n", ""), ("\n", "\n"), ("\nab\n", "\nc"), ("\n\n", "\n\n\n")] {
+            let file = [b"head", between.as_bytes(), &long, end.as_bytes()].concat();
+            let (mut buffer, mut found, mut covered) = (Vec::new(), Vec::new(), 0);
+            super::split(&mut &file[..], 7, &mut buffer, longest, |piece| {
+                let (offset, len) = match piece {
+                    Piece::Lines(offset, lines) => (offset, lines.len() as u64),
+                    Piece::Cut(line) => {
+                        found.push((line.offset, line.len, line.bytes.len(), line.ended));
+                        (line.offset, line.len + u64::from(line.ended))
+                    }
+                };
+                assert_eq!(offset, 7 + covered);
+                covered += len;
+                true
+            })
+            .unwrap();
+            let at = 7 + 4 + between.len() as u64;
+            assert_eq!(found, [(at, long.len() as u64, BEGINNING, !end.is_empty())]);
+            assert_eq!(covered, file.len() as u64);
+            assert!(buffer.capacity() < 3 * CHUNK, "{}", buffer.capacity());
+        }
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_at_its_end() {
+        let (mut lines, left) = (0, std::cell::Cell::new(3));
+        let is_wanted = || left.replace(left.get() - 1) > 0;
+        let endless = std::io::repeat(b'x');
+        each(&mut Wanted(endless, is_wanted), 0, u64::MAX, &mut Vec::new(), |line| {
+            lines += 1;
+            assert_eq!(line.len, 3 * CHUNK as u64);
+            true
+        })
+        .unwrap();
+        assert_eq!(lines, 1);
     }
 
     proptest! {

@@ -4,10 +4,12 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, ensure};
 
+use crate::base::numbers;
 use crate::disk::files::{Files, Readable};
 use crate::disk::{crew, lines};
+use crate::session::lines::{LONGEST, NotASession};
 use crate::session::tree::node::Node;
 use crate::session::tree::{Part, Tree};
 
@@ -43,11 +45,10 @@ pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
         });
         parts
     };
-    let parts = read().with_context(|| format!("can't read {}", path.display()))?;
-    match Tree::build(parts) {
-        Ok(tree) => Ok(tree),
-        Err(_) => bail!("{} is not a pi session: its first line is not a session header", path.display()),
-    }
+    let can_not = || format!("can't read {}", path.display());
+    let is_session = files.session(path).with_context(can_not)?.is_some();
+    let tree = if is_session { Tree::build(read().with_context(can_not)?) } else { Err(NotASession::NoHeader) };
+    tree.map_err(|why| anyhow!("{} is {why}", path.display()))
 }
 
 /// The tree of the last lines of a large file, which is there at once; `None` if the file is not large, or they make no
@@ -55,9 +56,9 @@ pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
 pub fn end(files: Files, path: &Path, home: &str) -> Option<Tree> {
     let bytes = files.len(path).ok().filter(|&bytes| bytes > LARGE)?;
     let mut header = Part::new(home);
-    let mut file = files.open(path).ok()?;
-    lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |offset, line, ended| {
-        header.line(offset, line, ended);
+    let mut file = files.session(path).ok()??;
+    lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
+        header.line(line);
         header.is_empty()
     })
     .ok()?;
@@ -90,9 +91,9 @@ fn part(files: Files, path: &Path, range: std::ops::Range<u64>, home: &str) -> i
     }
     file.seek(SeekFrom::Start(start))?;
     let mut buffer = Vec::new();
-    lines::each(&mut file, start, range.end, &mut buffer, |offset, line, ended| {
-        part.line(offset, line, ended);
-        true
+    lines::each(&mut file, start, range.end, &mut buffer, |line| {
+        part.line(line);
+        !part.is_crowded()
     })?;
     Ok(part)
 }
@@ -134,8 +135,10 @@ impl Bodies {
     /// The line of an entry, as it stands in the file now.
     ///
     /// # Errors
-    /// The file can't be read there: it was cut since its tree was built.
+    /// The file can't be read there: it was cut since its tree was built. The line is too long.
     pub fn line(&mut self, node: &Node) -> Result<Vec<u8>> {
+        let (size, path) = (numbers::bytes(node.len), self.path.display());
+        ensure!(node.len <= LONGEST, "too long to be read: {size} at byte {} of {path}", node.offset);
         let mut bytes = vec![0; usize::try_from(node.len)?];
         let read = self.file.seek(SeekFrom::Start(node.offset)).and_then(|_| self.file.read_exact(&mut bytes));
         read.with_context(|| format!("can't read {}: it changed since it was opened", self.path.display()))?;

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::disk::files::open_regular;
+
 /// Is told who is waited for, in words, and says whether to go on waiting.
 pub(crate) type Wait<'a> = &'a mut dyn FnMut(&str) -> ControlFlow<()>;
 
@@ -30,7 +32,7 @@ const TRIES: usize = 20;
 /// no locks.
 pub(crate) fn open(options: &OpenOptions, path: &Path, wait: Wait<'_>) -> io::Result<File> {
     for _ in 0..TRIES {
-        let file = options.open(path)?;
+        let file = open_regular(path, options)?;
         take(&file, wait)?;
         if is_at(&file, path)? {
             return Ok(file);

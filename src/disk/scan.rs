@@ -1,7 +1,7 @@
 //! Finds the session files and reads digests of them: newest first, by all processors, in batches.
 //! Nested and flat directories, as pi lays them out; what lies deeper is a sub-agent's.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -14,8 +14,7 @@ use crate::disk::digest::Reading;
 use crate::disk::files::Files;
 use crate::disk::lines;
 use crate::session::digest::{Digest, Owner};
-use crate::session::entry::read;
-use crate::session::lines::{Header, Lines};
+use crate::session::lines::Header;
 
 /// Folders below a session's own that are looked into: `<session>/<hash>/run-0` and some more.
 const DEEPEST: usize = 8;
@@ -59,6 +58,14 @@ pub struct FoundFiles {
     pub files: Vec<SessionFile>,
     /// Directories that could not be read, missing ones included.
     pub unreadable: Vec<Unreadable>,
+}
+
+impl FoundFiles {
+    /// Gives a result, and takes note of an error.
+    fn note<T>(&mut self, path: &Path, result: io::Result<T>) -> Option<T> {
+        let unreadable = |error: io::Error| Unreadable { path: path.into(), reason: error.to_string() };
+        result.map_err(|error| self.unreadable.push(unreadable(error))).ok()
+    }
 }
 
 /// What was read since the last batch.
@@ -120,16 +127,43 @@ fn name(path: &Path) -> &[u8] {
     &path[start..]
 }
 
-/// A directory's session files and folders.
+/// A directory's session files and folders, and whether they are symbolic links.
 struct Listing {
+    dir: PathBuf,
+    /// With symbolic links resolved, if that differs.
     real: Option<PathBuf>,
     sessions: Vec<(PathBuf, bool)>,
     folders: Vec<(PathBuf, bool)>,
 }
 
-fn list(dir: &Path) -> io::Result<Listing> {
-    let real = fs::canonicalize(dir)?;
-    let mut listing = Listing { real: (real != dir).then_some(real), sessions: Vec::new(), folders: Vec::new() };
+impl Listing {
+    /// The path of something in it with symbolic links resolved.
+    fn real_path(&self, path: &Path, is_link: bool) -> PathBuf {
+        let resolved = || fs::canonicalize(path).ok();
+        let beside = || Some(self.real.as_ref()?.join(path.file_name()?));
+        if is_link { resolved() } else { beside() }.unwrap_or_else(|| path.to_path_buf())
+    }
+
+    /// The sessions to which folders belong, by the names of the folders: of the same name, or the one whose id it is named
+    /// by. Symbolic links in their paths are resolved, as families are tied by real paths.
+    fn owners(&self) -> HashMap<&[u8], PathBuf> {
+        let names: HashSet<&[u8]> = self.folders.iter().map(|(folder, _)| name(folder)).collect();
+        let mut owners = HashMap::new();
+        for (path, is_link) in self.sessions.iter().filter(|_| !names.is_empty()) {
+            let stem = path.file_stem().unwrap_or_default().as_encoded_bytes();
+            let ids = memchr::memchr_iter(b'_', stem).map(|at| &stem[at + 1..]);
+            for name in ids.chain([stem]).filter(|name| names.contains(name)) {
+                owners.entry(name).or_insert_with(|| self.real_path(path, *is_link));
+            }
+        }
+        owners
+    }
+}
+
+/// Lists a directory; `real` is its path with symbolic links resolved.
+fn list(dir: &Path, real: PathBuf) -> io::Result<Listing> {
+    let real = (real != dir).then_some(real);
+    let mut listing = Listing { dir: dir.into(), real, sessions: Vec::new(), folders: Vec::new() };
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let (path, kind) = (entry.path(), entry.file_type()?);
@@ -143,68 +177,58 @@ fn list(dir: &Path) -> io::Result<Listing> {
 }
 
 fn find_in(root: &Path, found: &mut FoundFiles) {
-    let Some(top) = list_or_note(root, found) else { return };
+    let top = fs::canonicalize(root).and_then(|real| list(root, real));
+    let Some(top) = found.note(root, top) else { return };
     take_sessions(&top, None, found);
-    for (folder, _) in &top.folders {
+    let owners = top.owners();
+    for (folder, is_link) in &top.folders {
+        let real = top.real_path(folder, *is_link);
         // A folder beside a session of the same name holds its sub-agents; any other one is a project.
-        if let Some(owner) = owner_of(folder, &top) {
-            find_deeper(folder, &Owner { path: Some(owner) }, found);
+        if let Some(owner) = owners.get(name(folder)) {
+            find_deeper((folder, real), &Owner { path: Some(owner.clone()) }, found);
             continue;
         }
-        let Some(project) = list_or_note(folder, found) else { continue };
+        let Some(project) = found.note(folder, list(folder, real)) else { continue };
         take_sessions(&project, None, found);
-        for (below, is_link) in &project.folders {
-            if !is_link {
-                find_deeper(below, &Owner { path: owner_of(below, &project) }, found);
-            }
+        let owners = project.owners();
+        for (below, _) in project.folders.iter().filter(|(_, is_link)| !is_link) {
+            let owner = Owner { path: owners.get(name(below)).cloned() };
+            find_deeper((below, project.real_path(below, false)), &owner, found);
         }
     }
 }
 
-fn list_or_note(dir: &Path, found: &mut FoundFiles) -> Option<Listing> {
-    list(dir).map_err(|error| found.unreadable.push(Unreadable { path: dir.into(), reason: error.to_string() })).ok()
-}
-
-/// The session whose folder this is: of the same name, or the one whose id it is named by. Symbolic links in its path
-/// are resolved, as families are tied by real paths.
-fn owner_of(folder: &Path, beside: &Listing) -> Option<PathBuf> {
-    let name = folder.file_name()?.as_encoded_bytes();
-    let of_name = |path: &Path| {
-        let stem = path.file_stem().unwrap_or_default().as_encoded_bytes();
-        stem == name || stem.strip_suffix(name).is_some_and(|start| start.ends_with(b"_"))
-    };
-    let owner = beside.sessions.iter().map(|(path, _)| path).find(|path| of_name(path))?;
-    Some(fs::canonicalize(owner).unwrap_or_else(|_| owner.clone()))
-}
-
-fn find_deeper(folder: &Path, owner: &Owner, found: &mut FoundFiles) {
-    let mut folders = vec![(folder.to_path_buf(), 1)];
-    while let Some((folder, depth)) = folders.pop() {
-        let Some(listing) = list_or_note(&folder, found) else { continue };
+fn find_deeper((folder, real): (&Path, PathBuf), owner: &Owner, found: &mut FoundFiles) {
+    let mut folders = vec![(folder.to_path_buf(), real, 1)];
+    while let Some((folder, real, depth)) = folders.pop() {
+        let Some(listing) = found.note(&folder, list(&folder, real)) else { continue };
         take_sessions(&listing, Some(owner), found);
         if depth < DEEPEST {
             // Links are not followed down here: they could lead round in a circle.
-            let below = listing.folders.into_iter().filter(|(_, is_link)| !is_link);
-            folders.extend(below.map(|(path, _)| (path, depth + 1)));
+            let below = listing.folders.iter().filter(|(_, is_link)| !is_link);
+            folders.extend(below.map(|(path, _)| (path.clone(), listing.real_path(path, false), depth + 1)));
         }
     }
 }
 
 fn take_sessions(listing: &Listing, owner: Option<&Owner>, found: &mut FoundFiles) {
     for (path, is_link) in &listing.sessions {
-        // Not everything of that name is a file: reading a pipe would wait for ever.
-        let Ok(metadata) = fs::metadata(path) else { continue };
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            // A directory may be listed and not entered: that is the same for all that is in it.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => {
+                found.note::<()>(&listing.dir, Err(error));
+                return;
+            }
+            Err(_) => continue, // gone, or a link that leads nowhere
+        };
+        // Not everything of that name is a file.
         if !metadata.is_file() {
             continue;
         }
-        let real_path = match (is_link, &listing.real) {
-            (true, _) => fs::canonicalize(path).ok(),
-            (false, Some(real)) => path.file_name().map(|name| real.join(name)),
-            (false, None) => None,
-        };
         found.files.push(SessionFile {
             path: path.clone(),
-            real_path: real_path.filter(|real| real != path),
+            real_path: Some(listing.real_path(path, *is_link)).filter(|real| real != path),
             is_link: *is_link,
             bytes: metadata.len(),
             mtime: metadata.modified().map_or(0, milliseconds),
@@ -273,14 +297,8 @@ pub fn again(path: &Path, owner: Option<Owner>, home: &str) -> Result<Option<Dig
 pub(crate) fn headers(files: Files, found: &[SessionFile]) -> Vec<(&SessionFile, Header)> {
     let mut buffer = Vec::new();
     let mut header = |found: &SessionFile| {
-        let mut first = Lines::default();
-        let mut file = files.open(&found.path).ok()?;
-        let read = lines::each(&mut file, 0, u64::MAX, &mut buffer, |offset, line, ended| {
-            first.note(offset..offset + line.len() as u64, ended, &read::line(line));
-            first.is_blank()
-        });
-        read.ok()?;
-        first.header().cloned()
+        let mut file = files.session(&found.path).ok()??;
+        lines::header(&mut file, &mut buffer).ok()?
     };
     found.iter().filter_map(|found| header(found).map(|header| (found, header))).collect()
 }
@@ -332,6 +350,39 @@ mod tests {
                 own("p/other/s.jsonl", Some("?")),
             ]
         );
+    }
+
+    #[test]
+    fn a_folder_belongs_to_the_session_of_its_name_or_id() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["p/2026_a_b.jsonl", "p/x.jsonl", "p/b/s.jsonl", "p/a_b/s.jsonl", "p/x/s.jsonl", "p/_b/s.jsonl"] {
+            write(&dir.path().join(file));
+        }
+        let owners: Vec<_> = names(dir.path()).into_iter().filter_map(|(name, owner)| Some((name, owner?))).collect();
+        let own = |name: &str, owner: &str| (name.to_string(), owner.to_string());
+        assert_eq!(
+            owners,
+            [
+                own("p/_b/s.jsonl", "?"),
+                own("p/a_b/s.jsonl", "p/2026_a_b.jsonl"),
+                own("p/b/s.jsonl", "p/2026_a_b.jsonl"),
+                own("p/x/s.jsonl", "p/x.jsonl"),
+            ]
+        );
+    }
+
+    #[test]
+    fn many_sessions_with_folders_take_no_longer_each() {
+        let dir = tempfile::tempdir().unwrap();
+        const COUNT: usize = 5000;
+        for at in 0..COUNT {
+            fs::write(dir.path().join(format!("2026_{at:04}.jsonl")), "").unwrap();
+            fs::create_dir(dir.path().join(format!("{at:04}"))).unwrap();
+        }
+        let start = std::time::Instant::now();
+        assert_eq!(find(Files::Disk, &[dir.path().into()]).files.len(), COUNT);
+        // Some 0.15 s; where each folder is held against each session it takes 10.
+        assert!(start.elapsed().as_secs() < 4, "{:?}", start.elapsed());
     }
 
     #[cfg(unix)]

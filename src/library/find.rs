@@ -7,7 +7,6 @@ use crate::disk::files::Files;
 use crate::disk::lines;
 use crate::session::entry::field;
 use crate::session::entry::kind::Kind;
-use crate::session::entry::read;
 use crate::session::tree::{Index, Tree};
 
 /// How long entries are gathered before they are passed on: also how soon a search stops that nobody waits for.
@@ -23,24 +22,26 @@ pub fn each(
     has: impl Fn(&str) -> bool,
     mut batch: impl FnMut(Vec<Index>, bool) -> bool,
 ) {
-    let Ok(mut file) = files.open(path) else {
+    let Ok(Some(mut file)) = files.session(path) else {
         batch(Vec::new(), true);
         return;
     };
     let (mut found, mut texts, mut is_wanted) = (Vec::new(), String::new(), true);
     let mut due = Instant::now() + BATCH;
-    let _ = lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |offset, line, _| {
+    let _ = lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
         // What was written since the tree was read is not in it.
-        let Ok(at) = tree.nodes.binary_search_by_key(&offset, |node| node.offset) else { return true };
+        let Ok(at) = tree.nodes.binary_search_by_key(&line.offset, |node| node.offset) else { return true };
         let node = &tree.nodes[at];
         if node.kind != Kind::Label
-            && let Ok(Some(entry)) = read::line(line)
+            && let Ok(Some(entry)) = line.read()
         {
             texts.clear();
-            field::texts(&entry, line, &mut |_, text| {
-                texts.push_str(&text.text());
-                texts.push('\n');
-            });
+            if !line.is_cut() {
+                field::texts(&entry, line.bytes, &mut |_, text| {
+                    texts.push_str(&text.text());
+                    texts.push('\n');
+                });
+            }
             texts.extend(tree.labels.get(&(at as Index)).map(|label| &*label.text));
             texts.push('\n');
             texts.push_str(&node.text);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::disk::crew;
 use crate::disk::crew::Stop;
 use crate::disk::files::Files;
-use crate::disk::lines;
+use crate::disk::lines::{self, Wanted};
 use crate::disk::scan::Unreadable;
 use crate::search::raw::{Probe, Snippet};
 use crate::session::entry::Entry;
@@ -144,10 +144,11 @@ impl Grep<'_> {
         (buffer, stop): (&mut Vec<u8>, Stop<'_>),
         mut each: impl FnMut(&Suspect<'_>) -> bool,
     ) -> io::Result<()> {
-        let mut file = self.files.open(path)?;
+        let Some(file) = self.files.session(path)? else { return Ok(()) };
         let mut header = Header::Unknown;
-        lines::blocks(&mut file, 0, buffer, |offset, block| {
-            if stop.is_due() || (self.is_stale)() {
+        let is_wanted = || !stop.is_due() && !(self.is_stale)();
+        lines::blocks(&mut Wanted(file, is_wanted), 0, buffer, |offset, block| {
+            if !is_wanted() {
                 return false;
             }
             let from = header.look(block);
@@ -168,9 +169,9 @@ impl Grep<'_> {
     fn mark_active(&self, path: &Path, hits: &mut [EntryHit], buffer: &mut Vec<u8>) -> io::Result<()> {
         let mut lines = Lines::default();
         let mut file = self.files.open(path)?;
-        lines::each(&mut file, 0, u64::MAX, buffer, |offset, line, ended| {
-            lines.note(offset..offset + line.len() as u64, ended, &read::line(line));
-            true
+        lines::each(&mut file, 0, u64::MAX, buffer, |line| {
+            lines.note(&line, &line.read());
+            !lines.is_refused()
         })?;
         let active = Active::new(&lines.shape());
         for hit in hits {

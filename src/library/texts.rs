@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::disk::crew::{self, Stop};
 use crate::disk::files::Files;
-use crate::disk::lines;
+use crate::disk::lines::{self, Wanted};
 use crate::disk::scan::Unreadable;
 use crate::session::texts::{Builder, Texts, TextsBuf};
 
@@ -58,8 +58,9 @@ fn texts<'a>(
     is_stopped: impl Fn() -> bool,
 ) -> io::Result<Option<Texts<'a>>> {
     builder.clear();
-    lines::each(&mut files.open(path)?, 0, u64::MAX, buffer, |offset, line, ended| {
-        builder.line(offset..offset + line.len() as u64, line, ended);
+    let Some(file) = files.session(path)? else { return Ok(None) };
+    lines::each(&mut Wanted(file, || !is_stopped()), 0, u64::MAX, buffer, |line| {
+        builder.line(line);
         !builder.is_refused() && !is_stopped()
     })?;
     Ok(if is_stopped() { None } else { builder.texts().ok() })

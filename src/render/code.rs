@@ -1,7 +1,8 @@
 //! Source code as styled lines: finds the language, and says by [`Tone`]s what each piece of code is. Colours are the
 //! theme's business; finding code within Markdown is [`crate::render::markdown`]'s.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
@@ -16,6 +17,13 @@ const MAX_LINES: usize = 2_000;
 /// The bytes of a line that is still highlighted. Longer ones are data or minified, and the time for a line grows with
 /// the square of its length in bad cases.
 const MAX_LINE_BYTES: usize = 500;
+
+/// How long the code of a document may take, and one piece of it: in some languages a line may take a quarter of a second.
+const FOR_ALL: Duration = Duration::from_secs(2);
+const FOR_ONE: Duration = Duration::from_secs(1);
+/// The languages of a document, and those that are kept for the next one.
+const LANGUAGES: usize = 6;
+const KEPT_LANGUAGES: usize = 12;
 
 /// What people write on a fence where the syntaxes know the language by another name or extension only.
 const ALIASES: [(&str, &str); 22] = [
@@ -45,17 +53,19 @@ const ALIASES: [(&str, &str); 22] = [
 
 /// The lines of `code`, highlighted as `language`: a fence tag (`ts`, `rust,ignore`, `{.python}`), a file extension or
 /// a file name. Code of an unknown language, and what is too big, is [`Tone::Code`] throughout. One item a line.
-pub(crate) fn highlight(language: &str, code: &str) -> Vec<Vec<Span>> {
+pub(crate) fn highlight(language: &str, code: &str, budget: &mut Budget<'_>) -> Vec<Vec<Span>> {
     if code.is_empty() {
         return Vec::new();
     }
-    let mut highlighter = syntax_of(language).map(Highlighter::new);
+    let begun = budget.spent();
+    let mut highlighter = budget.highlighter(language);
     let (mut bytes, mut count) = (0, 0);
     clean_lines(code.strip_suffix('\n').unwrap_or(code))
         .map(|line| {
             count += 1;
             bytes += line.len();
-            if count > MAX_LINES || bytes > MAX_BYTES {
+            let is_late = |spent: Duration| spent > FOR_ALL || spent - begun > FOR_ONE;
+            if count > MAX_LINES || bytes > MAX_BYTES || (highlighter.is_some() && is_late(budget.spent())) {
                 highlighter = None;
             }
             let spans = highlighter.as_mut().filter(|_| line.len() <= MAX_LINE_BYTES).map(|with| with.line(&line));
@@ -85,19 +95,71 @@ fn plain(line: impl Into<String>) -> Vec<Span> {
     if text.is_empty() { Vec::new() } else { vec![Span::new(Tone::Code, text)] }
 }
 
-/// All syntaxes, loaded when code is shown for the first time.
-fn syntaxes() -> &'static SyntaxSet {
-    static SYNTAXES: OnceLock<SyntaxSet> = OnceLock::new();
-    SYNTAXES.get_or_init(two_face::syntax::extra_newlines)
+/// All syntaxes. Of those that were used some megabytes are kept each.
+struct Syntaxes {
+    set: Arc<SyntaxSet>,
+    /// The names of those that were used.
+    used: Vec<String>,
 }
 
-fn syntax_of(language: &str) -> Option<&'static SyntaxReference> {
+/// Loaded when code is shown for the first time, and anew when too many were used.
+static SYNTAXES: Mutex<Option<Syntaxes>> = Mutex::new(None);
+
+/// The syntaxes for the use of one more by its name.
+fn syntaxes(name: Option<&str>) -> Arc<SyntaxSet> {
+    let mut loaded = SYNTAXES.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_new = |used: &[String]| name.is_some_and(|name| !used.iter().any(|used| used == name));
+    if loaded.as_ref().is_some_and(|loaded| loaded.used.len() >= KEPT_LANGUAGES && is_new(&loaded.used)) {
+        *loaded = None;
+    }
+    let anew = || Syntaxes { set: Arc::new(two_face::syntax::extra_newlines()), used: Vec::new() };
+    let loaded = loaded.get_or_insert_with(anew);
+    loaded.used.extend(name.filter(|_| is_new(&loaded.used)).map(String::from));
+    loaded.set.clone()
+}
+
+/// What the code of one document may cost.
+pub(crate) struct Budget<'a> {
+    /// How long the document has been in the making.
+    clock: &'a dyn Fn() -> Duration,
+    /// The names of the languages in it.
+    languages: Vec<String>,
+}
+
+impl<'a> Budget<'a> {
+    /// All of it. `clock` says how long the document has been in the making: for ever, if nobody waits for it any more.
+    pub(crate) fn new(clock: &'a dyn Fn() -> Duration) -> Self {
+        Self { clock, languages: Vec::new() }
+    }
+
+    fn spent(&self) -> Duration {
+        (self.clock)()
+    }
+
+    /// For a language that is known, and may still be used.
+    fn highlighter(&mut self, language: &str) -> Option<Highlighter> {
+        if self.spent() > FOR_ALL {
+            return None;
+        }
+        let name = syntax_of(&syntaxes(None), language)?.name.clone();
+        if !self.languages.contains(&name) {
+            if self.languages.len() == LANGUAGES {
+                return None;
+            }
+            self.languages.push(name.clone());
+        }
+        let set = syntaxes(Some(&name));
+        let state = ParseState::new(set.find_syntax_by_name(&name)?);
+        Some(Highlighter { set, state, stack: ScopeStack::new() })
+    }
+}
+
+fn syntax_of<'s>(set: &'s SyntaxSet, language: &str) -> Option<&'s SyntaxReference> {
     let token = language
         .split(|c: char| c.is_whitespace() || matches!(c, ',' | '{' | '}' | ':' | ';' | '='))
         .map(|part| part.trim_start_matches('.'))
         .find(|part| !part.is_empty())?;
     let alias = ALIASES.iter().find(|(name, _)| name.eq_ignore_ascii_case(token)).map_or(token, |(_, known)| known);
-    let set = syntaxes();
     // `.bashrc` is known with its dot, `.python` without.
     let dotted = language.trim();
     set.find_syntax_by_extension(dotted)
@@ -108,19 +170,16 @@ fn syntax_of(language: &str) -> Option<&'static SyntaxReference> {
 
 /// The state of the highlighter between two lines.
 struct Highlighter {
+    set: Arc<SyntaxSet>,
     state: ParseState,
     stack: ScopeStack,
 }
 
 impl Highlighter {
-    fn new(syntax: &SyntaxReference) -> Self {
-        Self { state: ParseState::new(syntax), stack: ScopeStack::new() }
-    }
-
     /// The spans of the next line; none when the highlighter fails on it.
     fn line(&mut self, line: &str) -> Option<Vec<Span>> {
         let with_end = format!("{line}\n"); // the syntaxes are made for lines with their end
-        let changes = self.state.parse_line(&with_end, syntaxes()).ok()?;
+        let changes = self.state.parse_line(&with_end, &self.set).ok()?;
         let mut spans: Vec<Span> = Vec::new();
         let mut from = 0;
         for (at, change) in changes {
@@ -183,6 +242,48 @@ const SCOPES: [(&str, Tone); 22] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Highlights, however long it takes.
+    fn highlight(language: &str, code: &str) -> Vec<Vec<Span>> {
+        super::highlight(language, code, &mut Budget::new(&|| Duration::ZERO))
+    }
+
+    /// The lines with keywords in them.
+    fn highlighted(lines: &[Vec<Span>]) -> usize {
+        lines.iter().filter(|line| line.iter().any(|span| span.tone == Tone::Keyword)).count()
+    }
+
+    #[test]
+    fn stops_when_it_takes_too_long_or_nobody_waits_any_more() {
+        let code = "fn a() {}\n".repeat(100);
+        for (step, most) in [(FOR_ONE / 10, 10), (FOR_ALL, 1), (Duration::MAX / 2, 1)] {
+            let calls = std::cell::Cell::new(0);
+            let clock = || step.saturating_mul(calls.replace(calls.get() + 1));
+            let mut budget = Budget::new(&clock);
+            let lines = super::highlight("rs", &code, &mut budget);
+            assert_eq!(lines.len(), 100);
+            assert!((highlighted(&lines) > 0) == (most > 1) && highlighted(&lines) <= most, "{}", highlighted(&lines));
+            let calls = 5 + (FOR_ALL.as_secs_f64() / step.as_secs_f64()) as usize;
+            let more =
+                (0..calls).map(|_| highlighted(&super::highlight("rs", "fn a() {}", &mut budget))).collect::<Vec<_>>();
+            assert_eq!(more.last(), Some(&0), "at last all of the time is gone");
+        }
+    }
+
+    #[test]
+    fn so_many_languages_are_for_a_document_and_kept_for_the_next() {
+        let languages =
+            ["rs", "py", "js", "go", "c", "java", "rb", "php", "lua", "kotlin", "swift", "zig", "nix", "fish"];
+        for languages in [&languages[..], &languages[7..]] {
+            let mut budget = Budget::new(&|| Duration::ZERO);
+            let known = languages.iter().filter(|language| budget.highlighter(language).is_some()).count();
+            assert_eq!(known, LANGUAGES);
+            assert!(budget.highlighter(languages[0]).is_some(), "one that is there already");
+            let used = SYNTAXES.lock().unwrap().as_ref().map_or(0, |loaded| loaded.used.len());
+            assert!((1..=KEPT_LANGUAGES).contains(&used), "{used}");
+        }
+        assert_eq!(highlighted(&highlight("rs", "fn a() {}")), 1);
+    }
 
     fn tone(language: &str, code: &str, piece: &str) -> Tone {
         let lines = highlight(language, code);
@@ -267,10 +368,10 @@ mod tests {
             "rust:src/main.rs",
             "fish",
         ] {
-            assert!(syntax_of(known).is_some(), "{known}");
+            assert!(syntax_of(&syntaxes(None), known).is_some(), "{known}");
         }
         for unknown in ["", " ", "text", "plain", "nonsense", "{}", "..."] {
-            assert!(syntax_of(unknown).is_none(), "{unknown}");
+            assert!(syntax_of(&syntaxes(None), unknown).is_none(), "{unknown}");
         }
         assert_eq!(language_of("/a/b.c/main.rs"), "rs");
         assert_eq!(language_of("C:\\x\\Makefile"), "Makefile");

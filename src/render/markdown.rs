@@ -28,12 +28,12 @@ const RULE: &str = "────────────────────
 
 /// The lines of a Markdown text: one blank line between blocks, none at the start or the end. Line breaks within a
 /// paragraph are kept.
-pub(crate) fn markdown(text: &str) -> Vec<DocLine> {
+pub(crate) fn markdown(text: &str, code: &mut code::Budget<'_>) -> Vec<DocLine> {
     if text.split(['\n', '\r']).any(starts_too_deep) {
         return literal(text);
     }
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer { budget: code::MAX_BYTES, ..Writer::default() };
+    let mut writer = Writer::new(code);
     for event in Parser::new_ext(text, options) {
         writer.event(event);
     }
@@ -84,8 +84,7 @@ enum Collected<'a> {
 }
 
 /// Turns the parser's events into lines.
-#[derive(Default)]
-struct Writer<'a> {
+struct Writer<'a, 'c, 'd> {
     page: Page,
     /// The line that is being written.
     line: Vec<Span>,
@@ -99,9 +98,25 @@ struct Writer<'a> {
     table: Option<Table>,
     /// The bytes of code that may still be highlighted in this text.
     budget: usize,
+    /// What that may cost.
+    code: &'c mut code::Budget<'d>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
+    fn new(code: &'c mut code::Budget<'d>) -> Self {
+        Self {
+            page: Page::default(),
+            line: Vec::new(),
+            lists: Vec::new(),
+            tones: Vec::new(),
+            collected: None,
+            link: None,
+            table: None,
+            budget: code::MAX_BYTES,
+            code,
+        }
+    }
+
     fn event(&mut self, event: Event<'a>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -340,7 +355,7 @@ impl<'a> Writer<'a> {
             if paid {
                 self.budget = self.budget.saturating_sub(text.len());
             }
-            for spans in code::highlight(if paid { &tag } else { "" }, text) {
+            for spans in code::highlight(if paid { &tag } else { "" }, text, self.code) {
                 self.page.write(spans, true);
             }
         }
@@ -378,6 +393,11 @@ mod tests {
     use super::*;
     use crate::base::text::is_unsafe;
     use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn markdown(text: &str) -> Vec<DocLine> {
+        super::markdown(text, &mut code::Budget::new(&|| Duration::ZERO))
+    }
 
     /// The lines as plain text.
     fn shown(text: &str) -> Vec<String> {

@@ -3,13 +3,15 @@
 
 pub mod code;
 pub mod diff;
+pub(crate) mod document;
 pub mod entry;
 pub mod markdown;
 pub mod wrap;
 
 use crate::base::text::{Span, Tone, clean_lines};
 
-/// One logical line of a document: wrapped to the width of the pane when shown.
+/// One logical line of a document, or of a long text many with `\n` between them: wrapped to the width of the pane when
+/// shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocLine {
     /// The text, clean.

@@ -13,17 +13,30 @@ use crate::render::markdown::QUOTE_BAR;
 #[derive(Clone, Debug)]
 pub struct Wrapped {
     width: usize,
-    rows: Vec<WrappedRow>,
+    /// Each [`EVERY`]th row: of a text of megabytes there may be millions.
+    rows: Vec<Row>,
+    /// How many there are.
+    len: usize,
     /// Where the next row starts.
     next: Start,
 }
 
-/// One row: a part of one line.
+/// One row of so many is kept; those between are found again from it.
+const EVERY: usize = 4;
+
+/// Where a row starts, as it is kept.
 #[derive(Clone, Copy, Debug)]
-struct WrappedRow {
-    start: Start,
-    /// Behind the last character of the row.
-    end: Spot,
+struct Row {
+    /// The line's number.
+    line: u32,
+    /// The bytes of the line before the row.
+    offset: u32,
+}
+
+impl Row {
+    fn place(self) -> (usize, usize) {
+        (self.line as usize, self.offset as usize)
+    }
 }
 
 /// Where a row starts.
@@ -48,7 +61,7 @@ struct Spot {
 impl Wrapped {
     /// Nothing wrapped yet, to rows of `width` columns.
     pub fn new(width: usize) -> Self {
-        Self { width: width.max(1), rows: Vec::new(), next: Start::default() }
+        Self { width: width.max(1), rows: Vec::new(), len: 0, next: Start::default() }
     }
 
     /// The columns of a row.
@@ -58,7 +71,7 @@ impl Wrapped {
 
     /// Wraps on until there are at least `rows` rows or the document ends. Costs only the new rows.
     pub(crate) fn ensure(&mut self, lines: &[DocLine], rows: usize) {
-        while self.rows.len() < rows && self.step(lines) {}
+        while self.len < rows && self.step(lines) {}
     }
 
     /// Wraps on until the row that holds `byte` of line number `line` is there or the document ends.
@@ -73,12 +86,12 @@ impl Wrapped {
 
     /// The rows there are so far.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.len
     }
 
     /// Whether there are no rows so far.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len == 0
     }
 
     /// Whether the document is wrapped to its end, so that [`Self::len`] is final.
@@ -88,22 +101,42 @@ impl Wrapped {
 
     /// Where row number `index` starts: the line's number and the bytes of its text before the row. Stays the same
     /// place of the document at any width.
-    pub fn place(&self, index: usize) -> Option<(usize, usize)> {
-        self.rows.get(index).map(|row| (row.start.line, row.start.offset))
+    pub fn place(&self, lines: &[DocLine], index: usize) -> Option<(usize, usize)> {
+        self.start(lines, index).map(|start| (start.line, start.offset))
+    }
+
+    fn start(&self, lines: &[DocLine], index: usize) -> Option<Start> {
+        let (line, offset) = self.rows.get(index / EVERY).filter(|_| index < self.len)?.place();
+        let kept = Start { line, spot: spot_at(lines.get(line)?, offset), offset };
+        (0..index % EVERY).try_fold(kept, |start, _| Some(self.after(lines, start)?.1))
+    }
+
+    /// The row that starts at a place, and the start of the next one.
+    fn after(&self, lines: &[DocLine], start: Start) -> Option<(Cut, Start)> {
+        let cut = self.cut(lines.get(start.line)?, start.offset, start.spot);
+        let next = match cut.next {
+            Some(spot) => Start { line: start.line, spot, offset: start.offset + cut.bytes },
+            None => Start { line: start.line + 1, ..Start::default() },
+        };
+        Some((cut, next))
     }
 
     /// The number of the row that shows `byte` of line number `line`; the last one so far when it is further down.
-    pub(crate) fn row_at(&self, line: usize, byte: usize) -> Option<usize> {
-        self.rows.partition_point(|row| (row.start.line, row.start.offset) <= (line, byte)).checked_sub(1)
+    pub(crate) fn row_at(&self, lines: &[DocLine], line: usize, byte: usize) -> Option<usize> {
+        let mut index = self.rows.partition_point(|row| row.place() <= (line, byte)).checked_sub(1)? * EVERY;
+        while self.place(lines, index + 1).is_some_and(|place| place <= (line, byte)) {
+            index += 1;
+        }
+        Some(index)
     }
 
     /// The pieces of row number `index`, ready to draw, with the indentation of a continued line. Empty for an empty
     /// line and for a row that is not there.
     pub fn row<'a>(&self, lines: &'a [DocLine], index: usize) -> Vec<(Cow<'a, str>, Tone)> {
-        let Some(row) = self.rows.get(index) else { return Vec::new() };
-        let Some(line) = lines.get(row.start.line) else { return Vec::new() };
-        let mut pieces = if row.start.offset > 0 { hanging(line, self.indent(line)) } else { Vec::new() };
-        let (from, to) = (row.start.spot, row.end);
+        let Some(start) = self.start(lines, index) else { return Vec::new() };
+        let (Some(line), Some((cut, _))) = (lines.get(start.line), self.after(lines, start)) else { return Vec::new() };
+        let mut pieces = if start.offset > 0 { hanging(line, self.indent(line)) } else { Vec::new() };
+        let (from, to) = (start.spot, cut.end);
         for (number, span) in line.spans.iter().enumerate().take(to.span + 1).skip(from.span) {
             let start = if number == from.span { from.byte } else { 0 };
             let end = if number == to.span { to.byte } else { span.text.len() };
@@ -117,26 +150,30 @@ impl Wrapped {
 
     /// The bytes of the indentation in front of the text of row number `index`.
     pub fn lead(&self, lines: &[DocLine], index: usize) -> usize {
-        let row = self.rows.get(index).filter(|row| row.start.offset > 0);
-        let line = row.and_then(|row| lines.get(row.start.line));
+        let row = self.place(lines, index).filter(|(_, offset)| *offset > 0);
+        let line = row.and_then(|(line, _)| lines.get(line));
         line.map_or(0, |line| hanging(line, self.indent(line)).iter().map(|(text, _)| text.len()).sum())
     }
 
     /// Adds one row; false at the end of the document.
     fn step(&mut self, lines: &[DocLine]) -> bool {
-        let Some(line) = lines.get(self.next.line) else { return false };
         let start = self.next;
-        let (columns, lead) = match start.offset {
-            0 => (self.width, usize::from(line.indent)),
-            _ => (self.width - self.indent(line), 0),
-        };
-        let cut = cut(line, start.spot, columns, lead);
-        self.rows.push(WrappedRow { start, end: cut.end });
-        self.next = match cut.next {
-            Some(spot) => Start { line: start.line, spot, offset: start.offset + cut.bytes },
-            None => Start { line: start.line + 1, ..Start::default() },
-        };
+        let Some((_, next)) = self.after(lines, start) else { return false };
+        if self.len.is_multiple_of(EVERY) {
+            // A text has less than 4 GB: no line that is read has.
+            self.rows.push(Row { line: start.line as u32, offset: start.offset as u32 });
+        }
+        self.len += 1;
+        self.next = next;
         true
+    }
+
+    /// Fills the row that starts at a byte of `line`, which is at `spot`.
+    fn cut(&self, line: &DocLine, offset: usize, spot: Spot) -> Cut {
+        match offset {
+            0 => cut(line, spot, self.width, line.indent.into()),
+            _ => cut(line, spot, self.width - self.indent(line), 0),
+        }
     }
 
     /// The columns by which continued rows of `line` are indented: never more than half of the row.
@@ -152,6 +189,17 @@ struct Cut {
     next: Option<Spot>,
     /// The bytes from the start of this row to the start of the next.
     bytes: usize,
+}
+
+/// Where a byte of a line is.
+fn spot_at(line: &DocLine, mut byte: usize) -> Spot {
+    for (span, text) in line.spans.iter().map(|span| &span.text).enumerate() {
+        if byte < text.len() {
+            return Spot { span, byte };
+        }
+        byte -= text.len();
+    }
+    Spot { span: line.spans.len(), byte: 0 }
 }
 
 /// Fills one row of `columns` from `start` on. Lines that are not verbatim are broken at spaces, which are dropped, and
@@ -170,6 +218,10 @@ fn cut(line: &DocLine, start: Spot, columns: usize, lead: usize) -> Cut {
         if cluster.is_empty() {
             spot = Spot { span: spot.span + 1, byte: 0 };
             continue;
+        }
+        if cluster == "\n" {
+            let next = Spot { byte: spot.byte + 1, ..spot };
+            return Cut { end: spaces.unwrap_or(spot), next: Some(next), bytes: bytes + 1 };
         }
         let columns_of = width(cluster);
         let is_space = cluster == " " && !line.verbatim && words;
@@ -257,6 +309,22 @@ mod tests {
     }
 
     #[test]
+    fn a_line_may_hold_lines() {
+        let held = |text: &str, verbatim| DocLine { verbatim, spans: vec![Span::new(Tone::Text, text)], indent: 0 };
+        for verbatim in [false, true] {
+            assert_eq!(rows(&[held("ab\n\ncde\nf\n", verbatim), line("g")], 2), ["ab", "", "cd", "e", "f", "", "g"]);
+        }
+        let lines = [held(&"\n".repeat(1000), true)];
+        let mut wrapped = Wrapped::new(10);
+        wrapped.all(&lines);
+        assert_eq!((wrapped.len(), wrapped.rows.len() * size_of::<Row>()), (1001, 251 * 8));
+        for at in [0, 1, 2, 3, 4, 500, 1000] {
+            assert_eq!((wrapped.place(&lines, at), wrapped.row_at(&lines, 0, at)), (Some((0, at)), Some(at)));
+        }
+        assert_eq!(wrapped.place(&lines, 1001), None);
+    }
+
+    #[test]
     fn keeps_code_as_it_is() {
         let code = DocLine { verbatim: true, ..line("a b  c") };
         assert_eq!(rows(&[code], 3), ["a b", "  c"]);
@@ -276,12 +344,12 @@ mod tests {
         let mut wrapped = Wrapped::new(20);
         wrapped.ensure(&lines, 3);
         assert_eq!((wrapped.len(), wrapped.complete(&lines)), (3, false));
-        assert_eq!(wrapped.place(2), Some((0, 40)));
+        assert_eq!(wrapped.place(&lines, 2), Some((0, 40)));
         let mut other = Wrapped::new(7);
         other.ensure_place(&lines, 0, 40);
-        assert_eq!((other.len(), other.row_at(0, 40)), (9, Some(8)));
+        assert_eq!((other.len(), other.row_at(&lines, 0, 40)), (9, Some(8)));
         other.ensure_place(&lines, 1, 0);
-        assert_eq!(other.row_at(1, 2), Some(10_000));
+        assert_eq!(other.row_at(&lines, 1, 2), Some(10_000));
     }
 
     /// Text that has everything in it that could go wrong.
@@ -302,7 +370,7 @@ mod tests {
                 let columns_of: usize = row.graphemes(true).map(width).sum();
                 let body = if index == 0 { &row[..] } else { &row[usize::from(indent).min(columns.max(1) / 2)..] };
                 prop_assert!(columns_of <= columns.max(1) || body.graphemes(true).count() == 1, "{row:?}");
-                prop_assert_eq!(wrapped.row_at(0, wrapped.place(index).unwrap().1), Some(index));
+                prop_assert_eq!(wrapped.row_at(&lines, 0, wrapped.place(&lines, index).unwrap().1), Some(index));
                 shown.push_str(body);
             }
             let whole = clean(&texts.concat()).into_owned();

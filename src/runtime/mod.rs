@@ -1,5 +1,6 @@
 //! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
 
+mod backend;
 pub mod clipboard;
 mod event;
 mod lanes;

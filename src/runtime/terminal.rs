@@ -4,7 +4,7 @@
 #[cfg(unix)]
 use std::fs::File;
 use std::fs::OpenOptions;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::mem::ManuallyDrop;
 use std::sync::Once;
 #[cfg(unix)]
@@ -15,7 +15,6 @@ use std::time::Duration;
 use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
-use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 #[cfg(unix)]
 use rustix::fs::OFlags;
@@ -23,11 +22,12 @@ use rustix::fs::OFlags;
 use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
 use crate::base::guard;
+use crate::runtime::backend::Bounded;
 
 /// The terminal, drawn on.
 pub(super) struct Screen {
     /// Never dropped: it would complain of a terminal that is gone, on a standard error that is gone with it.
-    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Output>>>>,
+    terminal: ManuallyDrop<Terminal<Bounded<Output>>>,
     mouse: bool,
 }
 
@@ -53,7 +53,7 @@ impl Screen {
         #[cfg(unix)]
         restore_on_abort()?;
         take(mouse)?;
-        let terminal = output().and_then(|out| Terminal::new(CrosstermBackend::new(BufWriter::new(out))));
+        let terminal = output().and_then(|out| Terminal::new(Bounded::new(out)));
         let terminal = terminal.inspect_err(|_| give_back())?;
         Ok(Self { terminal: ManuallyDrop::new(terminal), mouse })
     }

@@ -71,7 +71,7 @@ impl Desk {
                 reply(Reply::Split(found));
             }
             Work::Read(body) => {
-                let doc = self.document(&body).map_err(|error| format!("{error:#}"));
+                let doc = self.document(&body, ticket).map_err(|error| format!("{error:#}"));
                 reply(Reply::Read(doc));
             }
             Work::Find { path, tree, words } => {
@@ -187,13 +187,15 @@ impl Desk {
         Ok(line)
     }
 
-    fn document(&self, body: &Body) -> Result<Vec<DocLine>> {
+    fn document(&self, body: &Body, ticket: &Ticket) -> Result<Vec<DocLine>> {
         let Body { path, tree, at } = body;
         let line = self.line(body)?;
         let mut bodies = Bodies::open(self.files, path)?;
         let related = render::entry::related(tree, *at).into_iter();
         let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
-        Ok(render::entry::document(tree, *at, &line, &related?, &self.setting.zone))
+        let begun = Instant::now();
+        let clock = || if ticket.is_wanted() { begun.elapsed() } else { Duration::MAX };
+        Ok(render::entry::document(tree, *at, (&line, &related?), &self.setting.zone, &clock))
     }
 
     fn scan(&self, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {

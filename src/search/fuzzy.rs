@@ -2,6 +2,7 @@
 //! between. The only user of the crate `fuzzy-matcher`, which rates what was found.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use fuzzy_matcher::FuzzyMatcher;
 use fuzzy_matcher::skim::SkimMatcherV2;
@@ -29,13 +30,15 @@ pub(crate) fn capped(text: &str) -> &str {
     text.char_indices().nth(CAP).map_or(text, |(end, _)| &text[..end])
 }
 
+/// One for all words: it keeps what it worked with, a megabyte for each thread.
+static SKIM: LazyLock<SkimMatcherV2> = LazyLock::new(|| SkimMatcherV2::default().respect_case());
+
 /// A word to look for.
 pub struct Fuzzy {
     word: String,
     letters: Vec<char>,
     /// For each ASCII letter its places in the word, as bits.
     places: [u32; 128],
-    skim: SkimMatcherV2,
 }
 
 /// What was found.
@@ -62,13 +65,13 @@ impl Fuzzy {
                 *places |= 1 << place;
             }
         }
-        Some(Self { word: folded.into(), letters, places, skim: SkimMatcherV2::default().respect_case() })
+        Some(Self { word: folded.into(), letters, places })
     }
 
     /// Looks for the word in a folded text, in the first 512 characters of it.
     pub fn find(&self, folded: &str) -> Option<FuzzyMatch> {
         let Range { start, end } = self.span(capped(folded))?;
-        let score = self.skim.fuzzy_match(&folded[start..end], &self.word)?;
+        let score = SKIM.fuzzy_match(&folded[start..end], &self.word)?;
         Some(FuzzyMatch { score, start, end })
     }
 
@@ -76,7 +79,7 @@ impl Fuzzy {
     pub fn letters(&self, folded: &str) -> Vec<Range<usize>> {
         let Some(Range { start, end }) = self.span(capped(folded)) else { return Vec::new() };
         let span = &folded[start..end];
-        let places = self.skim.fuzzy_indices(span, &self.word).map(|(_, places)| places).unwrap_or_default();
+        let places = SKIM.fuzzy_indices(span, &self.word).map(|(_, places)| places).unwrap_or_default();
         let letter = |(at, (byte, c)): (usize, (usize, char))| {
             places.contains(&at).then(|| start + byte..start + byte + c.len_utf8())
         };

@@ -262,6 +262,7 @@ mod tests {
     use super::*;
     use crate::search::candidate::TitlesBuf;
     use crate::session::digest::builder::Builder;
+    use crate::session::lines::Line;
     use crate::session::texts::{self, TextsBuf};
     use jiff::tz::TimeZone;
     use proptest::prelude::*;
@@ -289,8 +290,8 @@ mod tests {
             let (mut builder, mut texts) = (Builder::new(""), texts::Builder::default());
             let header = r#"{"type":"session","version":3,"id":"0195a001-abc","cwd":"/home/dev/App"}"#;
             for line in [header].iter().chain(lines) {
-                builder.line(0, line.as_bytes(), true);
-                texts.line(0..0, line.as_bytes(), true);
+                builder.line(Line::new(0, line.as_bytes(), true));
+                texts.line(Line::new(0, line.as_bytes(), true));
             }
             let digest = builder.finish(0, &mut |_| None).unwrap();
             let some = |text: &str| (!text.is_empty()).then(|| text.to_string());

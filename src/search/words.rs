@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::base::fold::{Folded, fold};
 use crate::search::fuzzy::Fuzzy;
 use crate::search::needle::Needle;
-use crate::search::query::{Query, Term, What};
+use crate::search::query::{MOST_TERMS, Query, Term, What};
 
 /// Something to look for in texts.
 #[derive(Default)]
@@ -41,13 +41,20 @@ impl Words {
         Ok(Self { terms: query.terms.iter().map(term).collect::<Result<_, _>>()? })
     }
 
-    /// Words without any syntax; one that a text doesn't have literally may match it fuzzily.
+    /// Words without any syntax; one that a text doesn't have literally may match it fuzzily. Equal ones count once, and
+    /// only so many as a query may have.
     pub fn plain(text: &str) -> Self {
+        let mut words: Vec<&str> = Vec::new();
+        for word in text.split_whitespace() {
+            if words.len() < MOST_TERMS && !words.contains(&word) {
+                words.push(word);
+            }
+        }
         let term = |word: &str| {
             let needle = Needle::of(&What::Word(word.into()))?;
             Some(Word { is_excluded: false, needle, fuzzy: Fuzzy::new(&fold(word)) })
         };
-        Self { terms: text.split_whitespace().filter_map(term).collect() }
+        Self { terms: words.into_iter().filter_map(term).collect() }
     }
 
     /// Whether nothing is looked for.
@@ -144,6 +151,8 @@ mod tests {
 
     #[test]
     fn marks_are_of_the_text_as_it_is() {
+        let many: Vec<String> = (0..2000).map(|at| format!("w{at} w0")).collect();
+        assert_eq!(Words::plain(&many.join(" ")).terms.len(), MOST_TERMS);
         assert_eq!(Words::plain("É b").marks("aÉb bé"), [1..4, 5..8]);
         assert_eq!(Words::new("re:x*").unwrap().marks("axxa xa"), [1..3, 5..6]);
     }

@@ -3,13 +3,58 @@
 //! active build on it; parts of a file that were read apart are joined.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::fmt;
 
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, Stamp};
+use crate::session::entry::{Entry, Stamp, read};
 use crate::session::json::{self, Str};
 use crate::session::problem::Problem;
 use crate::session::shape::{IdHash, Ids, Index, Shape};
+
+/// The longest line that is read, in bytes: what fills memory is bounded by it. An entry holds what was sent to a model,
+/// and no provider takes requests of more than some 100 MB, images included.
+pub const LONGEST: u64 = 256 * 1024 * 1024;
+
+/// As much is kept of a longer line, in bytes: in it stand the ids of its entry.
+pub const BEGINNING: usize = 64 * 1024;
+
+/// How many entries a file may have however small they are, and one more for so many bytes: what is kept of an entry
+/// takes a multiple of the smallest lines. One that pi writes has a type, a time, mostly ids: over 100 bytes.
+const ENTRIES: u64 = 20_000;
+const BYTES_AN_ENTRY: u64 = 100;
+
+/// A line of a session file, as it was read.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// Where it starts in the file, in bytes.
+    pub offset: u64,
+    /// How long it is, in bytes, without the line break.
+    pub len: u64,
+    /// Its bytes, without the line break; of one over [`LONGEST`] the first [`BEGINNING`].
+    pub bytes: &'a [u8],
+    /// Whether a line break follows.
+    pub ended: bool,
+}
+
+impl<'a> Line<'a> {
+    /// A line that was read whole.
+    pub fn new(offset: u64, bytes: &'a [u8], ended: bool) -> Self {
+        Self { offset, len: bytes.len() as u64, bytes, ended }
+    }
+
+    /// Whether there is only the beginning of it.
+    pub fn is_cut(&self) -> bool {
+        self.len > self.bytes.len() as u64
+    }
+
+    /// Its entry, as [`read::line`] reads it, or [`read::beginning`] if there is only the beginning.
+    ///
+    /// # Errors
+    /// It is not JSON.
+    pub fn read(&self) -> json::Result<Option<Entry<'a>>> {
+        if self.is_cut() { read::beginning(self.bytes).map(Some) } else { read::line(self.bytes) }
+    }
+}
 
 /// The first line of a session file.
 #[derive(Clone, Debug, Default)]
@@ -43,9 +88,23 @@ impl Header {
     }
 }
 
-/// The file is not a session: its first line that parses is not a header. pi refuses it.
+/// The file is not a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotASession;
+pub enum NotASession {
+    /// Its first line that parses is not a header: pi refuses it.
+    NoHeader,
+    /// It has more entries than pi could have written into so many bytes.
+    TooMany,
+}
+
+impl fmt::Display for NotASession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoHeader => "not a pi session: its first line is not a session header",
+            Self::TooMany => "not a pi session: its lines are too many and too short to be entries",
+        })
+    }
+}
 
 /// What a label entry says: its target gets a label, or loses the one that it has.
 #[derive(Clone, Debug)]
@@ -69,6 +128,8 @@ pub(crate) struct Lines {
     offsets: Vec<u64>,
     labels: Vec<LabelLine>,
     bad: BadLines,
+    /// The bytes of the lines so far.
+    bytes: u64,
     end: u64,
     ended: bool,
 }
@@ -86,20 +147,23 @@ enum First {
 }
 
 impl Lines {
-    /// Takes the line at some bytes of the file, and what was read of it; `ended` says whether a line break follows it.
-    /// Gives its entry, unless it has none: a blank line, a header, no JSON. (An entry is too large to be handed on.)
+    /// Takes a line of the file, and what was read of it. Gives its entry, unless it has none: a blank line, a header, no
+    /// JSON. (An entry is too large to be handed on.)
     pub(crate) fn note<'e, 'a>(
         &mut self,
-        at: Range<u64>,
-        ended: bool,
+        line: &Line<'_>,
         read: &'e json::Result<Option<Entry<'a>>>,
     ) -> Option<&'e Entry<'a>> {
-        (self.end, self.ended) = (at.end + u64::from(ended), ended);
+        (self.end, self.ended) = (line.offset + line.len + u64::from(line.ended), line.ended);
+        self.bytes += line.len + 1;
         let Ok(entry) = read else {
-            self.bad.note(at.start, ended);
+            self.bad.note(line.offset, line.ended);
             return None;
         };
         let entry = entry.as_ref()?;
+        if line.is_cut() {
+            self.bad.too_long.get_or_insert((0, line.offset)).0 += 1;
+        }
         if self.is_blank() {
             let header = || First::Header(Header::new(entry));
             self.first = if entry.starts_session() { header() } else { First::Other };
@@ -109,7 +173,7 @@ impl Lines {
             return None;
         }
         self.ids.push(Ids { id: entry.id.map(IdHash::of), parent: entry.parent_id.map(IdHash::of) });
-        self.offsets.push(at.start);
+        self.offsets.push(line.offset);
         if entry.kind == Kind::Label
             && let Some(target) = entry.target_id
         {
@@ -133,6 +197,7 @@ impl Lines {
         self.offsets.extend(later.offsets);
         self.labels.extend(later.labels);
         self.bad.add(later.bad);
+        self.bytes += later.bytes;
         if later.end > self.end {
             (self.end, self.ended) = (later.end, later.ended);
         }
@@ -145,7 +210,24 @@ impl Lines {
 
     /// Whether no further line can make a session of it.
     pub(crate) fn is_refused(&self) -> bool {
-        matches!(self.first, First::Other)
+        matches!(self.first, First::Other) || self.is_crowded()
+    }
+
+    /// Whether there are more entries than fit into so many bytes.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.ids.len() as u64 > ENTRIES + self.bytes / BYTES_AN_ENTRY
+    }
+
+    /// The header of the session that it is.
+    ///
+    /// # Errors
+    /// It is none, as far as it is known.
+    pub(crate) fn session(&self) -> Result<&Header, NotASession> {
+        match &self.first {
+            _ if self.is_crowded() => Err(NotASession::TooMany),
+            First::Header(header) => Ok(header),
+            First::Unknown | First::Other => Err(NotASession::NoHeader),
+        }
     }
 
     /// The header, if it was met.
@@ -164,14 +246,6 @@ impl Lines {
     /// Where the last line ends, in bytes, and whether a line break stands there.
     pub(crate) fn end(&self) -> (u64, bool) {
         (self.end, self.ended)
-    }
-
-    /// Gives the header away.
-    pub(crate) fn take_header(&mut self) -> Result<Header, NotASession> {
-        match std::mem::take(&mut self.first) {
-            First::Header(header) => Ok(header),
-            First::Unknown | First::Other => Err(NotASession),
-        }
     }
 
     /// How many entries stand before each header.
@@ -203,12 +277,14 @@ impl Lines {
     }
 }
 
-/// Lines that are not JSON: pi skips them.
+/// Lines that are not JSON, which pi skips, and those that are too long.
 #[derive(Clone, Copy, Debug, Default)]
 struct BadLines {
     count: usize,
     first: u64,
     torn: bool,
+    /// How many, and where the first of them starts.
+    too_long: Option<(usize, u64)>,
 }
 
 impl BadLines {
@@ -229,10 +305,14 @@ impl BadLines {
         }
         self.count += later.count;
         self.torn |= later.torn;
+        if let Some((lines, first)) = later.too_long {
+            self.too_long.get_or_insert((0, first)).0 += lines;
+        }
     }
 
     fn problems(self) -> impl Iterator<Item = Problem> {
         let not_json = (self.count > 0).then_some(Problem::NotJson { lines: self.count, first: self.first });
-        not_json.into_iter().chain(self.torn.then_some(Problem::CutOff))
+        let too_long = self.too_long.map(|(lines, first)| Problem::TooLong { lines, first });
+        not_json.into_iter().chain(too_long).chain(self.torn.then_some(Problem::CutOff))
     }
 }

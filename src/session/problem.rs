@@ -12,6 +12,13 @@ pub enum Problem {
         /// Where the first of them starts, in bytes.
         first: u64,
     },
+    /// Lines that are too long to be read.
+    TooLong {
+        /// How many.
+        lines: usize,
+        /// Where the first of them starts, in bytes.
+        first: u64,
+    },
     /// The last line is cut off: no line break follows it, and it is not JSON.
     CutOff,
     /// So many entries have an id that stood before.
@@ -36,6 +43,10 @@ impl fmt::Display for Problem {
             Self::NotJson { lines: 1, first } => write!(f, "1 line is not JSON and is skipped (at byte {first})"),
             Self::NotJson { lines, first } => {
                 write!(f, "{lines} lines are not JSON and are skipped (the first at byte {first})")
+            }
+            Self::TooLong { lines: 1, first } => write!(f, "1 line is too long to be read (at byte {first})"),
+            Self::TooLong { lines, first } => {
+                write!(f, "{lines} lines are too long to be read (the first at byte {first})")
             }
             Self::CutOff => f.write_str("the last line is cut off"),
             Self::DoubleIds(entries) => {

@@ -1,14 +1,12 @@
 //! The texts of a session that are searched as one types: the conversation and the summaries. Tool output is none of
 //! them: it is most of a file, and is searched where it lies.
 
-use std::ops::Range;
-
 use crate::base::fold::fold_into;
+use crate::session::entry::Entry;
 use crate::session::entry::field::Field;
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, read};
 use crate::session::json::Str;
-use crate::session::lines::{Lines, NotASession};
+use crate::session::lines::{Line, Lines, NotASession};
 use crate::session::shape::Index;
 
 /// The texts of a session that are searched as one types.
@@ -107,11 +105,11 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Takes the line at some bytes of the file; `ended` says whether a line break follows it.
-    pub fn line(&mut self, at: Range<u64>, line: &[u8], ended: bool) {
-        let read = read::line(line);
+    /// Takes the next line of the file.
+    pub fn line(&mut self, line: Line<'_>) {
+        let read = line.read();
         let place = self.lines.offsets().len() as Index;
-        if let Some(entry) = self.lines.note(at, ended, &read)
+        if let Some(entry) = self.lines.note(&line, &read)
             && let Some((field, text)) = searched(entry)
         {
             let passages =
@@ -128,9 +126,9 @@ impl Builder {
     /// The texts so far.
     ///
     /// # Errors
-    /// The first line that parses is not a header, or there is none.
+    /// It is no session, as far as it is known.
     pub fn texts(&self) -> Result<Texts<'_>, NotASession> {
-        self.lines.header().map(|_| self.texts.as_texts()).ok_or(NotASession)
+        self.lines.session().map(|_| self.texts.as_texts())
     }
 
     /// The texts so far, to keep.
@@ -185,10 +183,10 @@ mod tests {
     /// Gathers after another session.
     fn builder(lines: &[&str]) -> Builder {
         let mut builder = Builder::default();
-        builder.line(0..0, br#"{"type":"session","version":3,"id":"other"}"#, true);
-        builder.line(0..0, br#"{"type":"message","message":{"role":"user","content":"Other"}}"#, true);
+        builder.line(Line::new(0, br#"{"type":"session","version":3,"id":"other"}"#, true));
+        builder.line(Line::new(0, br#"{"type":"message","message":{"role":"user","content":"Other"}}"#, true));
         builder.clear();
-        lines.iter().for_each(|line| builder.line(0..0, line.as_bytes(), true));
+        lines.iter().for_each(|line| builder.line(Line::new(0, line.as_bytes(), true)));
         builder
     }
 

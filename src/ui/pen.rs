@@ -9,7 +9,7 @@ use ratatui::text::{Line as Drawn, Span as DrawnSpan};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::app::setting::Setting;
-use crate::base::text::{ASCII, Glyphs, Span, Tone, spans_width, width};
+use crate::base::text::{ASCII, Glyphs, Span, Tone, few_marks, spans_width, width};
 use crate::config::ThemeName;
 use crate::ui::theme;
 
@@ -61,8 +61,9 @@ impl<'a> Pen<'a> {
 
     /// pitree's own signs in texts that were made without knowing the terminal.
     fn signs<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let text = few_marks(text);
         if text.is_ascii() || !self.is_ascii() {
-            return Cow::Borrowed(text);
+            return text;
         }
         let sign = |c| match c {
             '│' | '├' | '└' => '|',
@@ -166,6 +167,18 @@ mod tests {
             proptest::prop_assert!(spans_width(&all) <= columns);
             let whole = spans_width(&spans);
             proptest::prop_assert_eq!(spans_width(&skip(spans, columns)), whole.saturating_sub(columns));
+        }
+    }
+
+    #[test]
+    fn a_cell_gets_few_marks() {
+        let pen = Pen { theme: None, glyphs: &UNICODE };
+        for (one, columns) in [("a", 1), ("漢", 2)] {
+            let letter = format!("{one}{}", "\u{301}".repeat(10_000));
+            let spans = [Span::new(Tone::Text, letter.repeat(3) + "b"), Span::new(Tone::Text, "é👩‍👩‍👧‍👦")];
+            let drawn: String = pen.line(&spans, 80).spans.iter().map(|span| span.content.as_ref()).collect();
+            assert!(drawn.len() < 200 && drawn.ends_with("bé👩‍👩‍👧‍👦"), "{} bytes", drawn.len());
+            assert_eq!(width(&drawn), 3 * columns + 4);
         }
     }
 

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use pitree::session::lines::Line;
 use pitree::session::shape::Index;
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Part, Tree};
@@ -65,7 +66,7 @@ fn tree(bytes: &[u8]) -> Option<Tree> {
     let mut offset = 0;
     for line in bytes.split_inclusive(|&b| b == b'\n') {
         let text = line.strip_suffix(b"\n").unwrap_or(line);
-        part.line(offset, text, text.len() < line.len());
+        part.line(Line::new(offset, text, text.len() < line.len()));
         offset += line.len() as u64;
     }
     Tree::build([part]).ok()

@@ -47,6 +47,18 @@ fn entry(browser: &Browser) -> String {
 }
 
 #[test]
+fn what_is_too_long_for_a_query_says_so() {
+    let mut browser = Browser::demo(160, 40);
+    let words = |count: usize| (0..count).map(|at| format!("w{at} ")).collect::<String>();
+    for (text, problem) in [(words(2000), "the query is too long"), (words(100), "may have 64 different ones")] {
+        search(&mut browser, &text);
+        assert!(browser.screen().contains(problem), "{}", browser.screen());
+    }
+    search(&mut browser, &"cookie ".repeat(100));
+    assert_eq!(hits(&browser), 4);
+}
+
+#[test]
 fn a_hit_is_a_place() {
     let mut browser = Browser::demo(160, 40);
     search(&mut browser, "cookie");

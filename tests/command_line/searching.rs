@@ -20,6 +20,16 @@ fn matched(hit: &Value) -> Vec<String> {
 }
 
 #[test]
+fn a_query_that_is_too_long_is_refused() {
+    let words = |count: usize| (0..count).map(|at| format!("w{at} ")).collect::<String>();
+    for (text, problem) in [(words(2000), "the query is too long"), (words(100), "may have 64 different ones")] {
+        let outcome = Pitree::new().run(&["search", "--demo", &text]);
+        assert_eq!((outcome.code, outcome.out.as_str()), (2, ""));
+        assert!(outcome.err.contains(problem), "{}", outcome.err);
+    }
+}
+
+#[test]
 fn a_hit_is_an_entry_with_what_was_said() {
     let hits = search(&["jwt"]);
     let names = ["active", "entryId", "field", "id", "path", "ranges", "snippet"];

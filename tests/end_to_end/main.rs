@@ -20,4 +20,5 @@ mod real_pi;
 mod resize;
 mod resume;
 mod search;
+mod sizes;
 mod terminal;

@@ -1,6 +1,6 @@
 //! What is no session, no directory, or meant to do harm.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 use std::{fs, io};
 
@@ -75,6 +75,29 @@ fn an_unreadable_file_is_counted_and_the_others_are_read() {
     pitree.wait_for("⚠ 1 unreadable");
     pitree.wait_for("1 session ·");
     pitree.quit();
+}
+
+#[test]
+fn a_folder_that_can_be_listed_and_not_entered_is_unreadable() {
+    let home = Home::new();
+    home.session(&session("secret", home.path(), "a secret"));
+    for (folder, mode) in [(home.sessions().join("--project--"), 0o444), (home.path().into(), 0o755)] {
+        fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let (pitree, args) = (env!("CARGO_BIN_EXE_pitree"), ["ls", "--dir", &home.sessions().display().to_string()]);
+    // Nothing is kept from root, so it is nobody who looks.
+    let is_root = fs::metadata(home.path()).unwrap().uid() == 0;
+    let mut command = Command::new(if is_root { "setpriv" } else { pitree });
+    if is_root {
+        let copy = home.path().join("pitree");
+        fs::copy(pitree, &copy).unwrap();
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(copy);
+    }
+    command.env_clear().envs(home.environment());
+    let Ok(outcome) = command.args(args).output() else { return skipped("there is no setpriv") };
+    let said = String::from_utf8(outcome.stderr).unwrap();
+    assert!(said.contains("--project--") && said.contains("Permission denied"), "{said}");
+    fs::set_permissions(home.sessions().join("--project--"), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Sequences that nobody but a file could want: none may get through, in whatever part.

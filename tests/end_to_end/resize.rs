@@ -1,7 +1,8 @@
 //! Terminals of every size, and changes of it.
 
 use crate::home::Home;
-use crate::terminal::{is_taken, selected};
+use crate::sizes::{MB, peak};
+use crate::terminal::{ESC, is_taken, selected};
 
 #[test]
 fn every_size_works_and_too_small_says_so() {
@@ -26,6 +27,25 @@ fn every_size_works_and_too_small_says_so() {
             pitree.wait_for("pitree");
         }
     }
+    pitree.quit();
+}
+
+#[test]
+fn a_terminal_may_say_it_has_any_size() {
+    let home = Home::new();
+    let mut pitree = home.open(&["--demo"]);
+    pitree.wait_selected("Flaky");
+    for (columns, rows) in [(u16::MAX, u16::MAX), (u16::MAX, 30), (100, u16::MAX)] {
+        pitree.resize_unseen(columns, rows);
+        pitree.send("j?");
+        pitree.resize(100, 30);
+        pitree.send(ESC);
+        pitree.wait_for("? help");
+    }
+    assert!(peak(pitree.pid()).unwrap_or_default() < 200 * MB);
+    pitree.quit();
+    let pitree = home.launch(&["--demo"]).size(2000, 30).open();
+    pitree.wait_for("17 sessions");
     pitree.quit();
 }
 

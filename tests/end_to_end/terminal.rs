@@ -246,6 +246,11 @@ impl Terminal {
         self.master.resize(pty_size((columns, rows))).unwrap();
     }
 
+    /// As [`resize`](Self::resize), to a size that nobody looks at.
+    pub(crate) fn resize_unseen(&self, columns: u16, rows: u16) {
+        self.master.resize(pty_size((columns, rows))).unwrap();
+    }
+
     /// The number of the process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.process_id().unwrap()

@@ -88,7 +88,7 @@ impl<C: Clone> Question<C> {
     /// Whether a row of the sheet belongs to the selected choice.
     pub fn is_selected(&self, sheet: &Sheet, row: usize) -> bool {
         let line = sheet.lines.len() - self.choices.len() + self.selected;
-        !self.choices.is_empty() && sheet.wrapped.place(row).is_some_and(|(at, _)| at == line)
+        !self.choices.is_empty() && sheet.wrapped.place(&sheet.lines, row).is_some_and(|(at, _)| at == line)
     }
 
     /// Takes a key; the letter of a choice takes that choice, whatever else it means.

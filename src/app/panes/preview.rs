@@ -16,6 +16,9 @@ const AHEAD: usize = 1000;
 /// Rows that are seen above a hit that is gone to.
 const ABOVE: usize = 3;
 
+/// The most hits that are gone to: nobody goes through more, and each is kept.
+const MOST_HITS: usize = 10_000;
+
 /// What the preview is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Subject {
@@ -88,11 +91,11 @@ impl Pane {
     /// Wraps what is seen to the pane's size and keeps the place in the text when the width changes.
     pub fn fit(&mut self, width: usize, height: usize) {
         if self.wrapped.width() != width {
-            let place = self.wrapped.place(self.top);
+            let place = self.wrapped.place(&self.lines, self.top);
             self.wrapped = Wrapped::new(width);
             if let Some((line, byte)) = place {
                 self.wrapped.ensure_place(&self.lines, line, byte);
-                self.top = self.wrapped.row_at(line, byte).unwrap_or_default();
+                self.top = self.wrapped.row_at(&self.lines, line, byte).unwrap_or_default();
             }
         }
         self.wrapped.ensure(&self.lines, self.top.saturating_add(height.max(AHEAD)));
@@ -116,7 +119,9 @@ impl Pane {
     pub fn row(&self, index: usize) -> Vec<Span> {
         let pieces = self.wrapped.row(&self.lines, index).into_iter();
         let spans: Vec<Span> = pieces.map(|(text, tone)| Span::new(tone, text)).collect();
-        let (Some(find), Some((line, start))) = (&self.find, self.wrapped.place(index)) else { return spans };
+        let (Some(find), Some((line, start))) = (&self.find, self.wrapped.place(&self.lines, index)) else {
+            return spans;
+        };
         let lead = self.wrapped.lead(&self.lines, index);
         let first = find.hits.partition_point(|(of, hit)| (*of, hit.end) <= (line, start));
         let end = start + spans.iter().map(|span| span.text.len()).sum::<usize>();
@@ -154,7 +159,7 @@ impl Pane {
         self.find = Some(Looked { words: words.unwrap_or_default(), problem, from: Some(from), ..Looked::default() });
         self.top = from;
         self.find_hits();
-        let Some((line, byte)) = self.wrapped.place(from) else { return };
+        let Some((line, byte)) = self.wrapped.place(&self.lines, from) else { return };
         if let Some(find) = &self.find {
             let next = find.hits.partition_point(|(of, hit)| (*of, hit.start) < (line, byte));
             self.go_to_hit(if next < find.hits.len() { next } else { 0 });
@@ -212,7 +217,10 @@ impl Pane {
         find.hits.clear();
         for (line, one) in self.lines.iter().enumerate().filter(|_| !find.words.is_empty()) {
             let marks = find.words.marks(&spans_text(&one.spans)).into_iter();
-            find.hits.extend(marks.map(|hit| (line, hit)));
+            find.hits.extend(marks.map(|hit| (line, hit)).take(MOST_HITS - find.hits.len()));
+            if find.hits.len() == MOST_HITS {
+                break;
+            }
         }
         if find.from.is_none() {
             self.go_to_hit(0);
@@ -224,7 +232,7 @@ impl Pane {
         find.at = at;
         if let Some((line, hit)) = find.hits.get(at) {
             self.wrapped.ensure_place(&self.lines, *line, hit.start);
-            self.top = self.wrapped.row_at(*line, hit.start).unwrap_or_default().saturating_sub(ABOVE);
+            self.top = self.wrapped.row_at(&self.lines, *line, hit.start).unwrap_or_default().saturating_sub(ABOVE);
         }
     }
 }

@@ -15,7 +15,7 @@ mod typing;
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::message::{Effect, Msg};
-use crate::app::model::Model;
+use crate::app::model::{Model, bounded};
 pub(crate) use keys::WHEEL;
 
 /// Starts reading.
@@ -46,7 +46,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Paste(text) => keys::paste(model, &text, &mut effects),
         Msg::Click { column, row, double } => keys::click(model, (column, row), double, &mut effects),
         Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
-        Msg::Resized(columns, rows) => model.size = (columns, rows),
+        Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("pi was not started", text))),
     }
     settle::settle(model, &mut effects);

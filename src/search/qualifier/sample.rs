@@ -8,6 +8,7 @@ use crate::search::qualifier::shape::{Holds, Qualifier};
 use crate::search::qualifier::value::Value;
 use crate::session::digest::Digest;
 use crate::session::digest::builder::Builder;
+use crate::session::lines::Line;
 
 /// 100 days after the beginning of 1970, at home.
 pub(super) fn here() -> HereAndNow {
@@ -27,8 +28,8 @@ impl Sample {
     /// One with these lines behind its header, that worked in `/home/Dev/app`.
     pub(super) fn of(lines: &[&str]) -> Self {
         let mut builder = Builder::new("");
-        builder.line(0, br#"{"type":"session","version":3,"id":"s","cwd":"/home/Dev/app"}"#, true);
-        lines.iter().for_each(|line| builder.line(0, line.as_bytes(), true));
+        builder.line(Line::new(0, br#"{"type":"session","version":3,"id":"s","cwd":"/home/Dev/app"}"#, true));
+        lines.iter().for_each(|line| builder.line(Line::new(0, line.as_bytes(), true)));
         let digest = builder.finish(0, &mut |_| None).unwrap();
         Self { titles: TitlesBuf::new(&digest), digest, ..Self::default() }
     }

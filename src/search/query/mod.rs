@@ -14,6 +14,12 @@ use crate::search::pattern::Pattern;
 use crate::search::qualifier::Qualified;
 use crate::search::query::token::ALL;
 
+/// The most different terms of a query. What is pasted by mistake has more, and each of them costs memory and time.
+pub(crate) const MOST_TERMS: usize = 64;
+
+/// The most bytes of a query.
+const MOST_BYTES: usize = 4000;
+
 /// A query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {

@@ -7,17 +7,21 @@ use crate::search::pattern::Pattern;
 use crate::search::qualifier;
 use crate::search::qualifier::QualifierRow;
 use crate::search::query::token::{ALL, Token, after_all, tokens};
-use crate::search::query::{Problem, Query, Term, What};
+use crate::search::query::{MOST_BYTES, MOST_TERMS, Problem, Query, Term, What};
 
 /// What makes all that follows a regular expression.
 const PATTERN: &str = "re:";
 
 impl Query {
-    /// Reads a query.
+    /// Reads a query. Terms that stand twice count once.
     ///
     /// # Errors
-    /// The first thing that is wrong: a qualifier that is not known, a value that is none, an invalid pattern.
+    /// The first thing that is wrong: a qualifier that is not known, a value that is none, an invalid pattern, a text that is
+    /// too long to be meant as a query.
     pub fn parse(text: &str) -> Result<Self, Problem> {
+        if text.len() > MOST_BYTES {
+            return Err(problem(0..text.len(), format!("the query is too long: it may have {MOST_BYTES} bytes")));
+        }
         let mut query = Self::default();
         let mut rest = js_trim(text);
         while let Some(after) = after_all(rest) {
@@ -38,7 +42,7 @@ impl Query {
         for token in tokens(rest) {
             let at = token.at.start + start..token.at.end + start;
             let is_pattern = !token.is_quoted && rest[token.at.clone()].trim_start_matches('-').starts_with(PATTERN);
-            match token.qualifier {
+            let term = match token.qualifier {
                 _ if is_pattern => {
                     let what = "re: takes the whole query: put it first, or in quotes to search for it";
                     return Err(problem(at, what));
@@ -48,9 +52,16 @@ impl Query {
                         return Err(problem(at, "all: can't be excluded; leave the - away"));
                     }
                     query.everything = true;
+                    None
                 }
-                Some(name) => query.terms.push(qualified(&token, name, at)?),
-                None => query.terms.extend(plain(&token)),
+                Some(name) => Some(qualified(&token, name, at.clone())?),
+                None => plain(&token),
+            };
+            if let Some(term) = term.filter(|term| !query.terms.contains(term)) {
+                if query.terms.len() == MOST_TERMS {
+                    return Err(problem(at, format!("too many words: a query may have {MOST_TERMS} different ones")));
+                }
+                query.terms.push(term);
             }
         }
         Ok(query)
@@ -183,6 +194,18 @@ mod tests {
         }
         assert!(read("x all:y").everything && read("all:").everything && !read("\"all:\"").everything);
         assert!(read("in: -is: cost:>").is_empty() && !read("x").is_empty());
+    }
+
+    #[test]
+    fn equal_terms_count_once_and_there_are_not_too_many() {
+        assert_eq!(terms("b a in:x b -b \"a c\" in:x A \"a  c\""), "[b][a][in:x][-b][\"a c\"][A]");
+        let words = |count: usize| (0..count).map(|at| format!("w{at}")).collect::<Vec<_>>().join(" ");
+        assert_eq!(read(&(words(MOST_TERMS) + " w0 w1")).terms.len(), MOST_TERMS);
+        let text = words(MOST_TERMS + 1);
+        let problem = Query::parse(&text).unwrap_err();
+        assert_eq!(&text[problem.at.clone()], format!("w{MOST_TERMS}"));
+        assert!(problem.what.contains("64"), "{problem}");
+        assert!(Query::parse(&"é".repeat(MOST_BYTES / 2 + 1)).unwrap_err().what.contains("too long"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::session::digest::{Digest, Label};
 use crate::session::entry::call::{self, NEARBY};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Content, Entry, EntryId, Stamp, read, row};
-use crate::session::lines::{LabelLine, Lines, NotASession};
+use crate::session::lines::{LabelLine, Line, Lines, NotASession};
 use crate::session::models::Models;
 use crate::session::problem::Problem;
 use crate::session::shape::{Index, Shape};
@@ -18,13 +18,21 @@ use crate::session::tree::active::Active;
 /// labels.
 pub type Again<'a> = dyn FnMut(u64) -> Option<Vec<u8>> + 'a;
 
+/// A [`Line`] that stands for itself.
+#[derive(Clone, Debug)]
+struct Last {
+    offset: u64,
+    len: u64,
+    bytes: Box<[u8]>,
+}
+
 /// Gathers a digest from the lines of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     home: Box<str>,
     lines: Lines,
     /// The last line, while no line break follows it: it may be a part of one.
-    last: Option<(u64, Box<[u8]>)>,
+    last: Option<Last>,
     digest: Digest,
     /// The newest time of a user or an assistant.
     activity: Option<f64>,
@@ -41,19 +49,19 @@ impl Builder {
         Self { home: home.into(), ..Self::default() }
     }
 
-    /// Takes the line that starts at `offset`; `ended` says whether a line break follows it.
-    pub fn line(&mut self, offset: u64, line: &[u8], ended: bool) {
-        if ended {
+    /// Takes the next line of the file.
+    pub fn line(&mut self, line: Line<'_>) {
+        if line.ended {
             self.last = None;
-            self.take(offset, line, ended);
+            self.take(line);
         } else {
-            self.last = Some((offset, line.into()));
+            self.last = Some(Last { offset: line.offset, len: line.len, bytes: line.bytes.into() });
         }
     }
 
     /// Where to go on when the file has grown: at the last line, if no line break followed it, else behind it.
     pub fn place(&self) -> u64 {
-        self.last.as_ref().map_or(self.lines.end().0, |(offset, _)| *offset)
+        self.last.as_ref().map_or(self.lines.end().0, |last| last.offset)
     }
 
     /// Whether no further line can make a session of it.
@@ -73,17 +81,14 @@ impl Builder {
     /// was last written, in milliseconds since 1970.
     ///
     /// # Errors
-    /// The first line that parses is not a header, or there is none.
+    /// It is no session.
     pub fn finish(mut self, mtime: i64, again: &mut Again<'_>) -> Result<Digest, NotASession> {
-        if let Some((offset, line)) = self.last.take() {
-            self.take(offset, &line, false);
+        if let Some(Last { offset, len, bytes }) = self.last.take() {
+            self.take(Line { offset, len, bytes: &bytes, ended: false });
         }
-        if self.lines.header().is_none() {
-            return Err(NotASession);
-        }
+        let header = self.lines.session()?.clone();
         let shape = self.lines.shape();
         let labels = self.labels(&shape, again);
-        let header = self.lines.take_header()?;
         let mut digest = self.digest;
         for children in shape.child_counts() {
             digest.branch_points += usize::from(children > 1);
@@ -105,12 +110,12 @@ impl Builder {
         Ok(digest)
     }
 
-    fn take(&mut self, offset: u64, line: &[u8], ended: bool) {
+    fn take(&mut self, line: Line<'_>) {
         if self.lines.is_refused() {
             return;
         }
-        let read = read::line(line);
-        if let Some(entry) = self.lines.note(offset..offset + line.len() as u64, ended, &read)
+        let read = line.read();
+        if let Some(entry) = self.lines.note(&line, &read)
             && !self.lines.is_refused()
         {
             self.entry(entry);
@@ -244,13 +249,13 @@ mod tests {
     use crate::session::texts;
     use crate::session::tree::{Part, Tree};
 
-    /// A file in lines, each with its offset and whether a line break follows.
-    fn lines(text: &[u8]) -> impl Iterator<Item = (u64, &[u8], bool)> {
+    /// A file in lines.
+    fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
         let mut offset = 0;
         text.split_inclusive(|&b| b == b'\n').map(move |line| {
             let (start, ended) = (offset, line.ends_with(b"\n"));
             offset += line.len() as u64;
-            (start, line.strip_suffix(b"\n").unwrap_or(line), ended)
+            Line::new(start, line.strip_suffix(b"\n").unwrap_or(line), ended)
         })
     }
 
@@ -265,7 +270,7 @@ mod tests {
 
     fn digest(text: &[u8]) -> Result<Digest, NotASession> {
         let mut builder = builder();
-        lines(text).for_each(|(offset, line, ended)| builder.line(offset, line, ended));
+        lines(text).for_each(|line| builder.line(line));
         builder.finish(5, &mut again(text))
     }
 
@@ -276,7 +281,7 @@ mod tests {
     /// Both readings of the same file.
     fn both(text: &[u8]) -> Option<(Digest, Tree)> {
         let mut part = Part::new("/home/me");
-        lines(text).for_each(|(offset, line, ended)| part.line(offset, line, ended));
+        lines(text).for_each(|line| part.line(line));
         match (digest(text), Tree::build([part])) {
             (Ok(digest), Ok(tree)) => Some((digest, tree)),
             (Err(_), Err(_)) => None,
@@ -320,7 +325,7 @@ mod tests {
     /// The texts of the same file are those of entries of the tree.
     fn texts_agree(text: &[u8], tree: &Tree) {
         let mut builder = texts::Builder::default();
-        lines(text).for_each(|(offset, line, ended)| builder.line(offset..offset + line.len() as u64, line, ended));
+        lines(text).for_each(|line| builder.line(line));
         let conversation = builder.texts().unwrap().conversation;
         for (at, _) in conversation.each() {
             let node = &tree.nodes[at as usize];
@@ -336,12 +341,12 @@ mod tests {
     /// The file cut at a byte, and gathered in two goes, with a look at what is there in between.
     fn in_two_goes(text: &[u8], cut: usize) -> Result<Digest, NotASession> {
         let mut builder = builder();
-        lines(&text[..cut]).for_each(|(offset, line, ended)| builder.line(offset, line, ended));
+        lines(&text[..cut]).for_each(|line| builder.line(line));
         let between = builder.snapshot(5, &mut again(&text[..cut]));
         assert_eq!(format!("{between:?}"), format!("{:?}", digest(&text[..cut])));
         let place = builder.place();
         let rest = lines(&text[place as usize..]);
-        rest.for_each(|(offset, line, ended)| builder.line(place + offset, line, ended));
+        rest.for_each(|line| builder.line(Line { offset: place + line.offset, ..line }));
         builder.finish(5, &mut again(text))
     }
 
@@ -436,7 +441,7 @@ mod tests {
     fn a_header_has_a_string_for_an_id() {
         assert!(digest(br#"{"type":"session","id":"42"}"#).is_ok());
         for header in [r#"{"type":"session","id":42}"#, r#"{"type":"session"}"#, r#"{"type":"message","id":"42"}"#] {
-            assert_eq!(digest(header.as_bytes()).err(), Some(NotASession), "{header}");
+            assert_eq!(digest(header.as_bytes()).err(), Some(NotASession::NoHeader), "{header}");
         }
     }
 

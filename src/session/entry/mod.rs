@@ -82,6 +82,8 @@ pub struct Entry<'a> {
     pub parent_session: Option<Str<'a>>,
     /// `branchedFrom` of an old header.
     pub branched_from: Option<Str<'a>>,
+    /// Whether there is only the beginning of it: see [`read::beginning`].
+    pub is_cut: bool,
 }
 
 /// A time as it stands in the file.

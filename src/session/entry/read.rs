@@ -6,7 +6,11 @@ use crate::session::entry::kind::Kind;
 use crate::session::entry::{Block, Content, Entry, Message, Stamp, ToolCall, Usage};
 use crate::session::json::data::{Fields, Value};
 use crate::session::json::raw::is_falsy;
-use crate::session::json::{Kind as Json, Reader, Result, Str};
+use crate::session::json::{Kind as Json, NotJson, Reader, Result, Str};
+
+/// The blocks of a message that are read one by one; what follows is one more, as it stands in the file. What is kept of a
+/// block takes a multiple of the smallest ones.
+const MOST_BLOCKS: usize = 10_000;
 
 /// Reads one line. `None`: nothing that pi takes for an entry (blank, `null`, `false`, `0`, `""`).
 ///
@@ -25,6 +29,22 @@ pub fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
         Json::Array | Json::True => r.skip().map(|_| Some(Entry::default()))?,
     };
     r.end()?;
+    Ok(entry)
+}
+
+/// Reads the beginning of a line that is too long to be read whole: the fields that stand before the one in which it is cut
+/// off, without what they make of the entry.
+///
+/// # Errors
+/// It does not begin as JSON of an entry does.
+pub fn beginning(start: &[u8]) -> Result<Entry<'_>> {
+    let mut entry = Entry { is_cut: true, ..Entry::default() };
+    let mut r = Reader::new(start);
+    if r.kind()? != Json::Object {
+        return Err(NotJson);
+    }
+    // Where it is cut off it is no JSON any more.
+    let _ = read_fields(&mut r, &mut entry);
     Ok(entry)
 }
 
@@ -49,7 +69,13 @@ fn object<'a>(r: &mut Reader<'a>, mut field: impl FnMut(&mut Reader<'a>, &[u8]) 
 }
 
 fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Entry<'a>> {
-    let mut e = Entry::default();
+    let mut entry = Entry::default();
+    read_fields(r, &mut entry)?;
+    entry.kind = Kind::of(entry.type_name, entry.message.as_ref().map(|message| message.role).unwrap_or_default());
+    Ok(entry)
+}
+
+fn read_fields<'a>(r: &mut Reader<'a>, e: &mut Entry<'a>) -> Result<()> {
     object(r, |r, key| {
         match key {
             b"type" => e.type_name = r.opt_string()?.unwrap_or_default(),
@@ -87,9 +113,7 @@ fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Entry<'a>> {
             _ => drop(r.skip()?),
         }
         Ok(())
-    })?;
-    e.kind = Kind::of(e.type_name, e.message.as_ref().map(|message| message.role).unwrap_or_default());
-    Ok(e)
+    })
 }
 
 /// pi writes ids as strings; a number is taken as it is written, as JavaScript would compare it.
@@ -172,6 +196,15 @@ fn read_content<'a>(r: &mut Reader<'a>) -> Result<Content<'a>> {
             let mut blocks = Vec::new();
             r.enter_array()?;
             while r.next_item(blocks.is_empty())? {
+                if blocks.len() == MOST_BLOCKS {
+                    let start = r.here();
+                    r.skip()?;
+                    while r.next_item(false)? {
+                        r.skip()?;
+                    }
+                    blocks.push(Block::Other { type_name: Str::plain("more blocks"), raw: r.since(start) });
+                    break;
+                }
                 blocks.push(read_block(r)?);
             }
             Ok(Content::Blocks(blocks))
@@ -276,6 +309,21 @@ fn read_cost(r: &mut Reader<'_>) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_too_many_blocks_the_rest_is_one() {
+        for (block, count) in [("{}", MOST_BLOCKS + 5), ("1", MOST_BLOCKS + 1), ("{}", MOST_BLOCKS)] {
+            let blocks = vec![block; count].join(",");
+            let text = format!(r#"{{"type":"message","message":{{"role":"user","content":[{blocks}]}},"id":"a"}}"#);
+            let entry = line(text.as_bytes()).unwrap().unwrap();
+            assert!(entry.id.unwrap().is("a"));
+            let Content::Blocks(blocks) = entry.message.unwrap().content else { panic!("no blocks") };
+            assert_eq!(blocks.len(), count.min(MOST_BLOCKS + 1));
+            if let Some(Block::Other { type_name, raw }) = blocks.get(MOST_BLOCKS) {
+                assert!(type_name.is("more blocks") && raw.starts_with(block.as_bytes()));
+            }
+        }
+    }
 
     #[test]
     fn blank_lines_are_no_entries_and_no_damage() {

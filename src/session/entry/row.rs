@@ -71,6 +71,7 @@ pub(crate) fn text(entry: &Entry<'_>) -> String {
                 flat(entry.target_id)
             )
         }
+        Kind::Unknown if entry.is_cut => format!("[{}: too long to be read]", flat(Some(entry.type_name))),
         Kind::Unknown if entry.type_name.is_empty() => "[no type]".into(),
         Kind::Unknown => format!("[{}]", flat(Some(entry.type_name))),
     }

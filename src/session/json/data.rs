@@ -4,6 +4,9 @@ use std::borrow::Cow;
 
 use crate::session::json::{Kind as Json, Reader, Result, Str, raw};
 
+/// The fields of an object that are looked at: nothing that pitree looks for stands behind so many.
+const MOST_FIELDS: usize = 1000;
+
 /// The fields of an object that stands alone, such as a tool call's arguments.
 #[derive(Debug)]
 pub struct Fields<'a>(Vec<(Cow<'a, [u8]>, Value<'a>)>);
@@ -16,7 +19,9 @@ impl<'a> Fields<'a> {
         if r.kind() == Ok(Json::Object) {
             // What stood in a checked line reads without errors; anything else gives what came before the error.
             let _ = r.enter_object();
-            while let Ok(Some(key)) = r.next_key(fields.is_empty()) {
+            while fields.len() < MOST_FIELDS
+                && let Ok(Some(key)) = r.next_key(fields.is_empty())
+            {
                 let Ok(value) = Value::read(&mut r) else { break };
                 fields.push((key.bytes(), value));
             }
@@ -39,17 +44,13 @@ impl<'a> Fields<'a> {
 }
 
 /// The items of an array that stands alone, as they are written.
-pub(crate) fn items(raw: &[u8]) -> Vec<&[u8]> {
-    let mut items = Vec::new();
+pub(crate) fn items(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut r = Reader::new(raw);
-    if r.kind() == Ok(Json::Array) {
-        let _ = r.enter_array();
-        while r.next_item(items.is_empty()) == Ok(true) {
-            let Ok(item) = r.skip() else { break };
-            items.push(item);
-        }
-    }
-    items
+    let (mut is_in, mut is_first) = (r.kind() == Ok(Json::Array) && r.enter_array().is_ok(), true);
+    std::iter::from_fn(move || {
+        is_in = is_in && r.next_item(std::mem::take(&mut is_first)) == Ok(true);
+        if is_in { r.skip().ok() } else { None }
+    })
 }
 
 /// A value in [`Fields`].
@@ -187,7 +188,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_bytes_are_shown(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..64)) {
-            let _ = (pretty(&bytes), compact(&bytes), items(&bytes), Fields::new(&bytes));
+            let _ = (pretty(&bytes), compact(&bytes), items(&bytes).count(), Fields::new(&bytes));
         }
     }
 }

@@ -75,13 +75,14 @@ pub fn context(tree: &Tree, at: Option<Index>) -> Context {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::lines::Line;
     use crate::session::tree::Part;
 
     /// The lines in two parts, cut before the line `cut`.
     fn tree(lines: &[&str], cut: usize) -> Tree {
         let part = |lines: &[&str]| {
             let mut part = Part::new("");
-            lines.iter().for_each(|line| part.line(0, line.as_bytes(), true));
+            lines.iter().for_each(|line| part.line(Line::new(0, line.as_bytes(), true)));
             part
         };
         Tree::build([part(&lines[..cut]), part(&lines[cut..])]).unwrap()
@@ -118,9 +119,13 @@ mod tests {
     #[test]
     fn a_chain_of_a_hundred_thousand_needs_no_recursion() {
         let mut part = Part::new("");
-        part.line(0, br#"{"type":"session","id":"s"}"#, true);
+        part.line(Line::new(0, br#"{"type":"session","id":"s"}"#, true));
         for _ in 0..100_000 {
-            part.line(0, br#"{"type":"message","message":{"role":"user"}}"#, true);
+            part.line(Line::new(
+                0,
+                br#"{"type":"message","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"go on"}}"#,
+                true,
+            ));
         }
         let tree = Tree::build([part]).unwrap();
         assert_eq!(context(&tree, tree.leaf).messages, 100_000);

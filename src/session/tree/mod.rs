@@ -15,8 +15,8 @@ use std::collections::{HashMap, HashSet};
 use crate::base::text::clean;
 use crate::session::entry::call;
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, EntryId, read};
-use crate::session::lines::{Header, LabelLine, Lines, NotASession};
+use crate::session::entry::{Entry, EntryId};
+use crate::session::lines::{Header, LabelLine, Line, Lines, NotASession};
 use crate::session::problem::Problem;
 pub use crate::session::shape::Index;
 use crate::session::shape::{ById, IdHash, Shape};
@@ -97,12 +97,12 @@ impl Part {
         Self { home: home.into(), ..Self::default() }
     }
 
-    /// Takes the line that starts at `offset` in the file; `ended` says whether a line break follows it.
-    pub fn line(&mut self, offset: u64, line: &[u8], ended: bool) {
-        let (len, read) = (line.len() as u64, read::line(line));
-        let Some(entry) = self.lines.note(offset..offset + len, ended, &read) else { return };
+    /// Takes the next line of the file.
+    pub fn line(&mut self, line: Line<'_>) {
+        let read = line.read();
+        let Some(entry) = self.lines.note(&line, &read) else { return };
         self.note_calls(entry);
-        let mut loose = Loose::new(offset, len, entry);
+        let mut loose = Loose::new(line.offset, line.len, entry);
         loose.node.sense.setting = self.settings.note(entry);
         self.loose.push(loose);
     }
@@ -110,6 +110,11 @@ impl Part {
     /// Whether no value was met so far.
     pub fn is_empty(&self) -> bool {
         self.lines.is_blank()
+    }
+
+    /// Whether there are too many entries for the part of a session, whatever follows.
+    pub fn is_crowded(&self) -> bool {
+        self.lines.is_crowded()
     }
 
     fn note_calls(&mut self, entry: &Entry<'_>) {
@@ -135,14 +140,14 @@ impl Tree {
     /// Ties the lines of the parts of a file, in order, to a tree.
     ///
     /// # Errors
-    /// The first line that parses is not a header.
+    /// The first line that parses is not a header, or there are too many entries.
     pub fn build(parts: impl IntoIterator<Item = Part>) -> Result<Self, NotASession> {
         let mut parts = parts.into_iter();
         let mut all = parts.next().unwrap_or_default();
         for part in parts {
             all.add(part);
         }
-        let header = all.lines.header().ok_or(NotASession)?.clone();
+        let header = all.lines.session()?.clone();
         let (end, ended) = all.lines.end();
         let mut tree = Self { header, end, ended, settings: all.settings, ..Self::default() };
         tree.take_nodes(all.loose, &all.calls, &all.lines);
@@ -381,9 +386,13 @@ mod tests {
 
     pub(crate) fn tree(lines: &[String]) -> Tree {
         let mut part = Part::new("");
-        part.line(0, br#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#, true);
+        part.line(Line::new(
+            0,
+            br#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#,
+            true,
+        ));
         for (at, line) in lines.iter().enumerate() {
-            part.line(at as u64 + 1, line.as_bytes(), true);
+            part.line(Line::new(at as u64 + 1, line.as_bytes(), true));
         }
         Tree::build([part]).unwrap()
     }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use crate::session::json::raw::{Object, To, is_falsy, quote, same};
+use crate::session::lines::Line;
 use crate::session::shape::Index;
 use crate::session::tree::{Part, Tree};
 use crate::session::write::line::{iso, new_id};
@@ -131,7 +132,7 @@ pub fn of_old(
     let mut part = Part::new("");
     let mut offset = 0;
     for line in migrated.split_inclusive(|&b| b == b'\n') {
-        part.line(offset as u64, line.trim_ascii_end(), true);
+        part.line(Line::new(offset as u64, line.trim_ascii_end(), true));
         offset += line.len();
     }
     let tree = Tree::build([part]).map_err(|_| NoFork::NotOld)?;
@@ -303,8 +304,8 @@ mod tests {
 
     fn tree(lines: &[String]) -> Tree {
         let mut part = Part::new("");
-        part.line(0, br#"{"type":"session","version":3,"id":"s"}"#, true);
-        lines.iter().for_each(|line| part.line(0, line.as_bytes(), true));
+        part.line(Line::new(0, br#"{"type":"session","version":3,"id":"s"}"#, true));
+        lines.iter().for_each(|line| part.line(Line::new(0, line.as_bytes(), true)));
         Tree::build([part]).unwrap()
     }
 

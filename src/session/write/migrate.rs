@@ -158,6 +158,7 @@ fn number(raw: &[u8]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::lines::Line;
     use crate::session::shape::Index;
     use crate::session::tree::context::context;
     use crate::session::tree::{Part, Tree};
@@ -175,7 +176,7 @@ mod tests {
 
     fn tree(lines: &[&str]) -> Tree {
         let mut part = Part::new("");
-        lines.iter().for_each(|line| part.line(0, line.as_bytes(), true));
+        lines.iter().for_each(|line| part.line(Line::new(0, line.as_bytes(), true)));
         Tree::build([part]).unwrap()
     }
 

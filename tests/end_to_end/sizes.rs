@@ -1,0 +1,222 @@
+//! Files of any size and any kind: what they cost in memory, and that nobody waits for them for ever.
+//! Memory is the most that the system ever saw of a process.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::common::effort::skipped;
+use crate::home::{Home, Session, session};
+
+pub(crate) const MB: u64 = 1024 * 1024;
+
+/// Far more than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The most memory that a process ever had so far, in bytes; `None` where the system does not say, or it is gone.
+pub(crate) fn peak(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let kb = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"))?;
+    Some(kb.parse::<u64>().unwrap() * 1024)
+}
+
+/// Runs pitree: what it printed, and the most memory that it had.
+fn run(home: &Home, args: &[&str]) -> (String, u64) {
+    let (mut output, writer) = std::io::pipe().unwrap();
+    let mut command = home.command(args);
+    let mut child = command.stdout(writer.try_clone().unwrap()).stderr(writer).spawn().unwrap();
+    drop(command); // it holds the other end of the pipe
+    let reading = std::thread::spawn(move || {
+        let mut text = String::new();
+        output.read_to_string(&mut text).map(|_| text)
+    });
+    let (mut most, end) = (0, Instant::now() + PATIENCE);
+    while child.try_wait().unwrap().is_none() {
+        most = most.max(peak(child.id()).unwrap_or_default());
+        if Instant::now() >= end {
+            child.kill().unwrap();
+            panic!("{args:?} takes too long");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    (reading.join().unwrap().unwrap(), most)
+}
+
+/// Writes a file that is `bytes` long; `behind` stands behind a hole.
+fn with_hole(path: &Path, before: &str, bytes: u64, behind: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut file = File::create(path).unwrap();
+    file.write_all(before.as_bytes()).unwrap();
+    file.set_len(bytes).unwrap();
+    file.seek(SeekFrom::End(0)).unwrap();
+    file.write_all(behind.as_bytes()).unwrap();
+}
+
+#[test]
+fn what_begins_as_no_session_is_not_read_on() {
+    let home = Home::new();
+    home.session(&session("sound", home.path(), "a sound session"));
+    with_hole(&home.sessions().join("--project--/hole.jsonl"), "", 20_000 * MB, "");
+    with_hole(&home.sessions().join("--project--/other.jsonl"), "{\"type\":\"title\"}\n", 20_000 * MB, "");
+    let hole = home.sessions().join("--project--/hole.jsonl");
+    for args in [&["ls"][..], &["search", "sound"], &["search", "--all", "sound"], &["tree", hole.to_str().unwrap()]] {
+        let (out, most) = run(&home, args);
+        assert_eq!(out.contains("sound session"), args[0] != "tree", "{args:?}: {out}");
+        assert!(most < 100 * MB, "{args:?} took {} MB", most / MB);
+    }
+    let pitree = home.open(&[]);
+    pitree.wait_for("1 session ·");
+    pitree.wait_without("reading");
+    assert!(peak(pitree.pid()).unwrap_or_default() < 100 * MB);
+    pitree.quit();
+}
+
+#[test]
+fn a_line_that_is_too_long_is_known_by_its_beginning() {
+    let home = Home::new();
+    let sound = session("long", home.path(), "a prompt");
+    let before = sound.text() + r#"{"type":"message","id":"big","parentId":"a2","message":{"role":"user","content":""#;
+    let behind =
+        format!("\"}}}}\n{}", session("x", home.path(), "behind").under("big").user("u9", "behind it").lines());
+    let behind = behind.lines().filter(|line| !line.contains("\"u1\"") && !line.contains("\"a2\""));
+    let behind: String = behind.map(|line| line.to_string() + "\n").collect();
+    let path = home.sessions().join("--project--/long.jsonl");
+    with_hole(&path, &before, 300 * MB, &behind);
+    let path = path.to_str().unwrap();
+    let (out, most) = run(&home, &["tree", path]);
+    for text in ["a prompt", "[message: too long to be read]", "behind it", "1 line is too long to be read (at byte"] {
+        assert!(out.contains(text), "no {text:?} in {out}");
+    }
+    assert!(most < 400 * MB, "{} MB", most / MB);
+    for args in [&["search", "prompt"][..], &["search", "--all", "behind"], &["ls"]] {
+        let (out, most) = run(&home, args);
+        assert!(out.contains("a prompt") || out.contains("behind it"), "{args:?}: {out}");
+        assert!(most < 400 * MB, "{args:?} took {} MB", most / MB);
+    }
+    let length = fs::metadata(path).unwrap().len();
+    let (_, most) = run(&home, &["rename", path, "A name"]);
+    assert!(most < 400 * MB, "{} MB", most / MB);
+    let mut end = String::new();
+    let mut file = File::open(path).unwrap();
+    file.seek(SeekFrom::Start(length)).unwrap();
+    file.read_to_string(&mut end).unwrap();
+    assert!(end.contains("\"parentId\":\"u9\"") && end.contains("A name"), "{end}");
+    let mut pitree = home.launch(&[]).size(240, 30).open();
+    pitree.wait_for("A name");
+    pitree.send("l");
+    pitree.wait_for("[message: too long to be read]");
+    pitree.send("/too long\r");
+    pitree.wait_selected("[message: too long to be read]");
+    pitree.wait_for("too long to be read: 315 MB at byte");
+    assert!(peak(pitree.pid()).unwrap_or_default() < 500 * MB);
+    pitree.send("q");
+}
+
+/// A session with one message of the user, whose content is some JSON.
+fn said(content: &str) -> String {
+    let header = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n";
+    format!("{header}{{\"type\":\"message\",\"id\":\"a\",\"message\":{{\"role\":\"user\",\"content\":{content}}}}}\n")
+}
+
+/// The most memory of a browser in which the end of the only session is looked at.
+fn looked_at(text: &str) -> Option<u64> {
+    let home = Home::new();
+    home.write(home.sessions().join("--project--/s.jsonl"), text);
+    let mut pitree = home.open(&[]);
+    pitree.wait_for("1 session ·");
+    pitree.wait_without("reading");
+    pitree.send("lG\t");
+    pitree.wait_for(" id a");
+    pitree.send("G");
+    pitree.wait_for("THE END");
+    let most = peak(pitree.pid());
+    pitree.quit();
+    most
+}
+
+#[test]
+fn what_a_session_takes_is_bounded_by_its_bytes() {
+    let many = |piece: &str| piece.repeat(1_500_000 / piece.len());
+    let blocks =
+        |block: &str| said(&format!("[{}{{\"type\":\"text\",\"text\":\"THE END\"}}]", many(&format!("{block},"))));
+    let text = |piece: &str| said(&format!("\"{}THE END\"", many(piece)));
+    let label = |at: usize| {
+        let (id, target) = (format!("{at:08x}"), format!("{:08x}", at.saturating_sub(1)));
+        let time = "2026-01-01T00:00:00.000Z";
+        format!(
+            "{{\"type\":\"label\",\"id\":\"{id}\",\"parentId\":\"{target}\",\"timestamp\":\"{time}\",\"targetId\":\"{target}\",\"label\":\"l\"}}\n"
+        )
+    };
+    let labels: String = (0..12_000).map(label).collect();
+    let end = said("\"THE END\"");
+    let labels = format!("{}{labels}{}", said("\"x\""), end.split_once('\n').unwrap().1);
+    let Some(least) = looked_at(&end) else { return skipped("the system does not say what a process takes") };
+    for (name, session) in [
+        ("line breaks", text("\\n")),
+        ("list", text("- *a* `b`\\n")),
+        ("table", text("|a|b|\\n|-|-|\\n")),
+        ("quotes", text("> ")),
+        (
+            "nesting",
+            said(&format!(
+                "[{{\"a\":{}{}}},{{\"type\":\"text\",\"text\":\"THE END\"}}]",
+                "[".repeat(500_000),
+                "]".repeat(500_000)
+            )),
+        ),
+        ("blocks", blocks("{}")),
+        ("numbers", blocks("1")),
+        ("calls", blocks("{\"type\":\"toolCall\"}")),
+        ("labels", labels),
+    ] {
+        let took = looked_at(&session).unwrap().saturating_sub(least);
+        let bytes = session.len() as u64;
+        assert!(took < 6 * bytes + 12 * MB, "{name}: {} MB for {} MB", took / MB, bytes / MB);
+    }
+}
+
+#[test]
+fn lines_too_many_and_too_short_are_no_session() {
+    let home = Home::new();
+    home.session(&session("sound", home.path(), "a sound session"));
+    let header = said("1").split_once('\n').unwrap().0.to_string() + "\n";
+    for (name, line) in [("ones", "1\n"), ("objects", "{}\n"), ("types", "{\"type\":\"x\"}\n")] {
+        let path = home.sessions().join(format!("--project--/{name}.jsonl"));
+        home.write(&path, header.clone() + &line.repeat(4_000_000 / line.len()));
+        for args in [&["ls"][..], &["tree", path.to_str().unwrap()]] {
+            let (out, most) = run(&home, args);
+            assert!(out.contains("too many and too short"), "{name}, {args:?}: {out}");
+            assert!(most < 80 * MB, "{name}, {args:?} took {} MB", most / MB);
+        }
+    }
+}
+
+#[test]
+fn anything_may_stand_where_a_session_stood() {
+    let home = Home::new();
+    home.session(&Session::new("sound").at(100).asked("a sound session", &["an answer"]));
+    let path = home.session(&session("other", home.path(), "another session"));
+    let mut pitree = home.launch(&[]).size(240, 30).open();
+    pitree.wait_for("2 sessions ·");
+    pitree.wait_for("another session");
+    fs::remove_file(&path).unwrap();
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    pitree.send("gjjj");
+    pitree.wait_for("not a regular file");
+    pitree.quit();
+    for args in [&["tree", path.to_str().unwrap()][..], &["rename", path.to_str().unwrap(), "x"]] {
+        run(&home, args);
+    }
+    // What the system makes up on reading has no end that one could wait for.
+    fs::remove_file(&path).unwrap();
+    if Path::new("/proc/self/maps").exists() {
+        std::os::unix::fs::symlink("/proc/self/maps", &path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", path.with_file_name("zero.jsonl")).unwrap();
+    } else {
+        skipped("there is no /proc");
+    }
+    let (out, _) = run(&home, &["ls"]);
+    assert!(out.contains("a sound session"), "{out}");
+}
