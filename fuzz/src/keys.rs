@@ -136,7 +136,8 @@ pub fn run(data: &[u8]) {
     let located = Located { dirs: vec![path("sessions")], origin: "--dir".into() };
     let config = Config::default();
     let setting = Arc::new(Setting::new(&config, located, "/home/demo".into(), false));
-    let trash = Trash { command: vec!["mv".into(), "-t".into(), path("trash").to_string_lossy().into()] };
+    let trash =
+        Trash { command: vec!["mv".into(), "-t".into(), path("trash").to_string_lossy().into()], ..Trash::default() };
     let changes = Some(Changes::new(path("state"), trash));
     let desk = Desk { setting: setting.clone(), files: Files::Disk, changes, searcher: Arc::default() };
     let mut browser = Browser { model: Model::new(setting, &config, (100, 30), NOW), desk };

@@ -10,6 +10,7 @@ use pitree::config::Filter;
 use pitree::session::digest::Digest;
 use pitree::session::digest::builder::Builder;
 use pitree::session::family;
+use pitree::session::lines::Line;
 use pitree::session::texts;
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Index, Part, Tree, resume};
@@ -21,25 +22,25 @@ const HOME: &str = "/home/demo";
 /// As many entries are looked at one by one: from each one a path leads up, which may be as long as the file.
 const ONE_BY_ONE: usize = 40;
 
-/// The lines of a file, each with where it starts and whether a line break follows.
-pub(crate) fn lines(file: &[u8]) -> impl Iterator<Item = (u64, &[u8], bool)> {
+/// The lines of a file.
+pub(crate) fn lines(file: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let mut offset = 0;
     file.split_inclusive(|&byte| byte == b'\n').map(move |line| {
         let start = offset;
         offset += line.len() as u64;
-        (start, line.strip_suffix(b"\n").unwrap_or(line), line.ends_with(b"\n"))
+        Line::new(start, line.strip_suffix(b"\n").unwrap_or(line), line.ends_with(b"\n"))
     })
 }
 
 /// The tree of a file, read in parts that begin at some of its lines.
 pub(crate) fn tree(file: &[u8], starts: &[u64]) -> Option<Tree> {
     let mut parts = vec![Part::new(HOME)];
-    for (offset, line, ended) in lines(file) {
-        if starts.contains(&offset) {
+    for line in lines(file) {
+        if starts.contains(&line.offset) {
             parts.push(Part::new(HOME));
         }
         if let Some(part) = parts.last_mut() {
-            part.line(offset, line, ended);
+            part.line(line);
         }
     }
     Tree::build(parts).ok()
@@ -47,8 +48,8 @@ pub(crate) fn tree(file: &[u8], starts: &[u64]) -> Option<Tree> {
 
 pub(crate) fn digest(file: &[u8]) -> Option<Digest> {
     let mut builder = Builder::new(HOME);
-    lines(file).for_each(|(offset, line, ended)| builder.line(offset, line, ended));
-    builder.finish(5, &mut |at| lines(&file[at as usize..]).next().map(|(_, line, _)| line.to_vec())).ok()
+    lines(file).for_each(|line| builder.line(line));
+    builder.finish(5, &mut |at| lines(&file[at as usize..]).next().map(|line| line.bytes.to_vec())).ok()
 }
 
 /// Makes all of a file that there is.
@@ -60,7 +61,7 @@ pub fn run(data: &[u8]) {
     };
     hangs_together(&tree, data);
     agree(&digest, &tree, data);
-    let starts: Vec<u64> = lines(data).map(|(offset, ..)| offset).collect();
+    let starts: Vec<u64> = lines(data).map(|line| line.offset).collect();
     let parts = self::tree(data, &[starts[starts.len() / 3], starts[starts.len() * 2 / 3]]);
     same(&tree, &parts.expect("in parts it is a session as well"));
     rows(&tree);
@@ -124,7 +125,7 @@ fn agree(digest: &Digest, tree: &Tree, file: &[u8]) {
     }
     assert!(digest.touches.iter().all(|touched| (touched.entry as usize) < tree.nodes.len()));
     let mut builder = texts::Builder::default();
-    lines(file).for_each(|(offset, line, ended)| builder.line(offset..offset + line.len() as u64, line, ended));
+    lines(file).for_each(|line| builder.line(line));
     let texts = builder.texts().expect("texts of a session");
     for passages in [texts.conversation, texts.summaries] {
         assert!(passages.each().all(|(at, _)| (at as usize) < tree.nodes.len()));
