@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     fs::create_dir_all(&folder).expect("a folder for what fails");
     if let Some(input) = &asked.input {
         let input = fs::read(input).expect("a file to be read");
-        let failed = asked.targets.iter().filter(|target| told(once(target, &input)).is_some()).count();
+        let failed = asked.targets.iter().filter(|target| told(run(target, &input)).is_some()).count();
         return if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     std::panic::set_hook(Box::new(|_| {})); // what fails is told below
@@ -90,6 +90,12 @@ fn told(done: Done) -> Option<String> {
         if done.failure.is_some() { "" } else { ", fine" }
     );
     done.failure.inspect(|failure| println!("{failure}"))
+}
+
+/// Runs a target once; twice where that took long, as something else may have kept the machine busy.
+fn run(target: &Target, input: &[u8]) -> Done {
+    let done = once(target, input);
+    if done.time > LONGEST { once(target, input) } else { done }
 }
 
 fn once(target: &Target, input: &[u8]) -> Done {
@@ -134,7 +140,7 @@ fn is_sound(target: &Target, asked: &Asked, folder: &Path) -> bool {
             .and_then(|()| running.write_all(&input))
             .expect("room on the disk");
         *guard.since.lock().expect("no holder of it panics") = Some(Instant::now());
-        let done = once(target, &input);
+        let done = run(target, &input);
         *guard.since.lock().expect("no holder of it panics") = None;
         count += 1;
         slowest = slowest.max((done.time, input.len()));
