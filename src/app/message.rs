@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::app::panes::preview::Hit;
 use crate::app::panes::tree::Fork;
 use crate::app::ticket::Ticket;
 use crate::changes::{Done, Refusal, Request};
@@ -102,6 +103,8 @@ pub enum Reply {
         /// Whether these are the first ones, and whether they are the last.
         first_last: (bool, bool),
     },
+    /// It is known where the text of the preview has what is looked for.
+    Seen(Vec<Hit>),
     /// The whole text of an entry was read, or why it was not.
     Text(Result<String, String>),
     /// Something was to be put on the clipboard: what, and whether that was possible.
@@ -196,6 +199,13 @@ pub enum Work {
         path: PathBuf,
         /// Its tree.
         tree: Arc<Tree>,
+        /// The words.
+        words: Arc<Words>,
+    },
+    /// Look for words in the text of the preview.
+    Look {
+        /// The text.
+        lines: Arc<Vec<DocLine>>,
         /// The words.
         words: Arc<Words>,
     },

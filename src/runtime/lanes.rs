@@ -62,6 +62,7 @@ pub(super) struct Lanes {
     texts: Arc<Slot>,
     search: Arc<Slot>,
     find: Arc<Slot>,
+    look: Arc<Slot>,
     errand: Arc<Slot>,
     changes: Sender<Piece>,
 }
@@ -87,6 +88,7 @@ impl Lanes {
             texts: lane(),
             search: lane(),
             find: lane(),
+            look: lane(),
             errand: lane(),
             changes,
         }
@@ -102,6 +104,7 @@ impl Lanes {
             Job::Work(Work::ReadTexts(_) | Work::ForgetTexts) => &self.texts,
             Job::Work(Work::Search { .. }) => &self.search,
             Job::Work(Work::Find { .. }) => &self.find,
+            Job::Work(Work::Look { .. }) => &self.look,
             Job::Work(Work::Text(_) | Work::Copy(_)) | Job::Copy(..) => &self.errand,
             Job::Work(Work::Change { .. }) => {
                 // The lane ends only with the loop that would hear of it.

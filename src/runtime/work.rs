@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 
 use crate::app::message::{Body, Changed, Failure, Reply, Work};
+use crate::app::panes::preview;
 use crate::app::panes::tree::Fork;
 use crate::app::panes::tree::find::seen;
 use crate::app::setting::Setting;
@@ -85,6 +86,9 @@ impl Desk {
                     let first_last = (std::mem::take(&mut is_first), is_last);
                     reply(Reply::EntriesFound { hits, first_last }) && is_wanted()
                 });
+            }
+            Work::Look { lines, words } => {
+                reply(Reply::Seen(preview::hits(&lines, &words, is_wanted)));
             }
             Work::Text(body) => {
                 let text = self.line(&body).map(|line| {

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
+use super::common::home::{long_ago, set_modified};
 use super::common::session::Session;
 use super::harness::{Browser, shows};
 
@@ -14,7 +15,9 @@ fn a_name_that_is_no_text_is_worked_with_as_any_other() {
     let path = dir.path().join(OsStr::from_bytes(b"odd \xff.jsonl"));
     let session = |id: &str| Session::new(id).asked(&format!("the {id} prompt"), &["an answer"]);
     fs::write(&path, session("odd").at(60).text()).unwrap();
-    fs::write(dir.path().join("even.jsonl"), session("even").text()).unwrap();
+    let even = dir.path().join("even.jsonl");
+    fs::write(&even, session("even").text()).unwrap();
+    set_modified(&even, long_ago());
     let mut browser = Browser::on(&[dir.path()], 120, 40);
     assert_eq!((browser.selected().as_str(), browser.all().count()), ("the odd prompt", 2));
     shows(&browser, "an answer");

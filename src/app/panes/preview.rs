@@ -19,6 +19,17 @@ const ABOVE: usize = 3;
 /// The most hits that are gone to: nobody goes through more, and each is kept.
 const MOST_HITS: usize = 10_000;
 
+/// A match: the line's number and the bytes of its text.
+pub type Hit = (usize, Range<usize>);
+
+/// The matches in a text, the first [`MOST_HITS`] of them; as far as somebody wants them.
+pub fn hits(lines: &[DocLine], words: &Words, is_wanted: impl Fn() -> bool) -> Vec<Hit> {
+    let marks = |(at, line): (usize, &DocLine)| {
+        words.marks(&spans_text(&line.spans)).into_iter().map(move |hit| (at, hit)).collect::<Vec<_>>()
+    };
+    lines.iter().enumerate().take_while(|_| is_wanted()).flat_map(marks).take(MOST_HITS).collect()
+}
+
 /// What the preview is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Subject {
@@ -39,7 +50,7 @@ pub struct Pane {
     /// What it is about.
     pub subject: Subject,
     /// The lines, as they are before wrapping.
-    pub lines: Vec<DocLine>,
+    pub lines: Arc<Vec<DocLine>>,
     /// The lines as wrapped so far: only as far as they were seen.
     pub wrapped: Wrapped,
     /// The first wrapped row that is seen.
@@ -57,18 +68,46 @@ pub struct Pane {
 struct Looked {
     words: Arc<Words>,
     problem: Option<String>,
-    /// Every match: the line's number and the bytes of its text.
-    hits: Vec<(usize, Range<usize>)>,
+    /// Every match.
+    hits: Vec<Hit>,
+    /// Whether they are still to be looked for, as words or text are new.
+    is_due: bool,
+    /// Who waits for them.
+    looking: Option<Claim>,
+    /// Whether the first of them is gone to when they are there.
+    goes: bool,
     /// The one that was gone to.
     at: usize,
     /// The row that was on top when the search began; `None` if the words are those that the tree is searched for.
     from: Option<usize>,
 }
 
+impl Looked {
+    /// The hits are to be looked for, anew if they were.
+    fn be_due(&mut self, goes: bool) {
+        self.goes |= goes;
+        self.hits.clear();
+        self.looking = None;
+        self.is_due = !self.words.is_empty();
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.is_due || self.looking.is_some()
+    }
+}
+
 impl Default for Pane {
     fn default() -> Self {
         let subject = Subject::Nothing;
-        Self { subject, lines: Vec::new(), wrapped: Wrapped::new(1), top: 0, waiting: false, reading: None, find: None }
+        Self {
+            subject,
+            lines: Arc::default(),
+            wrapped: Wrapped::new(1),
+            top: 0,
+            waiting: false,
+            reading: None,
+            find: None,
+        }
     }
 }
 
@@ -81,10 +120,12 @@ impl Pane {
     /// Shows a text; the place stays, so that a text that grew does not jump.
     pub fn show(&mut self, lines: Vec<DocLine>) {
         self.waiting = false;
-        if self.lines != lines {
-            self.lines = lines;
+        if *self.lines != lines {
+            self.lines = Arc::new(lines);
             self.wrapped = Wrapped::new(self.wrapped.width());
-            self.find_hits();
+            if let Some(find) = &mut self.find {
+                find.be_due(find.from.is_none());
+            }
         }
     }
 
@@ -133,7 +174,7 @@ impl Pane {
 
     /// Which hit one is at, and how many there are, if something is looked for here.
     pub fn hit(&self) -> Option<(usize, usize)> {
-        let find = self.find.as_ref().filter(|find| !find.words.is_empty())?;
+        let find = self.find.as_ref().filter(|find| !find.words.is_empty() && !find.is_awaited())?;
         Some((find.at, find.hits.len()))
     }
 
@@ -156,14 +197,48 @@ impl Pane {
     pub(crate) fn look_for(&mut self, words: Result<Arc<Words>, String>) {
         let from = self.find.as_ref().and_then(|find| find.from).unwrap_or(self.top);
         let problem = words.as_ref().err().cloned();
-        self.find = Some(Looked { words: words.unwrap_or_default(), problem, from: Some(from), ..Looked::default() });
-        self.top = from;
-        self.find_hits();
-        let Some((line, byte)) = self.wrapped.place(&self.lines, from) else { return };
-        if let Some(find) = &self.find {
-            let next = find.hits.partition_point(|(of, hit)| (*of, hit.start) < (line, byte));
-            self.go_to_hit(if next < find.hits.len() { next } else { 0 });
+        let mut find = Looked { words: words.unwrap_or_default(), problem, from: Some(from), ..Looked::default() };
+        find.be_due(true);
+        if !find.is_due {
+            self.top = from;
         }
+        self.find = Some(find);
+    }
+
+    /// What is to be looked for in which text, if that is not done yet; who asks has it looked for.
+    pub(crate) fn take_due(&mut self) -> Option<(Arc<Vec<DocLine>>, Arc<Words>)> {
+        let find = self.find.as_mut().filter(|find| find.is_due)?;
+        find.is_due = false;
+        Some((self.lines.clone(), find.words.clone()))
+    }
+
+    /// Somebody looks for the words.
+    pub(crate) fn await_hits(&mut self, claim: Claim) {
+        if let Some(find) = &mut self.find {
+            find.looking = Some(claim);
+        }
+    }
+
+    /// Takes what was found: goes to the first hit from where the search began.
+    pub(crate) fn take_hits(&mut self, hits: Vec<Hit>) {
+        let Some(find) = &mut self.find else { return };
+        find.looking = None;
+        find.hits = hits;
+        if !std::mem::take(&mut find.goes) {
+            return;
+        }
+        let next = find.from.map_or(0, |from| {
+            self.top = from;
+            let place = self.wrapped.place(&self.lines, from).unwrap_or_default();
+            find.hits.partition_point(|(of, hit)| (*of, hit.start) < place)
+        });
+        let next = if next < find.hits.len() { next } else { 0 };
+        self.go_to_hit(next);
+    }
+
+    /// Whether it is not known yet what is found.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.find.as_ref().is_some_and(Looked::is_awaited)
     }
 
     /// Shows the words that the tree is searched for, unless something else is looked for here.
@@ -174,8 +249,7 @@ impl Pane {
             _ => false,
         };
         if !self.is_searched() && !is_shown {
-            self.find = words.map(|words| Looked { words, ..Looked::default() });
-            self.find_hits();
+            self.find = words.map(|words| Looked { words, is_due: true, goes: true, ..Looked::default() });
         }
     }
 
@@ -210,21 +284,6 @@ impl Pane {
         };
         self.go_to_hit(at);
         Some(wrapped)
-    }
-
-    fn find_hits(&mut self) {
-        let Some(find) = &mut self.find else { return };
-        find.hits.clear();
-        for (line, one) in self.lines.iter().enumerate().filter(|_| !find.words.is_empty()) {
-            let marks = find.words.marks(&spans_text(&one.spans)).into_iter();
-            find.hits.extend(marks.map(|hit| (line, hit)).take(MOST_HITS - find.hits.len()));
-            if find.hits.len() == MOST_HITS {
-                break;
-            }
-        }
-        if find.from.is_none() {
-            self.go_to_hit(0);
-        }
     }
 
     fn go_to_hit(&mut self, at: usize) {

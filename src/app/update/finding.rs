@@ -75,6 +75,7 @@ pub(super) fn next(model: &mut Model, forward: bool) {
         _ => model.tree.next_hit(forward),
     };
     match found {
+        None if model.focus == Place::Preview && model.preview.is_awaited() => {}
         None => model.say(Tone::Dim, "nothing is found"),
         Some(true) if forward => model.say(Tone::Dim, "on from the top"),
         Some(true) => model.say(Tone::Dim, "on from the bottom"),
@@ -92,4 +93,8 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
         _ => None,
     };
     model.preview.show_words(words);
+    if let Some((lines, words)) = model.preview.take_due() {
+        let claim = model.ask(Work::Look { lines, words }, effects);
+        model.preview.await_hits(claim);
+    }
 }
