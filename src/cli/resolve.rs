@@ -1,5 +1,6 @@
 //! Which session or entry a word on the command line means: a path, an id, a label, or an unambiguous start of an id.
 
+use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
@@ -14,30 +15,64 @@ use crate::session::tree::{Index, Tree};
 /// The least that a start of an entry's id must have, in characters: pi's ids have 8.
 const LEAST: usize = 4;
 
+/// The sessions by their ids: looked up once, however many words are ids.
+pub(super) struct Sessions<'a> {
+    chosen: &'a Chosen,
+    /// In the order of the ids.
+    by_id: OnceCell<Vec<(String, PathBuf)>>,
+}
+
+impl<'a> Sessions<'a> {
+    pub(super) fn new(chosen: &'a Chosen) -> Self {
+        Self { chosen, by_id: OnceCell::new() }
+    }
+
+    /// The ids that start so, with their files.
+    fn starting(&self, start: &str) -> &[(String, PathBuf)] {
+        let all = self.by_id.get_or_init(|| {
+            let found = scan::find(self.chosen.files, &self.chosen.located.dirs);
+            let headers = scan::headers(self.chosen.files, &found.files).into_iter();
+            let mut all: Vec<_> = headers.map(|(found, header)| (header.id, found.path.clone())).collect();
+            all.sort_by(|(one, _), (other, _)| one.cmp(other));
+            all
+        });
+        let from = &all[all.partition_point(|(id, _)| id.as_str() < start)..];
+        &from[..from.partition_point(|(id, _)| id.starts_with(start))]
+    }
+
+    /// The file that `word` means, from the root of the file system, as the journal and forks name it.
+    ///
+    /// # Errors
+    /// There is no such session, or there are several.
+    pub(super) fn file(&self, word: &OsStr) -> Result<PathBuf> {
+        absolute(&named(word, self)?)
+    }
+}
+
 /// The file that `word` means.
 ///
 /// # Errors
 /// There is no such session, or there are several.
 pub(super) fn session(word: &OsStr, chosen: &Chosen) -> Result<PathBuf> {
+    named(word, &Sessions::new(chosen))
+}
+
+fn named(word: &OsStr, sessions: &Sessions<'_>) -> Result<PathBuf> {
     let (path, bytes) = (Path::new(word), word.as_encoded_bytes());
     if bytes.contains(&(std::path::MAIN_SEPARATOR as u8)) || bytes.ends_with(b".jsonl") || path.is_file() {
         return Ok(path.to_path_buf());
     }
     // An id is text.
     let word = word.to_str().with_context(|| format!("there is no file {word:?}, and no session has such an id"))?;
-    let found = scan::find(chosen.files, &chosen.located.dirs);
-    let headers = scan::headers(chosen.files, &found.files);
-    let exact = headers.iter().filter(|(_, header)| header.id == word);
-    let mut matches: Vec<_> = exact.collect();
-    if matches.is_empty() && !word.is_empty() {
-        matches = headers.iter().filter(|(_, header)| header.id.starts_with(word)).collect();
-    }
-    match &matches[..] {
-        [(found, _)] => Ok(found.path.clone()),
+    let starting = if word.is_empty() { &[] } else { sessions.starting(word) };
+    // Those that are no longer stand first.
+    let exact = starting.partition_point(|(id, _)| id == word);
+    let matches = if exact > 0 { &starting[..exact] } else { starting };
+    match matches {
+        [(_, path)] => Ok(path.clone()),
         [] => bail!("no session has the id {word:?}, nor one that starts so; `pitree ls` lists them"),
         several => {
-            let list: Vec<String> =
-                several.iter().map(|(found, header)| format!("\n{}  {}", header.id, found.path.display())).collect();
+            let list: Vec<String> = several.iter().map(|(id, path)| format!("\n{id}  {}", path.display())).collect();
             bail!("{} sessions match {word:?}; say more of the id, or name the path:{}", several.len(), list.concat())
         }
     }
@@ -48,7 +83,7 @@ pub(super) fn session(word: &OsStr, chosen: &Chosen) -> Result<PathBuf> {
 /// # Errors
 /// As [`session`].
 pub(super) fn file(word: &OsStr, chosen: &Chosen) -> Result<PathBuf> {
-    absolute(&session(word, chosen)?)
+    Sessions::new(chosen).file(word)
 }
 
 /// The path from the root of the file system. A symbolic link stays one; `..` goes.

@@ -73,9 +73,9 @@ impl Rm {
     /// The sessions that are to go, among those that are known.
     fn removal(&self, chosen: &Chosen, asks: bool) -> Result<Removal> {
         let mut library = if asks || self.family { every(chosen) } else { Library::default() };
-        let (mut paths, mut others) = (Vec::new(), Vec::new());
+        let (mut paths, mut others, sessions) = (Vec::new(), Vec::new(), resolve::Sessions::new(chosen));
         for word in &self.sessions {
-            let session = resolve::digest(&resolve::file(word, chosen)?)?;
+            let session = resolve::digest(&sessions.file(word)?)?;
             let known = library.key_of(&session.path).filter(|&key| library.has(key)).or_else(|| {
                 // The same file by another way to it.
                 let real_path = Some(session.real_path()).filter(|_| !session.is_link)?;
