@@ -217,6 +217,12 @@ impl Case {
         assert!(command.output().unwrap().status.success());
         let text = fs::read_to_string(&trace).unwrap();
         fs::remove_file(&trace).unwrap();
+        if is_by_path {
+            // What is written down is on the disk before anything moves.
+            let first = |call: &str| text.lines().position(|line| line.contains(&format!(" {call}(")));
+            let (noted, moved) = (first("fdatasync"), first("renameat2"));
+            assert!(noted.is_some() && moved.is_none_or(|moved| noted < Some(moved)), "{}: {text}", self.name);
+        }
         let mut counts = BTreeMap::<(&str, &str), usize>::new();
         let mut points = BTreeSet::new();
         let (mut has_begun, mut main) = (is_by_path, None);

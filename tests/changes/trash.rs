@@ -231,6 +231,37 @@ fn some_can_not_come_back() {
 }
 
 #[test]
+fn what_can_not_be_reached_stops_nothing_else() {
+    in_own_home("trash::some_can_not_be_reached");
+}
+
+#[test]
+#[ignore = "run by what_can_not_be_reached_stops_nothing_else, in a home of its own"]
+fn some_can_not_be_reached() {
+    let world = World::at_home();
+    let disk = world.dir.join("disk");
+    fs::create_dir_all(disk.join("project")).unwrap();
+    let far = disk.join("project/far.jsonl");
+    fs::write(&far, "far").unwrap();
+    let near = world.write("near.jsonl", "near");
+    world.trash(&world.write("before.jsonl", "before")).unwrap();
+    world.make(&Request::Trash { files: [&near, &far].map(|path| seen(path)).into() }).unwrap();
+    // As a disk that is not mounted.
+    fs::remove_dir(disk.join("project")).unwrap();
+    let said = format!("{:#}", world.undo().unwrap_err());
+    for part in ["1 of 2 undone", "mount it", "it can be undone later", "`pitree undo --list`"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert_eq!(fs::read(&near).unwrap(), b"near");
+    assert_eq!(states(&world), [State::Done, State::Undone, State::Done]);
+    // What is before it can be undone by its number.
+    world.make(&undo(1)).unwrap();
+    fs::create_dir(disk.join("project")).unwrap();
+    world.undo().unwrap();
+    assert_eq!(fs::read(&far).unwrap(), b"far");
+}
+
+#[test]
 fn what_can_not_be_reached_stays_undoable() {
     in_own_home("trash::unreachable");
 }
