@@ -44,7 +44,10 @@ fn message(kind: u8, text: &str) -> Vec<u8> {
         1 => json!({"role": "user", "content": text}),
         2 => json!({"role": "assistant", "content": [{"type": "thinking", "thinking": text}]}),
         3 => call("edit", json!({"path": "a.rs", "oldText": text[..half], "newText": text[half..]})),
-        4 => call("write", json!({"path": format!("a.{}", &text[..text.floor_char_boundary(half.min(3))]), "content": text})),
+        4 => call(
+            "write",
+            json!({"path": format!("a.{}", &text[..text.floor_char_boundary(half.min(3))]), "content": text}),
+        ),
         5 => call("bash", json!({"command": text})),
         6 => {
             json!({"role": "toolResult", "toolCallId": "c", "toolName": "read", "content": [{"type": "text", "text": text}],
