@@ -22,7 +22,7 @@ const MOST_HITS: usize = 10_000;
 /// A match: the line's number and the bytes of its text.
 pub type Hit = (usize, Range<usize>);
 
-/// The matches in a text, the first [`MOST_HITS`] of them; as far as somebody wants them.
+/// The matches in a text, as far as somebody wants them, and not more than are gone to.
 pub fn hits(lines: &[DocLine], words: &Words, is_wanted: impl Fn() -> bool) -> Vec<Hit> {
     let marks = |(at, line): (usize, &DocLine)| {
         words.marks(&spans_text(&line.spans)).into_iter().map(move |hit| (at, hit)).collect::<Vec<_>>()
