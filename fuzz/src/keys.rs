@@ -4,20 +4,21 @@
 use std::fs;
 use std::sync::Arc;
 
-use pitree::app::message::{Clip, Effect, Msg, Reply, Work};
+use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
 use pitree::app::setting::Setting;
 use pitree::app::update::{start, update};
 use pitree::base::text::is_unsafe;
-use pitree::changes::Changes;
 use pitree::config::Config;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
-use pitree::disk::trash::Trash;
 use pitree::runtime::work::Desk;
 use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+
+#[path = "../../tests/common/by_hand.rs"]
+mod by_hand;
 
 /// What may be pressed: what does something, and letters for what is typed.
 const KEYS: &[&str] = &[
@@ -127,7 +128,7 @@ pub fn run(data: &[u8]) {
     let (script, session) = rest.split_at(rest.len().min(usize::from(*count)));
     let dir = tempfile::tempdir().expect("a folder for temporary files");
     let path = |name: &str| dir.path().join(name);
-    for name in ["sessions", "trash"] {
+    for name in ["sessions", "state"] {
         fs::create_dir(path(name)).expect("a new folder");
     }
     for (name, bytes) in [("sessions/s.jsonl", session), ("sessions/other.jsonl", OTHER)] {
@@ -136,10 +137,7 @@ pub fn run(data: &[u8]) {
     let located = Located { dirs: vec![path("sessions")], origin: "--dir".into() };
     let config = Config::default();
     let setting = Arc::new(Setting::new(&config, located, "/home/demo".into(), false));
-    let trash =
-        Trash { command: vec!["mv".into(), "-t".into(), path("trash").to_string_lossy().into()], ..Trash::default() };
-    let changes = Some(Changes::new(path("state"), trash));
-    let desk = Desk { setting: setting.clone(), files: Files::Disk, changes, searcher: Arc::default() };
+    let desk = by_hand::desk(setting.clone(), Files::Disk, &path("state"));
     let mut browser = Browser { model: Model::new(setting, &config, (100, 30), NOW), desk };
     let effects = start(&mut browser.model);
     browser.perform(effects);
@@ -162,14 +160,7 @@ pub fn run(data: &[u8]) {
 
 impl Browser {
     fn send(&mut self, msg: Msg) {
-        // What runs on this machine is none of it.
-        let msg = match msg {
-            Msg::Reply(ticket, Reply::FilesFound { total, unreadable, .. }) => {
-                Msg::Reply(ticket, Reply::FilesFound { total, unreadable, live: Some(Default::default()) })
-            }
-            msg => msg,
-        };
-        let effects = update(&mut self.model, msg);
+        let effects = update(&mut self.model, by_hand::without_pis(msg));
         self.perform(effects);
     }
 
@@ -178,20 +169,14 @@ impl Browser {
         for effect in effects {
             let Effect::Ask(ticket, work) = effect else { continue };
             if let Work::Copy(clip) = work {
-                let text = match clip {
-                    Clip::Text(text) => text,
-                    Clip::Command { path, cwd } => format!("command {cwd} {}", path.display()),
-                };
+                let text = by_hand::text_of(clip);
                 let is_there = text.len() % 2 == 0;
                 self.send(Msg::Reply(ticket, Reply::Copied(text, is_there)));
                 continue;
             }
-            let mut replies = Vec::new();
-            self.desk.work(&ticket, work, |reply| {
-                replies.push(Msg::Reply(ticket.clone(), reply));
-                true
-            });
-            replies.into_iter().for_each(|reply| self.send(reply));
+            for reply in by_hand::replies(&self.desk, &ticket, work) {
+                self.send(reply);
+            }
         }
     }
 

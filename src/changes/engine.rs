@@ -52,10 +52,19 @@ pub(crate) struct Engine<'a> {
     is_given_up: bool,
 }
 
-/// A move of a file: the number of the change, the file if it goes to the trash, the step, and the place that it is to get.
-type Move = (u64, Option<PathBuf>, Step, Option<PathBuf>);
+/// A move of a file that is noted.
+struct Move {
+    /// The change.
+    number: u64,
+    /// The step that it is.
+    step: Step,
+    /// The file, if it goes to the trash.
+    goes: Option<PathBuf>,
+    /// The place in the trash that was chosen for it.
+    item: Option<PathBuf>,
+}
 
-/// A move that is written down.
+/// A move of which the note is on the disk.
 struct Ahead {
     /// The place in the trash that it is to get.
     item: Option<PathBuf>,
@@ -107,9 +116,9 @@ impl<'a> Engine<'a> {
         if self.is_dry() {
             return Ok(());
         }
-        let item = self.place_for(keeps)?;
-        let number = self.book.note(change, By { item: item.clone(), ..By::default() })?.unwrap_or_default();
-        self.write_down(&[(number, keeps.map(Path::to_path_buf), Step::Make, item)])?;
+        let noted = self.note(change, keeps)?;
+        let number = noted.number;
+        self.write_down(&[noted])?;
         self.carry_out(number, Step::Make, make)
     }
 
@@ -124,10 +133,23 @@ impl<'a> Engine<'a> {
         if self.is_dry() {
             return Ok(());
         }
-        let item = self.place_for(keeps)?;
-        self.book.set(record.number, step.begun(), By { item: item.clone(), ..By::default() })?;
-        self.write_down(&[(record.number, keeps.map(Path::to_path_buf), step, item)])?;
+        let noted = self.note_again(record, step, keeps)?;
+        self.write_down(&[noted])?;
         self.carry_out(record.number, step, make)
+    }
+
+    /// Notes that a change is made, with which a file `goes` to the trash.
+    fn note(&mut self, change: &Change, goes: Option<&Path>) -> Result<Move> {
+        let item = self.place_for(goes)?;
+        let number = self.book.note(change, By { item: item.clone(), ..By::default() })?.unwrap_or_default();
+        Ok(Move { number, step: Step::Make, goes: goes.map(Path::to_path_buf), item })
+    }
+
+    /// Notes that a step is taken with a change, with which a file `goes` to the trash.
+    fn note_again(&mut self, record: &Record, step: Step, goes: Option<&Path>) -> Result<Move> {
+        let (number, item) = (record.number, self.place_for(goes)?);
+        self.book.set(number, step.begun(), By { item: item.clone(), ..By::default() })?;
+        Ok(Move { number, step, goes: goes.map(Path::to_path_buf), item })
     }
 
     /// A place in the trash for what goes there, if it can be known before.
@@ -174,19 +196,14 @@ impl<'a> Engine<'a> {
         }
         let mut moves = Vec::new();
         for change in &changes[..changes.len().min(self.together())] {
-            let noted = self.bin.choose(change.path()).and_then(|item| {
-                let by = By { item: item.clone(), ..By::default() };
-                let number = self.book.note(change, by)?.unwrap_or_default();
-                Ok((number, Some(change.path().to_path_buf()), Step::Make, item))
-            });
-            match noted {
+            match self.note(change, Some(change.path())) {
                 Ok(noted) => moves.push(noted),
                 Err(error) if moves.is_empty() => return Err(error),
                 Err(_) => break, // its turn comes
             }
         }
         self.write_down(&moves)?;
-        Ok(moves.iter().map(|(number, ..)| *number).collect())
+        Ok(moves.iter().map(|noted| noted.number).collect())
     }
 
     /// Writes down that steps are taken with the first of the records, of those with which a file moves.
@@ -197,7 +214,7 @@ impl<'a> Engine<'a> {
         let mut moves = Vec::new();
         let records = if self.is_dry() { &[] } else { records };
         for record in records.iter().filter(|record| record.change.moves()) {
-            match self.note_again(record, step) {
+            match self.note_move(record, step) {
                 Ok(noted) => moves.push(noted),
                 Err(error) if error.is::<NotWritten>() => return Err(error),
                 Err(_) => {} // it is told when its turn comes
@@ -206,13 +223,10 @@ impl<'a> Engine<'a> {
         self.write_down(&moves)
     }
 
-    /// Notes that a step is taken with a record, with which a file moves.
-    fn note_again(&mut self, record: &Record, step: Step) -> Result<Move> {
+    /// Notes that a step is taken with a change, with which its file goes to the trash or comes back.
+    fn note_move(&mut self, record: &Record, step: Step) -> Result<Move> {
         let comes = record.change.brings(step).is_some();
-        let goes = Some(record.change.path()).filter(|_| !comes);
-        let item = self.place_for(goes)?;
-        self.book.set(record.number, step.begun(), By { item: item.clone(), ..By::default() })?;
-        Ok((record.number, goes.map(Path::to_path_buf), step, item))
+        self.note_again(record, step, Some(record.change.path()).filter(|_| !comes))
     }
 
     /// Sees to it that a step with a record is written down.
@@ -220,7 +234,7 @@ impl<'a> Engine<'a> {
         if self.is_dry() || self.ahead.contains_key(&record.number) {
             return Ok(());
         }
-        let noted = self.note_again(record, step)?;
+        let noted = self.note_move(record, step)?;
         self.write_down(&[noted])
     }
 
@@ -233,29 +247,29 @@ impl<'a> Engine<'a> {
     /// Lets moves that are written down reach the disk, and takes their places in the trash.
     fn write_down(&mut self, moves: &[Move]) -> Result<()> {
         let written = self.book.sync();
-        for (number, path, step, item) in moves {
-            let mut ahead = Ahead { item: item.clone(), claimed: Ok(()) };
-            if let (Ok(()), Some(path)) = (&written, path) {
-                ahead.claimed = self.claim(*number, path, *step, &mut ahead.item);
+        for noted in moves {
+            let mut ahead = Ahead { item: noted.item.clone(), claimed: Ok(()) };
+            if let (Ok(()), Some(goes)) = (&written, &noted.goes) {
+                ahead.claimed = self.claim(noted, goes, &mut ahead.item);
             }
-            self.ahead.insert(*number, ahead);
+            self.ahead.insert(noted.number, ahead);
         }
         let synced = written.and_then(|()| self.bin.sync_places());
         synced.inspect_err(|_| {
-            for (number, _, step, _) in moves {
-                let _ = self.withdraw(*number, *step); // why nothing is done is of more concern
+            for noted in moves {
+                let _ = self.withdraw(noted.number, noted.step); // why nothing is done is of more concern
             }
         })
     }
 
     /// Takes the place in the trash that was chosen for a file, or another one if another program was faster.
-    fn claim(&mut self, number: u64, path: &Path, step: Step, item: &mut Option<PathBuf>) -> Result<()> {
+    fn claim(&mut self, noted: &Move, goes: &Path, item: &mut Option<PathBuf>) -> Result<()> {
         while let Some(chosen) = item.as_deref() {
-            if self.bin.claim(path, chosen)? {
+            if self.bin.claim(goes, chosen)? {
                 break;
             }
-            *item = self.bin.choose(path)?;
-            self.book.set(number, step.begun(), By { item: item.clone(), ..By::default() })?;
+            *item = self.bin.choose(goes)?;
+            self.book.set(noted.number, noted.step.begun(), By { item: item.clone(), ..By::default() })?;
             self.book.sync()?;
         }
         Ok(())

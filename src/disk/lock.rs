@@ -13,8 +13,8 @@ use crate::disk::files::open_regular;
 /// Is told who is waited for, in words, and says whether to go on waiting.
 pub(crate) type Wait<'a> = &'a mut dyn FnMut(&str) -> ControlFlow<()>;
 
-/// As long nothing is said of waiting: mostly a lock is free by then.
-const QUIET: Duration = Duration::from_millis(500);
+/// As long nothing is said of waiting: mostly it is over by then.
+pub(crate) const QUIET: Duration = Duration::from_millis(500);
 
 /// How long it takes until a lock that was given up is seen to be free.
 const LOOK: Duration = Duration::from_millis(20);

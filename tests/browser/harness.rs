@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use pitree::app::layers::Layer;
 use pitree::app::layers::palette::Palette;
-use pitree::app::message::{Changed, Clip, Effect, Failure, Msg, Reply, Work};
+use pitree::app::message::{Changed, Effect, Failure, Msg, Reply, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::sessions::SessionRow;
 use pitree::app::setting::{Print, Setting};
 use pitree::app::update::{start, update};
-use pitree::changes::{Changes, Done, Request};
+use pitree::changes::{Done, Request};
 use pitree::config::Config;
 use pitree::disk::demo;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
-use pitree::disk::trash::Trash;
 use pitree::library::SessionKey;
 use pitree::runtime::work::Desk;
 use pitree::session::digest::Shared;
@@ -22,6 +21,8 @@ use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
+
+use crate::common::by_hand;
 
 /// A test of what the screen of the demo is after some keys.
 macro_rules! snapshot {
@@ -76,11 +77,7 @@ impl Browser {
         let setting = Arc::new(setting);
         let model = Model::new(setting.clone(), config, size, NOW);
         let state = tempfile::tempdir().unwrap();
-        let bin = state.path().join("trash");
-        std::fs::create_dir(&bin).unwrap();
-        let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()], ..Trash::default() };
-        let changes = (files == Files::Disk).then(|| Changes::new(state.path().join("journal"), trash));
-        let desk = Desk { setting, files, changes, searcher: Arc::default() };
+        let desk = by_hand::desk(setting, files, state.path());
         let mut browser = Self { model, wants: Vec::new(), copied: Vec::new(), has_clipboard: true, desk, state };
         let effects = start(&mut browser.model);
         browser.perform(effects);
@@ -88,14 +85,7 @@ impl Browser {
     }
 
     pub(crate) fn send(&mut self, msg: Msg) {
-        // A pi that runs on the machine of the test is none of the test's business.
-        let msg = match msg {
-            Msg::Reply(ticket, Reply::FilesFound { total, unreadable, .. }) => {
-                Msg::Reply(ticket, Reply::FilesFound { total, unreadable, live: Some(Default::default()) })
-            }
-            msg => msg,
-        };
-        let effects = update(&mut self.model, msg);
+        let effects = update(&mut self.model, by_hand::without_pis(msg));
         self.perform(effects);
     }
 
@@ -106,10 +96,7 @@ impl Browser {
                 continue;
             }
             if let Effect::Ask(ticket, Work::Copy(clip)) = effect {
-                let text = match clip {
-                    Clip::Text(text) => text,
-                    Clip::Command { path, cwd } => format!("command {cwd} {}", path.display()),
-                };
+                let text = by_hand::text_of(clip);
                 self.copied.extend(self.has_clipboard.then(|| text.clone()));
                 self.send(Msg::Reply(ticket, Reply::Copied(text, self.has_clipboard)));
                 continue;
@@ -123,12 +110,7 @@ impl Browser {
     /// What an effect leads to.
     pub(crate) fn replies(&self, effect: Effect) -> Vec<Msg> {
         let Effect::Ask(ticket, work) = effect else { return Vec::new() };
-        let mut replies = Vec::new();
-        self.desk.work(&ticket, work, |reply| {
-            replies.push(Msg::Reply(ticket.clone(), reply));
-            true
-        });
-        replies
+        by_hand::replies(&self.desk, &ticket, work)
     }
 
     /// Wants a change, and lets it go as is said.

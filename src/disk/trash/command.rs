@@ -11,10 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::base::numbers::count;
-use crate::disk::lock::Wait;
-
-/// As long nothing is said of waiting.
-const QUIET: Duration = Duration::from_millis(500);
+use crate::disk::lock::{QUIET, Wait};
 
 /// How long it takes until it is seen that the command ended.
 const LOOK: Duration = Duration::from_millis(5);

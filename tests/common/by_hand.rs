@@ -1,0 +1,51 @@
+//! The part of the loop of the browser, played by hand: work is done at once, and its replies are there. Also for the
+//! scripts of keys in `fuzz/`.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use pitree::app::message::{Clip, Msg, Reply, Work};
+use pitree::app::setting::Setting;
+use pitree::app::ticket::Ticket;
+use pitree::changes::Changes;
+use pitree::disk::files::Files;
+use pitree::disk::trash::Trash;
+use pitree::runtime::work::Desk;
+
+/// A desk with its journal, and its trash in the folder `trash`, in a folder of its own.
+pub(crate) fn desk(setting: Arc<Setting>, files: Files, state: &Path) -> Desk {
+    let bin = state.join("trash");
+    fs::create_dir(&bin).unwrap();
+    let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()], ..Trash::default() };
+    let changes = (files == Files::Disk).then(|| Changes::new(state.join("journal"), trash));
+    Desk { setting, files, changes, searcher: Arc::default() }
+}
+
+/// A message without the pis that run on this machine: they are none of the test's business.
+pub(crate) fn without_pis(msg: Msg) -> Msg {
+    match msg {
+        Msg::Reply(ticket, Reply::FilesFound { total, unreadable, .. }) => {
+            Msg::Reply(ticket, Reply::FilesFound { total, unreadable, live: Some(Default::default()) })
+        }
+        msg => msg,
+    }
+}
+
+/// What is to be copied.
+pub(crate) fn text_of(clip: Clip) -> String {
+    match clip {
+        Clip::Text(text) => text,
+        Clip::Command { path, cwd } => format!("command {cwd} {}", path.display()),
+    }
+}
+
+/// What comes of some work.
+pub(crate) fn replies(desk: &Desk, ticket: &Ticket, work: Work) -> Vec<Msg> {
+    let mut replies = Vec::new();
+    desk.work(ticket, work, |reply| {
+        replies.push(Msg::Reply(ticket.clone(), reply));
+        true
+    });
+    replies
+}
