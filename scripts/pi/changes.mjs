@@ -42,7 +42,7 @@ const NAMES = ["A name", "  line\r\n\nbreaks \n", "quotes \" \\ / é 漢 🦀 \u
 const LABELS = ["A label", "quotes \" \\ é 🦀", undefined];
 const NOW = "2030-03-04T05:06:07.089Z";
 
-const { SessionManager } = await pi("dist/core/session-manager.js");
+const { SessionManager } = pi;
 const fixtures = join(out, "fixtures");
 const golden = join(fixtures, "golden/changes");
 rmSync(golden, { recursive: true, force: true });

@@ -1,11 +1,13 @@
 // Writes fixtures/: small session files, one behaviour each, byte for byte, and fixtures/README.md, one line a file.
 // Needs no pi: these are the files that pi and others leave behind, sound and damaged. (golden.mjs asks pi what it makes of them.)
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { out } from "./lib/pi.mjs";
+import { scenes } from "./lib/scenes.mjs";
 
 const root = join(out, "fixtures");
 const made = [];
+const TALKS = "--home-dev-talk--"; // conversations.mjs writes them
 const ROOT = "/fixtures-root"; // stands for the folder that holds sessions/ and flat/
 
 // Building blocks
@@ -54,7 +56,9 @@ function file(path, what, content) {
 	made.push([folder, path, what]);
 }
 
-rmSync(join(root, "sessions"), { recursive: true, force: true });
+const sessions = join(root, "sessions");
+mkdirSync(sessions, { recursive: true });
+for (const part of readdirSync(sessions)) if (part !== TALKS) rmSync(join(sessions, part), { recursive: true });
 rmSync(join(root, "flat"), { recursive: true, force: true });
 rmSync(join(root, "subagents"), { recursive: true, force: true });
 
@@ -564,19 +568,23 @@ file("notes.txt", "no session", "Notes.\n");
 file("folder.jsonl/inside.txt", "the folder has the name of a session file", "Not a session.\n");
 
 // ── README ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+for (const { name, also = [], what } of scenes) made.push([`sessions/${TALKS}`, [name, ...also].map((one) => `${one}.jsonl`).join("`, `"), what]);
 const titles = {
 	"sessions/--home-dev-app--": "Sound files of today's version",
 	"sessions/--home-dev-old--": "Files of old versions",
 	"sessions/--home-dev-odd--": "Damaged and strange files",
+	[`sessions/${TALKS}`]: "Conversations that the real pi held with a model that is none",
 	flat: "A flat folder, as a custom session directory is",
 	subagents: "Neighbours that are no sessions, and deeper ones",
 };
 let readme = `# Fixtures
 
 Session files for the tests, one behaviour each. \`scripts/pi/fixtures.mjs\` writes them and this page: change them there.
+Those of \`${TALKS}\` the real pi wrote: \`scripts/pi/lib/scenes.mjs\` has what was said, \`scripts/pi/conversations.mjs\` says it.
 \`${ROOT}\` in a \`parentSession\` stands for this folder. \`golden/\` says what the real pi makes of the files (\`scripts/pi/golden.mjs\`):
 \`golden/list.json\` its list, \`golden/tree.json\` its trees, \`golden/rows/\` what its \`/tree\` draws in each of its filters,
-\`golden/changes/\` what its changes of them give (\`scripts/pi/changes.mjs\`), \`golden/search.json\` what its picker finds in them (\`scripts/pi/search.mjs\`).
+\`golden/changes/\` what its changes of them give (\`scripts/pi/changes.mjs\`), \`golden/search.json\` what its picker finds in them (\`scripts/pi/search.mjs\`),
+\`golden/sent.json\` what it sends to the model at the entries of the conversations (\`scripts/pi/conversations.mjs\`).
 `;
 for (const [part, title] of Object.entries(titles)) {
 	readme += `\n## ${title}: \`${part}/\`\n\n| file | what it shows |\n|---|---|\n`;

@@ -21,9 +21,7 @@ const NO_ROWS = ["control-characters", "name-newline", "content-odd", "message-m
 const MODES = ["default", "no-tools", "user-only", "labeled-only", "all"];
 const MTIME = new Date("2026-01-02T03:04:05.000Z");
 
-const { SessionManager } = await pi("dist/core/session-manager.js");
-const { initTheme } = await pi("dist/modes/interactive/theme/theme.js");
-const { TreeSelectorComponent } = await pi("dist/modes/interactive/components/tree-selector.js");
+const { SessionManager, TreeSelectorComponent, initTheme } = pi;
 initTheme("dark");
 
 const fixtures = join(out, "fixtures");

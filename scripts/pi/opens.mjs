@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pi } from "./lib/pi.mjs";
 
-const { SessionManager } = await pi("dist/core/session-manager.js");
+const { SessionManager } = pi;
 const folder = process.env.PITREE_MADE;
 const wanted = JSON.parse(readFileSync(join(folder, "wanted.json"), "utf8"));
 let bad = 0;

@@ -8,7 +8,7 @@ import { pi, repository } from "./lib/pi.mjs";
 
 // pi never ends at the first ones, loses entries of id-twice, makes up an id for empty, throws at message-missing.
 const NOT_FOR_PI = ["cycle", "cycle-leaf", "parent-is-itself", "parent-is-itself-leaf", "id-twice", "non-objects", "empty", "message-missing", "deep-nesting"];
-const { SessionManager } = await pi("dist/core/session-manager.js");
+const { SessionManager } = pi;
 const fixtures = join(repository, "fixtures");
 const home = mkdtempSync(join(tmpdir(), "pitree-operations-"));
 const env = { PATH: process.env.PATH, HOME: home, XDG_STATE_HOME: join(home, "state"), XDG_DATA_HOME: join(home, "data") };

@@ -6,8 +6,7 @@
 // string for an id: the picker throws on them.
 import { readdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { pathToFileURL } from "node:url";
-import { out, pi } from "./lib/pi.mjs";
+import { module, out, pi } from "./lib/pi.mjs";
 
 const QUERIES = [
 	// Words
@@ -27,9 +26,8 @@ const QUERIES = [
 	"re:(?i)x", "re:a++", "re:\\p{L}", "re:^\\s", "re:\\s$", "re:É|Ä",
 ];
 
-const { SessionManager } = await pi("dist/core/session-manager.js");
-const search = join(process.env.PI_PICKER, "dist/modes/interactive/components/session-selector-search.js");
-const { parseSearchQuery, matchSession } = await import(pathToFileURL(search).href);
+const { SessionManager } = pi;
+const { parseSearchQuery, matchSession } = await module("dist/modes/interactive/components/session-selector-search.js");
 
 const fixtures = join(out, "fixtures");
 const folders = [...readdirSync(join(fixtures, "sessions")).map((name) => join("sessions", name)), "flat", "subagents"];

@@ -2,8 +2,7 @@
 import { clock, random } from "./deterministic.mjs";
 import { pi } from "./pi.mjs";
 
-const { SessionManager } = await pi("dist/core/session-manager.js");
-const { generateDiffString, generateUnifiedPatch } = await pi("dist/core/tools/edit-diff.js");
+const { SessionManager, generateDiffString, generateUnifiedPatch } = pi;
 
 // Dollars for a million tokens: input, output, cache read, cache write.
 const MODELS = {

@@ -1,0 +1,118 @@
+// Talks with the real pi over its rpc (1.5.2: one JSON a line), while a model that is none answers.
+import { spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { Model } from "./model.mjs";
+import { cli } from "./pi.mjs";
+
+/** As long as one command may take, in milliseconds. */
+const PATIENCE = 60_000;
+const COST = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+
+/** A home with settings for pi: the model that is none, twice, one of them thinks. */
+export async function home(folder) {
+	const model = new Model();
+	const baseUrl = await model.start();
+	const agent = join(folder, "agent");
+	mkdirSync(agent, { recursive: true });
+	const kind = (id, reasoning) => ({ id, name: id, contextWindow: 200_000, maxTokens: 4096, cost: COST, input: ["text"], reasoning });
+	const none = { baseUrl, apiKey: "none", api: "openai-completions", models: [kind("none-1", true), kind("none-2", false)] };
+	writeFileSync(join(agent, "models.json"), JSON.stringify({ providers: { none } }));
+	const settings = { defaultProvider: "none", defaultModel: "none-1", defaultThinkingLevel: "low", defaultTools: ["+codemode"] };
+	const retry = { enabled: true, maxRetries: 1, baseDelayMs: 1 };
+	const compaction = { enabled: true, keepRecentTokens: 8, reserveTokens: 1000 };
+	writeFileSync(join(agent, "settings.json"), JSON.stringify({ ...settings, retry, compaction, quietStartup: true }));
+	return { folder, agent, model };
+}
+
+/** One running pi. */
+export class Talk {
+	#waiting = new Map();
+	#listeners = new Set();
+	#next = 1;
+
+	/** Starts pi in `cwd`; `args` are its own, such as `--session FILE`. */
+	constructor({ agent, folder, model }, cwd, ...args) {
+		this.model = model;
+		mkdirSync(cwd, { recursive: true });
+		const extension = fileURLToPath(new URL("extension.mjs", import.meta.url));
+		const env = { ...process.env, HOME: folder, PI_CODING_AGENT_DIR: agent, PI_OFFLINE: "1", TZ: "UTC" };
+		const all = [cli, "--mode", "rpc", "--extension", extension, ...args];
+		this.child = spawn(process.execPath, all, { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
+		this.ended = new Promise((ended) => this.child.on("exit", ended));
+		createInterface({ input: this.child.stdout }).on("line", (line) => this.#take(JSON.parse(line)));
+	}
+
+	#take(message) {
+		if (message.type === "response" && this.#waiting.has(message.id)) {
+			const { done, failed } = this.#waiting.get(message.id);
+			this.#waiting.delete(message.id);
+			return message.success ? done(message.data) : failed(new Error(`${message.command}: ${message.error}`));
+		}
+		for (const listener of this.#listeners) listener(message);
+	}
+	/** Has pi do something; gives its answer. */
+	ask(type, fields = {}) {
+		const id = String(this.#next++);
+		const answer = new Promise((done, failed) => {
+			const late = setTimeout(() => failed(new Error(`${type} takes too long`)), PATIENCE);
+			this.#waiting.set(id, { done: (data) => (clearTimeout(late), done(data)), failed });
+		});
+		this.child.stdin.write(`${JSON.stringify({ id, type, ...fields })}\n`);
+		return answer;
+	}
+	/** Waits for an event. */
+	until(type) {
+		return new Promise((done) => {
+			const listener = (event) => {
+				if (event.type !== type) return;
+				this.#listeners.delete(listener);
+				done(event);
+			};
+			this.#listeners.add(listener);
+		});
+	}
+
+	/** The user says something, and the model answers; ends when pi has nothing more to do. */
+	async say(message, ...answers) {
+		this.model.answers.push(...answers);
+		const settled = this.until("agent_settled");
+		await this.ask("prompt", { message });
+		await settled;
+	}
+	/** The user says something, and stops the answer. */
+	async stop(message, answer) {
+		this.model.answers.push({ ...answer, hang: true });
+		const hangs = this.model.hangs();
+		const settled = this.until("agent_settled");
+		await this.ask("prompt", { message });
+		await hangs;
+		await new Promise((later) => setTimeout(later, 100)); // until pi has read what came
+		await this.ask("abort");
+		await settled;
+	}
+	/** A command of the extension (extension.mjs). */
+	command(name, text) {
+		return this.ask("prompt", { message: `/${name} ${text}` });
+	}
+	async compact(summary) {
+		this.model.answers.push({ text: summary });
+		await this.ask("compact");
+		this.model.answers.length = 0;
+	}
+	async entries() {
+		return (await this.ask("get_entries")).entries;
+	}
+	async leaf() {
+		return (await this.ask("get_entries")).leafId;
+	}
+	async file() {
+		return (await this.ask("get_state")).sessionFile;
+	}
+	async quit() {
+		this.child.stdin.end();
+		await this.ended;
+	}
+}
