@@ -61,7 +61,7 @@ impl Source {
     }
 }
 
-fn tree(bytes: &[u8]) -> Option<Tree> {
+pub(crate) fn tree(bytes: &[u8]) -> Option<Tree> {
     let mut part = Part::new("");
     let mut offset = 0;
     for line in bytes.split_inclusive(|&b| b == b'\n') {

@@ -11,6 +11,7 @@ mod odd;
 mod output;
 mod rows;
 mod search;
+mod sent;
 mod slow;
 mod summary;
 mod tree;

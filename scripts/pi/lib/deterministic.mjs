@@ -1,6 +1,9 @@
 // A fake clock and seeded randomness. Import this BEFORE pi, so that pi's ids and times come out the same on every run.
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
+import { random } from "./random.mjs";
+
+export { random, seed } from "./random.mjs";
 
 const RealDate = Date;
 let now = RealDate.parse("2026-01-01T00:00:00.000Z");
@@ -16,19 +19,6 @@ class FakeDate extends RealDate {
 }
 globalThis.Date = FakeDate;
 
-let state = 1;
-/** A number in [0, 1): mulberry32. */
-export function random() {
-	state = (state + 0x6d2b79f5) | 0;
-	let t = Math.imul(state ^ (state >>> 15), 1 | state);
-	t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-	return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-}
-/** Restart the random sequence from a text. */
-export function seed(text) {
-	state = 2166136261;
-	for (const byte of Buffer.from(text)) state = Math.imul(state ^ byte, 16777619);
-}
 export const clock = {
 	set(time) {
 		now = typeof time === "number" ? time : RealDate.parse(time);

@@ -1,4 +1,5 @@
 // What the real pi sends to a model at the entries of a session: it goes there as its `/tree` does, and says a word.
+import { readFileSync } from "node:fs";
 import { Talk } from "./talk.mjs";
 
 const WORD = "What do you see?";
@@ -25,12 +26,15 @@ export async function say(talk) {
 	return sent(talk.model.requests[before]);
 }
 
+/** The entries of a session file. */
+export const entriesOf = (file) => readFileSync(file, "utf8").trimEnd().split("\n").slice(1).map((line) => JSON.parse(line));
+
 /** By the ids of the entries `wanted` of a session, what is sent when pi goes on there; the file is written to. */
 export async function probe(home, cwd, file, wanted = () => true) {
+	const entries = entriesOf(file);
 	const talk = new Talk(home, cwd, "--session", file);
 	const found = {};
-	const old = await talk.entries();
-	for (const entry of old.filter(wanted)) {
+	for (const entry of entries.filter(wanted)) {
 		await talk.command("goto", entry.id);
 		found[entry.id] = await say(talk);
 	}

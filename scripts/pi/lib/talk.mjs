@@ -82,6 +82,15 @@ export class Talk {
 		await this.ask("prompt", { message });
 		await settled;
 	}
+	/** The user says something, and stops the tool that was called. */
+	async interrupt(message, answer) {
+		this.model.answers.push(answer);
+		const [runs, settled] = [this.until("tool_execution_start"), this.until("agent_settled")];
+		await this.ask("prompt", { message });
+		await runs;
+		await this.ask("abort");
+		await settled;
+	}
 	/** The user says something, and stops the answer. */
 	async stop(message, answer) {
 		this.model.answers.push({ ...answer, hang: true });

@@ -80,7 +80,7 @@ fn question(context: &Context<'_>, tree: &Arc<Tree>, to: Resume, leaf: &GoOn) ->
 /// What is so when pi goes on there.
 fn facts(context: &Context<'_>, tree: &Tree, to: Resume) -> Vec<DocLine> {
     let seen = model_context(tree, to.at);
-    let messages = match seen.messages {
+    let messages = match seen.sent.len() {
         0 => "The model will see no messages: an empty conversation.".into(),
         messages => {
             let from = if seen.compaction.is_some() { ", the summary of a compaction first" } else { "" };

@@ -102,6 +102,12 @@ impl Kind {
         }
     }
 
+    /// Whether the model sees the same before it and behind it. A context edit is bookkeeping, too, but takes away or
+    /// replaces what stands before it: pi writes one behind each answer that was cut off at its length (1.5.2).
+    pub(crate) fn is_nothing_to_the_model(self) -> bool {
+        self.is_bookkeeping() && self != Self::ContextEdit
+    }
+
     /// Whether its text goes back to the user, who may send it again in other words, when pi is to go on from it: pi's
     /// `/tree` then goes on from its parent (0.87.1).
     pub(crate) fn goes_back_to_user(self) -> bool {

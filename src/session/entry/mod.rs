@@ -8,6 +8,7 @@ pub mod kind;
 pub mod read;
 pub(crate) mod row;
 
+use crate::base::js::is_js_space;
 use crate::base::time;
 use crate::session::entry::kind::Kind;
 use crate::session::json::Str;
@@ -236,6 +237,13 @@ impl<'a> Entry<'a> {
     }
 }
 
+impl Message<'_> {
+    /// Whether an assistant's answer failed or was stopped.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.stop_reason.is_some_and(|stop| stop.is("error") || stop.is("aborted"))
+    }
+}
+
 impl<'a> Content<'a> {
     /// The texts: the string, or the text blocks.
     pub fn texts(&self) -> impl Iterator<Item = Str<'a>> {
@@ -248,6 +256,11 @@ impl<'a> Content<'a> {
             Block::Text(text) => Some(*text),
             _ => None,
         }))
+    }
+
+    /// Whether there is more in the texts than white space.
+    pub(crate) fn has_words(&self) -> bool {
+        self.texts().any(|text| text.chars().any(|c| !is_js_space(c)))
     }
 
     /// The texts as one, with `between` between the blocks.

@@ -48,6 +48,21 @@ pub fn beginning(start: &[u8]) -> Result<Entry<'_>> {
     Ok(entry)
 }
 
+/// The content that a context edit gives to its target: `content` of its `replacement`.
+pub fn replacement(raw: &[u8]) -> Content<'_> {
+    let mut content = Content::Missing;
+    let mut r = Reader::new(raw);
+    // It was read before, and is JSON; what is no object has no content.
+    let _ = object(&mut r, |r, key| {
+        match key {
+            b"content" => content = read_content(r)?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    });
+    content
+}
+
 /// Whether a line is white space, as JavaScript's `trim` sees it.
 fn is_blank(line: &[u8]) -> bool {
     match line.trim_ascii_start().first() {

@@ -3,7 +3,7 @@
 use crate::base::js::{cut, is_js_space, js_trim};
 use crate::base::text::clean_char;
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Content, Entry, Message};
+use crate::session::entry::{Entry, Message};
 use crate::session::json::Str;
 
 /// How much of a text a row shows, in UTF-16 code units, as in pi's `/tree` (0.87.1).
@@ -15,12 +15,8 @@ pub(crate) fn is_silent(entry: &Entry<'_>) -> bool {
         let stop = message.stop_reason.unwrap_or_default();
         stop.is_empty() || stop.is("stop") || stop.is("toolUse")
     };
-    let is_silent = |message: &Message<'_>| stopped_well(message) && !has_text(&message.content);
+    let is_silent = |message: &Message<'_>| stopped_well(message) && !message.content.has_words();
     entry.kind == Kind::Assistant && entry.message.as_ref().is_some_and(is_silent)
-}
-
-fn has_text(content: &Content<'_>) -> bool {
-    content.texts().any(|text| text.chars().any(|c| !is_js_space(c)))
 }
 
 /// The text of an entry's row: clean, on one line, without white space around. That of a tool's result names the tool;

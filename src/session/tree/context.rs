@@ -1,20 +1,23 @@
 //! What the model would see if pi went on from an entry, as pi's `buildSessionProjection` has it (0.87.1).
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use crate::session::entry::kind::Kind;
 use crate::session::shape::Index;
 use crate::session::tree::Tree;
 use crate::session::tree::sense::Setting;
+use crate::session::tree::sent;
+use crate::session::tree::sent::{Said, Sent};
 
 /// What the model would see at an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     /// The entries that give messages, in the order of the messages: the compaction comes first.
     pub entries: Vec<Index>,
-    /// The messages, as many as pi's `buildSessionContext` gives. Of these pi does not send `!!` commands and messages
-    /// with roles that it does not know.
+    /// The messages, as many as pi's `buildSessionContext` gives.
     pub messages: usize,
+    /// What pi sends of them.
+    pub sent: Vec<Sent>,
     /// The provider and the id of the model set last or that answered last.
     pub model: Option<(String, String)>,
     /// The thinking level set last; pi's `off` if none was.
@@ -53,22 +56,19 @@ pub fn context(tree: &Tree, at: Option<Index>) -> Context {
     }
     seen.extend(&path[compaction.map_or(0, |place| place + 1)..]);
     // Only edits that are in the context count, and the last one of a target.
-    let mut omitted = HashSet::new();
-    for (target, omits) in seen.iter().filter_map(|at| tree.edits.get(at)) {
-        if *omits {
-            omitted.insert(*target);
-        } else {
-            omitted.remove(target);
-        }
-    }
+    let edits: HashMap<Index, Option<&Said>> =
+        seen.iter().filter_map(|at| tree.edits.get(at)).map(|(target, words)| (*target, words.as_ref())).collect();
     for at in seen {
         let is_older_compaction = kind(at) == Kind::Compaction && Some(at) != context.compaction;
         let messages = tree.nodes[at as usize].sense.messages;
-        if messages > 0 && !is_older_compaction && !omitted.contains(&at) {
+        let is_omitted = edits.get(&at).is_some_and(Option::is_none);
+        if messages > 0 && !is_older_compaction && !is_omitted {
             context.entries.push(at);
             context.messages += usize::from(messages);
         }
     }
+    let replaced = edits.into_iter().filter_map(|(at, words)| Some((at, words?))).collect();
+    context.sent = sent::sent(tree, &context.entries, &replaced);
     context
 }
 

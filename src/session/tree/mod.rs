@@ -9,6 +9,7 @@ pub mod context;
 pub mod node;
 pub mod resume;
 mod sense;
+pub mod sent;
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,6 +24,7 @@ use crate::session::shape::{ById, IdHash, Shape};
 use crate::session::tree::active::Active;
 use crate::session::tree::node::{Link, Loose, Node};
 use crate::session::tree::sense::Settings;
+use crate::session::tree::sent::Said;
 
 /// The tree of one session file.
 #[derive(Debug, Default)]
@@ -55,8 +57,12 @@ pub struct Tree {
     pub(crate) settings: Settings,
     /// The first entry that each compaction keeps, if it is in the file.
     pub(crate) first_kept: HashMap<Index, Index>,
-    /// The target of each context edit that is in the file, and whether it is left out.
-    pub(crate) edits: HashMap<Index, (Index, bool)>,
+    /// The target of each context edit that is in the file, and what that says instead; nothing if it is left out.
+    pub(crate) edits: HashMap<Index, (Index, Option<Said>)>,
+    /// The tool calls of each assistant's message that has some.
+    pub(crate) calls: HashMap<Index, Box<[IdHash]>>,
+    /// The call that each tool's result answers.
+    pub(crate) answers: HashMap<Index, IdHash>,
 }
 
 /// A label and when it was set, in milliseconds since 1970.
@@ -182,10 +188,12 @@ impl Tree {
             if self.header.version < 2.0 {
                 one.node.id = None; // pi gives new ones
             }
-            match &one.link {
+            match std::mem::replace(&mut one.link, Link::None) {
                 Link::None => {}
+                Link::Calls(calls) => drop(self.calls.insert(at as Index, calls)),
                 Link::Call(id) => {
-                    if let Some(said) = calls.get(id) {
+                    self.answers.insert(at as Index, id);
+                    if let Some(said) = calls.get(&id) {
                         one.node.text.clone_from(said);
                     }
                 }
@@ -195,7 +203,7 @@ impl Tree {
                 }
                 Link::Edit(edit) => {
                     let target = self.shape.find(edit.target);
-                    self.edits.extend(target.map(|target| (at as Index, (target, edit.omits))));
+                    self.edits.extend(target.map(|target| (at as Index, (target, edit.words))));
                 }
             }
         }
@@ -320,21 +328,21 @@ impl Tree {
         self.shape.find(IdHash::new(id.as_bytes()))
     }
 
-    /// Whether going on at an entry is the same as going on at the leaf: below it there is only what the model never
-    /// sees and pi does not show, such as labels and names.
+    /// Whether going on at an entry is the same as going on at the leaf: below it there is only what is nothing to the
+    /// model, such as labels and names.
     pub fn is_tip(&self, at: Index) -> bool {
         std::iter::successors(self.leaf, |&here| {
-            self.parent(here).filter(|_| self.nodes[here as usize].kind.is_bookkeeping())
+            self.parent(here).filter(|_| self.nodes[here as usize].kind.is_nothing_to_the_model())
         })
         .any(|here| here == at)
     }
 
     /// As [`Tree::is_tip`], where going on before the first entry is meant by `None`: with an empty conversation.
     pub fn goes_on_at(&self, at: Option<Index>) -> bool {
-        let is_bookkeeping = |at: &Index| self.nodes[*at as usize].kind.is_bookkeeping();
+        let is_nothing = |at: &Index| self.nodes[*at as usize].kind.is_nothing_to_the_model();
         match at {
             Some(at) => self.is_tip(at),
-            None => self.leaf.is_none_or(|leaf| self.path(leaf).iter().all(is_bookkeeping)),
+            None => self.leaf.is_none_or(|leaf| self.path(leaf).iter().all(is_nothing)),
         }
     }
 

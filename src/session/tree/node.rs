@@ -5,6 +5,7 @@ use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, Message, Stamp, row};
 use crate::session::shape::IdHash;
 use crate::session::tree::sense::{Edit, FirstKept, Sense};
+use crate::session::tree::sent;
 
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +56,8 @@ pub(crate) enum Link {
     None,
     /// The id of the tool call that this is the result of.
     Call(IdHash),
+    /// The ids of the tool calls in it.
+    Calls(Box<[IdHash]>),
     /// From where on a compaction keeps what stands before it.
     Kept(FirstKept),
     /// What this does to another entry for the model.
@@ -88,8 +91,11 @@ impl Link {
             }
             Kind::Compaction => Self::Kept(FirstKept::new(entry)),
             Kind::ContextEdit => Edit::new(entry).map_or(Self::None, Self::Edit),
+            Kind::Assistant => {
+                let calls = entry.message.as_ref().map(|message| sent::calls(&message.content));
+                calls.filter(|calls| !calls.is_empty()).map_or(Self::None, Self::Calls)
+            }
             Kind::User
-            | Kind::Assistant
             | Kind::Bash
             | Kind::SystemRole
             | Kind::CustomRole

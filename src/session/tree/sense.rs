@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use crate::session::entry::Entry;
 use crate::session::entry::kind::Kind;
+use crate::session::entry::{Entry, read};
 use crate::session::json::Str;
 use crate::session::shape::{IdHash, Index, Shape, Through};
+use crate::session::tree::sent::{Said, Sending};
 
 /// What an entry is to the model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,6 +16,8 @@ pub(crate) struct Sense {
     pub(super) messages: u8,
     /// Its setting in [`Settings`], from 1 on; 0 for none.
     pub(crate) setting: u16,
+    /// Whether it is sent.
+    pub(super) sending: Sending,
 }
 
 impl Sense {
@@ -40,7 +43,7 @@ impl Sense {
             | Kind::ContextEdit
             | Kind::Unknown => 0,
         };
-        Self { messages, setting: 0 }
+        Self { messages, setting: 0, sending: Sending::of(entry) }
     }
 }
 
@@ -74,16 +77,17 @@ impl FirstKept {
 }
 
 /// What a context edit does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Edit {
     pub(crate) target: IdHash,
-    /// The target is left out; otherwise it gets other words.
-    pub(crate) omits: bool,
+    /// What its target says instead; without it the target is left out.
+    pub(crate) words: Option<Said>,
 }
 
 impl Edit {
     pub(crate) fn new(entry: &Entry<'_>) -> Option<Self> {
-        Some(Self { target: IdHash::of(entry.target_id?), omits: entry.replacement.is_none() })
+        let words = entry.replacement.map(|replacement| Said::new(&read::replacement(replacement)));
+        Some(Self { target: IdHash::of(entry.target_id?), words })
     }
 }
 

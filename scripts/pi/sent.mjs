@@ -1,0 +1,128 @@
+// Holds conversations by chance with the real pi, from SEED (1 unless told), and asks what it sends at places of them:
+// the sessions and sent.json go to the folder PITREE_TALKS, where tests/agreement/sent.rs compares them with what pitree says.
+// At some of them, before and behind context edits first of all, pitree (the program in PITREE) moves the leaf, too: when pi
+// opens such a file, it must send the same as from its own `/tree`.
+// (A seed does not give the same bytes twice: it depends on the time how far an answer is that is stopped.)
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { random, seed } from "./lib/random.mjs";
+import { entriesOf, probe, say } from "./lib/probe.mjs";
+import { home, Talk } from "./lib/talk.mjs";
+
+const TALKS = 9;
+const STEPS = 35;
+const PLACES = 14; // in a file
+const MOVES = 2; // in a file
+const folder = process.env.PITREE_TALKS;
+const start = process.env.SEED ?? "1";
+seed(start);
+
+const any = (list) => list[Math.floor(random() * list.length)];
+let words = 0;
+const word = (what) => `${what} ${++words}`;
+const somewhere = async (talk) => any(await talk.entries()).id;
+const tools = () => Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
+	any([
+		() => ["bash", { command: `echo ${word("echoed")}` }],
+		() => ["bash", { command: "true" }],
+		() => ["read", { path: word("missing") }],
+		() => ["write", { path: `file-${++words}`, content: "x" }],
+		() => ["fly", { to: "the moon" }],
+		() => ["codemode", { code: `return (await tools.bash({ command: "echo ${word("nested")}" })).output` }],
+	])(),
+);
+const answer = () =>
+	any([
+		() => ({ text: word("said") }),
+		() => ({ text: word("said"), think: word("thought") }),
+		() => ({ text: word("Replace this answer") }),
+		() => ({ think: word("thought") }),
+		() => ({ text: "" }),
+		() => ({ text: " \n" }),
+	])();
+const steps = [
+	(talk) => talk.say(word("asked"), answer()),
+	(talk) => talk.say(word("asked"), { tools: tools(), text: any(["", word("said")]) }, answer()),
+	(talk) => talk.say(word("asked"), { tools: tools() }, { tools: tools() }, answer()),
+	(talk) => talk.say(word("asked"), { text: word("cut off"), stop: "length" }),
+	(talk) => talk.say(word("asked"), { tools: tools() }, { text: word("cut off"), stop: "length" }),
+	(talk) => talk.say(word("asked"), { text: word("cut off"), stop: "length" }, { status: 400 }, { status: 400 }),
+	(talk) => talk.say(word("asked"), { status: 400 }),
+	(talk) => talk.say(word("asked"), { status: 529 }, any([answer(), { status: 529 }])),
+	(talk) => talk.say(word("asked"), { tools: tools() }, { status: 400 }),
+	(talk) => talk.stop(word("asked"), any([{ text: word("stopped") }, { think: word("stopped") }, { tools: tools() }, {}])),
+	(talk) => talk.interrupt(word("asked"), { tools: [["bash", { command: "sleep 20" }], ...tools()] }),
+	(talk) => talk.ask("bash", { command: `echo ${word("shell")}`, excludeFromContext: random() < 0.5 }),
+	(talk) => talk.compact(word("summed up")),
+	(talk) => talk.ask("set_session_name", { name: word("name") }),
+	(talk) => talk.ask("set_thinking_level", { level: any(["off", "low", "high"]) }),
+	(talk) => talk.ask("set_model", { provider: "none", modelId: any(["none-1", "none-2"]) }),
+	(talk) => talk.command("note", word("noted")),
+	async (talk) => talk.command("label", `${await somewhere(talk)}=${word("label")}`),
+	(talk) => talk.command("tools", any(["read,bash,write,codemode", "bash,codemode", "read,bash,edit,write,codemode"])),
+	async (talk) => talk.command("goto", await somewhere(talk)),
+	async (talk) => talk.command("goto", await somewhere(talk)),
+	async (talk) => talk.command("leave", await somewhere(talk)),
+	async (talk) => talk.ask("fork", { entryId: any((await talk.ask("get_fork_messages")).messages)?.entryId }),
+	(talk) => talk.ask("clone"),
+];
+/** What pi says where a step makes no sense, such as a compaction of nothing. */
+const NO_SENSE = /not been saved yet|Nothing to compact|Already compacted|Cannot clone|Invalid entry|not found|Cannot fork|too small|Failed to compact|Summarization failed/;
+
+/** What pi sends when pitree moved the leaf of a copy of a session. */
+async function moved(pi, cwd, file, id) {
+	const copy = join(cwd, "moved.jsonl");
+	copyFileSync(file, copy);
+	const env = { PATH: process.env.PATH, HOME: pi.folder, XDG_STATE_HOME: join(pi.folder, "state") };
+	const { status, stderr } = spawnSync(process.env.PITREE, ["resume", copy, id, "--print"], { env, encoding: "utf8" });
+	if (status !== 0) throw new Error(`pitree resume ${file} ${id}: ${stderr}`);
+	const talk = new Talk(pi, cwd, "--session", copy);
+	const sent = await say(talk);
+	await talk.quit();
+	return sent;
+}
+
+const all = {};
+let moves = 0;
+for (let number = 0; number < TALKS; number++) {
+	const place = realpathSync(mkdtempSync(join(tmpdir(), "pitree-talk-")));
+	const cwd = join(place, "project");
+	const pi = await home(join(place, "home"));
+	const sessions = join(place, "sessions");
+	const talk = new Talk(pi, cwd, "--session-dir", sessions);
+	await talk.say(word("asked"), answer());
+	for (let step = 0; step < STEPS; step++) {
+		try {
+			await any(steps)(talk);
+		} catch (error) {
+			if (!NO_SENSE.test(error.message)) throw error;
+		}
+		pi.model.answers.length = 0;
+	}
+	await talk.quit();
+	mkdirSync(join(folder, String(number)));
+	for (const file of readdirSync(sessions)) {
+		const name = join(String(number), file);
+		copyFileSync(join(sessions, file), join(folder, name));
+		const entries = entriesOf(join(folder, name));
+		const edited = entries.filter(({ type }) => type === "context_edit").flatMap(({ id, targetId }) => [id, targetId]);
+		const isAnswer = ({ message }) => message?.role === "assistant";
+		const chosen = new Set([...edited, ...entries.filter(isAnswer).map(({ id }) => id)].slice(0, MOVES));
+		const rest = entries.map(({ id }) => id).filter((id) => !chosen.has(id));
+		const places = new Set([...chosen, ...Array.from({ length: PLACES - MOVES }, () => any(rest))]);
+		all[name] = await probe(pi, cwd, join(sessions, file), ({ id }) => places.has(id));
+		for (const id of chosen) {
+			moves++;
+			const [ours, theirs] = [await moved(pi, cwd, join(folder, name), id), all[name][id]].map((sent) => JSON.stringify(sent));
+			if (ours !== theirs) throw new Error(`${name} at ${id}: moved by pitree ${ours}, in /tree ${theirs}`);
+		}
+	}
+	pi.model.stop();
+	rmSync(place, { recursive: true });
+}
+writeFileSync(join(folder, "sent.json"), JSON.stringify(all));
+const places = Object.values(all).reduce((sum, found) => sum + Object.keys(found).length, 0);
+console.log(`seed ${start}: ${Object.keys(all).length} sessions, ${places} places, ${moves} of them moved to by pitree`);
+process.exit(0);
