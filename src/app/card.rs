@@ -131,6 +131,9 @@ fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
             lines.push(DocLine::new(Tone::Text, &format!("{name}  {answers}, {}", dollars(uses.cost))));
         }
         more(lines, digest.models.len());
+        for name in digest.response_models.iter().take(LONGEST) {
+            lines.push(DocLine::new(Tone::Dim, &format!("a provider answered as {name}")));
+        }
     }
     let mut files: Vec<_> = digest.touches.uses().collect();
     if !files.is_empty() {

@@ -23,6 +23,16 @@ pub(crate) fn dollars(cost: f64) -> String {
     if cost > 0.0 && cost < 0.01 { format!("${cost:.3}") } else { format!("${cost:.2}") }
 }
 
+/// `0.3 s`, `1.5 s`, `45 s`, `2 min 5 s`; of milliseconds.
+pub(crate) fn duration(ms: f64) -> String {
+    let seconds = (ms / 1000.0).max(0.0);
+    match seconds {
+        s if s < 9.95 => format!("{s:.1} s"),
+        s if s < 59.5 => format!("{s:.0} s"),
+        s => format!("{:.0} min {:.0} s", (s.round() / 60.0).floor(), s.round() % 60.0),
+    }
+}
+
 /// `312 B`, `1.2 MB`
 pub fn bytes(bytes: u64) -> String {
     let mut size = bytes as f64;
@@ -57,6 +67,8 @@ mod tests {
             (bytes(999), bytes(1000), bytes(2_371_789), bytes(1_200_000_000)),
             ("999 B".into(), "1.0 KB".into(), "2.4 MB".into(), "1.2 GB".into())
         );
+        let durations = [0.0, 340.0, 1500.0, 45_400.0, 125_000.0, 59_600.0].map(duration);
+        assert_eq!(durations, ["0.0 s", "0.3 s", "1.5 s", "45 s", "2 min 5 s", "1 min 0 s"]);
         assert_eq!((dollars(0.0), dollars(0.004), dollars(1.2)), ("$0.00".into(), "$0.004".into(), "$1.20".into()));
         assert_eq!((tokens(950.0), tokens(12_400.0), tokens(1_200_000.0)), ("950".into(), "12k".into(), "1.2M".into()));
     }

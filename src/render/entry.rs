@@ -79,10 +79,15 @@ fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zon
         facts.push(time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
     }
     let message = entry.message.as_ref();
-    facts.extend(message.and_then(|message| message.model).map(|model| model.text().into_owned()));
+    facts.extend(message.and_then(model));
+    if let Some(level) = message.and_then(|message| message.thinking_level) {
+        facts.push(format!("thinking {}", level.text()));
+    }
+    facts.extend(message.and_then(|message| message.duration_ms).map(numbers::duration));
     if let Some(usage) = entry.used() {
         facts.push(format!("{} tokens", numbers::tokens(usage.tokens)));
-        facts.push(numbers::dollars(usage.cost));
+        let cost = numbers::dollars(usage.cost);
+        facts.push(if usage.is_billed { format!("{cost} billed") } else { cost });
     }
     facts.extend(node.id.as_ref().map(|id| format!("id {id}")));
     lines.title(Tone::Dim, &facts.join(" · "));
@@ -97,6 +102,13 @@ fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zon
     }
 }
 
+/// The model that answered: the one that was asked, and the one that the provider says it was.
+fn model(message: &Message<'_>) -> Option<String> {
+    let asked = message.model?.text().into_owned();
+    let answered = message.response_model.map(|model| model.text()).filter(|answered| *answered != asked);
+    Some(answered.map_or_else(|| asked.clone(), |answered| format!("{asked} as {answered}")))
+}
+
 fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entry<'_>], line: &[u8]) {
     let text = |text: Option<Str<'_>>| text.map_or(String::new(), |text| text.text().into_owned());
     let others: Vec<&Message<'_>> = others.iter().filter_map(|entry| entry.message.as_ref()).collect();
@@ -107,7 +119,8 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
         Kind::ToolResult => answer(lines, message, &others),
         Kind::Bash => bash(lines, message),
         Kind::OtherMessage if entry.message.is_none() => lines.json(line),
-        Kind::SystemRole | Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage => {
+        Kind::SystemRole => system(lines, message),
+        Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage => {
             lines.title(Tone::Meta, &message.custom_type.unwrap_or(message.role).text());
             said(lines, message, &others);
         }
@@ -122,6 +135,10 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
                 kept(lines, tree, &id.text());
             }
             lines.markdown(&text(entry.summary));
+            if let Some(raw) = entry.system_message {
+                lines.push(DocLine::default());
+                system(lines, &read::message(raw));
+            }
         }
         Kind::BranchSummary => {
             lines.title(Tone::Summary, &format!("summary of the branch that ended at {}", text(entry.from_id)));
@@ -152,6 +169,32 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
             lines.json(entry.data.unwrap_or_default());
         }
         Kind::Usage | Kind::ContextEdit | Kind::Unknown => lines.json(line),
+    }
+}
+
+/// A system message: what it says, which parts of the prompt it sets, and which tools there are from then on.
+fn system(lines: &mut Document<'_>, message: &Message<'_>) {
+    lines.title(Tone::Meta, "told to the model by pi");
+    if message.content.texts().any(|text| !text.is_empty()) {
+        content(lines, &message.content, &[]);
+    }
+    for section in message.sections() {
+        match section.text {
+            Some(text) => {
+                lines.title(Tone::Meta, &section.name);
+                lines.plain(Tone::Text, &text.text(), true);
+            }
+            None => lines.title(Tone::Meta, &format!("{} is taken away", section.name)),
+        }
+        lines.push(DocLine::default());
+    }
+    for tool in message.tools_added() {
+        lines.title(Tone::Tool, &format!("tool added: {}", tool.name.text()));
+        lines.plain(Tone::Text, &tool.description.text(), true);
+        lines.push(DocLine::default());
+    }
+    for tool in message.tools_removed() {
+        lines.title(Tone::Tool, &format!("tool removed: {}", tool.name.text()));
     }
 }
 
@@ -238,6 +281,7 @@ fn tool(lines: &mut Document<'_>, call: &ToolCall<'_>, answer: Option<&Message<'
         }
         b"read" | b"ls" | b"grep" | b"find" => {}
         b"write" => lines.code(language, &text("content")),
+        b"codemode" if args.get("code").is_some() => lines.code("javascript", &text("code")),
         b"edit" => {
             let done = answer.and_then(|answer| answer.diff);
             match done {
@@ -248,6 +292,15 @@ fn tool(lines: &mut Document<'_>, call: &ToolCall<'_>, answer: Option<&Message<'
         _ => lines.json(call.arguments),
     }
     if let Some(answer) = answer {
+        for nested in answer.nested_calls() {
+            lines.push(DocLine::default());
+            tool(lines, &nested.call, None);
+            if let Some(error) = nested.error {
+                lines.plain(Tone::Error, &error.text(), true);
+            } else if nested.is_unfinished {
+                lines.push(DocLine::new(Tone::Warning, "unfinished"));
+            }
+        }
         // A file that was read is shown as what it is.
         result(lines, answer, if call.name.is("read") { language } else { "" });
     }

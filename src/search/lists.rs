@@ -43,7 +43,7 @@ impl Lists {
         for digest in digests {
             count(&mut files, digest.touches.paths.iter());
             count(&mut labels, digest.labels.iter().map(|label| &*label.text));
-            count(&mut models, digest.models.iter().map(|(model, _)| &**model));
+            count(&mut models, digest.model_names());
             count(&mut tools, digest.tools.keys().map(|tool| &**tool));
         }
         let [files, labels, models, tools] = [files, labels, models, tools].map(most);

@@ -43,9 +43,9 @@ impl Talk {
         let path = self.tree.path(at?);
         let compaction = context.compaction.map_or(&Value::Null, |at| &self.lines[at as usize]["firstKeptEntryId"]);
         let from = path.iter().position(|&at| self.lines[at as usize]["id"] == *compaction).unwrap_or(0);
-        let lines = path[from..].iter().map(|&at| &self.lines[at as usize]);
+        let mut lines = path[from..].iter().map(|&at| &self.lines[at as usize]);
         let id = &self.lines[entry as usize]["id"];
-        let edit = lines.filter(|line| line["type"] == "context_edit" && line["targetId"] == *id).next_back()?;
+        let edit = lines.rfind(|line| line["type"] == "context_edit" && line["targetId"] == *id)?;
         Some(&edit["replacement"]["content"])
     }
 

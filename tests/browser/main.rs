@@ -21,6 +21,7 @@ mod resume;
 mod scale;
 mod screens;
 mod search;
+mod talks;
 mod tickets;
 
 use common::session::Session;

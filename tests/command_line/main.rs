@@ -12,6 +12,7 @@ mod reading;
 mod resuming;
 mod searching;
 mod shells;
+mod talks;
 mod trashing;
 #[cfg(unix)]
 mod waiting;

@@ -25,7 +25,7 @@ impl Qualifier for Model {
 
     fn test(model: &Text, _: &HereAndNow) -> Test {
         let wanted = model.folded();
-        Box::new(move |session| session.digest.models.iter().any(|(model, _)| fold(model).contains(&wanted)).into())
+        Box::new(move |session| session.digest.model_names().any(|model| fold(model).contains(&wanted)).into())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::session::digest::touches::{Gatherer, Spoken};
 use crate::session::digest::{Digest, Label};
 use crate::session::entry::call::{self, NEARBY};
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Content, Entry, EntryId, Stamp, read, row};
+use crate::session::entry::{Content, Entry, EntryId, Message, Stamp, ToolCall, read, row};
 use crate::session::lines::{LabelLine, Line, Lines, NotASession};
 use crate::session::models::Models;
 use crate::session::problem::Problem;
@@ -139,6 +139,9 @@ impl Builder {
             Kind::ToolResult => {
                 let call = entry.message.as_ref().and_then(|message| message.tool_call_id);
                 self.touches.answer(at, entry.timestamp, call);
+                for nested in entry.message.iter().flat_map(Message::nested_calls) {
+                    self.called(at, entry, &nested.call);
+                }
             }
             Kind::OtherMessage => self.is_hidden_in_pi |= entry.message.is_none(),
             Kind::SessionInfo => {
@@ -192,16 +195,28 @@ impl Builder {
     fn did(&mut self, at: Index, entry: &Entry<'_>) {
         let Some(message) = &entry.message else { return };
         for call in message.content.tool_calls() {
-            let name = call.name.text();
-            match self.digest.tools.get_mut(&*name) {
-                Some(calls) => *calls += 1,
-                None => drop(self.digest.tools.insert(name.into(), 1)),
-            }
-            self.touches.call(at, entry.timestamp, call);
+            self.called(at, entry, call);
         }
         if let Some(model) = message.model {
             self.models.note(model, entry.cost());
         }
+        if let Some(answered) = message.response_model {
+            let answered = answered.text();
+            let is_new = !self.digest.response_models.contains(&*answered);
+            if is_new && !message.model.is_some_and(|model| model.is(&answered)) {
+                self.digest.response_models.insert(answered.into());
+            }
+        }
+    }
+
+    /// Takes a call of a tool.
+    fn called(&mut self, at: Index, entry: &Entry<'_>, call: &ToolCall<'_>) {
+        let name = call.name.text();
+        match self.digest.tools.get_mut(&*name) {
+            Some(calls) => *calls += 1,
+            None => drop(self.digest.tools.insert(name.into(), 1)),
+        }
+        self.touches.call(at, entry.timestamp, call);
     }
 
     fn labels(&self, shape: &Shape, again: &mut Again<'_>) -> Vec<Label> {

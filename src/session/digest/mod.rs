@@ -8,7 +8,7 @@
 pub mod builder;
 pub mod touches;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -68,6 +68,8 @@ pub struct Digest {
     pub tools: BTreeMap<Box<str>, u32>,
     /// The models that answered, the busiest first.
     pub models: Vec<(Box<str>, ModelUse)>,
+    /// Other names under which providers say that they answered.
+    pub response_models: BTreeSet<Box<str>>,
     /// The entries on the path from the root to the leaf: a bit each.
     pub active: Active,
 }
@@ -105,6 +107,12 @@ impl Digest {
     pub fn title(&self) -> &str {
         let title = self.name.as_deref().or(self.first_message.as_deref()).unwrap_or_default().trim();
         if title.is_empty() { NO_MESSAGES } else { title }
+    }
+
+    /// The models that answered, by the names that pi gave them and by those that providers did.
+    pub(crate) fn model_names(&self) -> impl Iterator<Item = &str> {
+        let asked = self.models.iter().map(|(model, _)| &**model);
+        asked.chain(self.response_models.iter().map(|model| &**model))
     }
 
     /// The path that other files name this one by.

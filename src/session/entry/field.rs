@@ -2,7 +2,7 @@
 //! ids, no names of fields that every entry has, and no images.
 
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Block, Content, Entry};
+use crate::session::entry::{Block, Content, Entry, Message, read};
 use crate::session::json::{Kind as Json, Reader, Str};
 
 /// What a text is.
@@ -79,6 +79,9 @@ pub fn texts<'a>(entry: &Entry<'a>, line: &'a [u8], each: &mut dyn FnMut(Field, 
         Kind::Compaction | Kind::BranchSummary => {
             some(Field::Summary, entry.summary);
             values(data, Field::Summary, each);
+            if let Some(raw) = entry.system_message {
+                system(&read::message(raw), each);
+            }
         }
         Kind::CustomMessage => {
             some(Field::Custom, entry.custom_type);
@@ -100,10 +103,24 @@ pub fn texts<'a>(entry: &Entry<'a>, line: &'a [u8], each: &mut dyn FnMut(Field, 
 fn message<'a>(entry: &Entry<'a>, field: Field, each: &mut dyn FnMut(Field, Str<'a>)) {
     let Some(message) = &entry.message else { return };
     content(&message.content, field, each);
+    for nested in message.nested_calls() {
+        values(nested.call.arguments, Field::Arguments, each);
+        nested.error.into_iter().for_each(|error| each(Field::Tool, error));
+    }
+    system(message, each);
     let others = [message.custom_type, message.command, message.output, message.summary, message.diff];
     others.into_iter().flatten().for_each(|text| each(field, text));
     if let Some(error) = message.error_message {
         each(Field::Error, error);
+    }
+}
+
+/// What a system message says besides its content.
+fn system<'a>(message: &Message<'a>, each: &mut dyn FnMut(Field, Str<'a>)) {
+    message.sections().filter_map(|section| section.text).for_each(|text| each(Field::Other, text));
+    for tool in message.tools_added().chain(message.tools_removed()) {
+        each(Field::Other, tool.name);
+        each(Field::Other, tool.description);
     }
 }
 
@@ -225,7 +242,25 @@ mod tests {
             message(r#""role":"bashExecution","command":"ls","output":"a b","exitCode":0"#),
             own(&[("bash", "ls"), ("bash", "a b")])
         );
-        assert_eq!(message(r#""role":"system","content":"be kind""#), own(&[("other", "be kind")]));
+        assert_eq!(
+            message(
+                r#""role":"system","content":"be kind","sections":{"rules":"be brief","docs":null},"toolsAdded":[{"name":"read","description":"reads","parameters":{"type":"object"}}],"toolsRemoved":[{"name":"edit"}]"#
+            ),
+            own(&[
+                ("other", "be kind"),
+                ("other", "be brief"),
+                ("other", "read"),
+                ("other", "reads"),
+                ("other", "edit"),
+                ("other", "")
+            ])
+        );
+        assert_eq!(
+            message(
+                r#""role":"toolResult","content":[],"nestedCalls":{"calls":[{"name":"read","arguments":{"path":"a.rs"},"status":"error","error":"ENOENT"}]}"#
+            ),
+            own(&[("arguments", "path"), ("arguments", "a.rs"), ("tool", "ENOENT")])
+        );
     }
 
     #[test]
@@ -242,6 +277,10 @@ mod tests {
             (
                 r#"{"type":"compaction","summary":"s","details":{"readFiles":["f"]}}"#,
                 &[("summary", "s"), ("summary", "readFiles"), ("summary", "f")],
+            ),
+            (
+                r#"{"type":"compaction","summary":"s","systemMessage":{"role":"system","content":"","sections":{"rules":"be brief"}}}"#,
+                &[("summary", "s"), ("other", "be brief")],
             ),
             (r#"{"type":"branch_summary","summary":"s","fromId":"root"}"#, &[("summary", "s")]),
             (r#"{"type":"label","targetId":"t","label":"l"}"#, &[("label", "l")]),

@@ -5,8 +5,10 @@
 pub mod call;
 pub mod field;
 pub mod kind;
+pub mod nested;
 pub mod read;
 pub(crate) mod row;
+pub mod system;
 
 use crate::base::js::is_js_space;
 use crate::base::time;
@@ -59,8 +61,8 @@ pub struct Entry<'a> {
     pub first_kept_id: Option<Str<'a>>,
     /// `firstKeptEntryIndex` of a compaction of version 1: a place among the file's values, the header being 0.
     pub first_kept_index: Option<f64>,
-    /// Whether a compaction holds a `systemMessage`.
-    pub has_system_message: bool,
+    /// `systemMessage` of a compaction as it stands in the file, if JavaScript does not take it for false.
+    pub system_message: Option<&'a [u8]>,
     /// `fromId` of a branch summary.
     pub from_id: Option<Str<'a>>,
     /// `customType` of a `custom` or `custom_message`.
@@ -121,6 +123,12 @@ pub struct Message<'a> {
     pub provider: Option<Str<'a>>,
     /// `model` of an assistant.
     pub model: Option<Str<'a>>,
+    /// `responseModel` of an assistant: the model that the provider says has answered.
+    pub response_model: Option<Str<'a>>,
+    /// `thinkingLevel` of an assistant.
+    pub thinking_level: Option<Str<'a>>,
+    /// `durationMs` of an assistant or a tool result.
+    pub duration_ms: Option<f64>,
     /// `stopReason` of an assistant.
     pub stop_reason: Option<Str<'a>>,
     /// `errorMessage` of an assistant.
@@ -131,6 +139,14 @@ pub struct Message<'a> {
     pub tool_name: Option<Str<'a>>,
     /// `isError` of a tool result.
     pub is_error: bool,
+    /// `nestedCalls` of a tool result as they stand in the file.
+    pub nested_calls: Option<&'a [u8]>,
+    /// `sections` of a system message as they stand in the file.
+    pub sections: Option<&'a [u8]>,
+    /// `toolsAdded` of a system message as they stand in the file.
+    pub tools_added: Option<&'a [u8]>,
+    /// `toolsRemoved` of a system message as they stand in the file.
+    pub tools_removed: Option<&'a [u8]>,
     /// `details.diff` of a tool result.
     pub diff: Option<Str<'a>>,
     /// `command` of a bash execution.
@@ -218,6 +234,8 @@ pub struct Usage {
     pub tokens: f64,
     /// US dollars: `cost.total`, or the sum of its parts.
     pub cost: f64,
+    /// `cost.totalFromProvider`: the provider said what it cost; otherwise pi reckoned.
+    pub is_billed: bool,
 }
 
 impl<'a> Entry<'a> {

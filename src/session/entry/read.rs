@@ -48,6 +48,12 @@ pub fn beginning(start: &[u8]) -> Result<Entry<'_>> {
     Ok(entry)
 }
 
+/// A message that stands alone, such as the `systemMessage` of a compaction; an empty one, if it is none.
+pub fn message(raw: &[u8]) -> Message<'_> {
+    // It was read before, and is JSON.
+    read_message(&mut Reader::new(raw)).ok().flatten().unwrap_or_default()
+}
+
 /// The content that a context edit gives to its target: `content` of its `replacement`.
 pub fn replacement(raw: &[u8]) -> Content<'_> {
     let mut content = Content::Missing;
@@ -110,7 +116,7 @@ fn read_fields<'a>(r: &mut Reader<'a>, e: &mut Entry<'a>) -> Result<()> {
             b"tokensBefore" => e.tokens_before = r.opt_number()?,
             b"firstKeptEntryId" => e.first_kept_id = read_id(r)?,
             b"firstKeptEntryIndex" => e.first_kept_index = r.opt_number()?,
-            b"systemMessage" => e.has_system_message = !is_falsy(Some(r.skip()?)),
+            b"systemMessage" => e.system_message = Some(r.skip()?).filter(|raw| !is_falsy(Some(raw))),
             b"fromId" => e.from_id = read_id(r)?,
             b"customType" => e.custom_type = r.opt_string()?,
             b"provider" => e.provider = r.opt_string()?,
@@ -169,10 +175,17 @@ fn read_message<'a>(r: &mut Reader<'a>) -> Result<Option<Message<'a>>> {
             b"usage" => m.usage = read_usage(r)?,
             b"provider" => m.provider = r.opt_string()?,
             b"model" => m.model = r.opt_string()?,
+            b"responseModel" => m.response_model = r.opt_string()?,
+            b"thinkingLevel" => m.thinking_level = r.opt_string()?,
+            b"durationMs" => m.duration_ms = r.opt_number()?,
             b"stopReason" => m.stop_reason = r.opt_string()?,
             b"errorMessage" => m.error_message = r.opt_string()?,
             b"toolCallId" => m.tool_call_id = r.opt_string()?,
             b"toolName" => m.tool_name = r.opt_string()?,
+            b"nestedCalls" => m.nested_calls = Some(r.skip()?),
+            b"sections" => m.sections = Some(r.skip()?),
+            b"toolsAdded" => m.tools_added = Some(r.skip()?),
+            b"toolsRemoved" => m.tools_removed = Some(r.skip()?),
             b"isError" => m.is_error = r.opt_bool()? == Some(true),
             b"details" => m.diff = read_diff(r)?,
             b"command" => m.command = r.opt_string()?,
@@ -295,7 +308,7 @@ fn read_usage(r: &mut Reader<'_>) -> Result<Option<Usage>> {
             b"cacheRead" => usage.cache_read = r.opt_number()?.unwrap_or(0.0),
             b"cacheWrite" => usage.cache_write = r.opt_number()?.unwrap_or(0.0),
             b"totalTokens" => total = r.opt_number()?.unwrap_or(0.0),
-            b"cost" => usage.cost = read_cost(r)?,
+            b"cost" => (usage.cost, usage.is_billed) = read_cost(r)?,
             _ => drop(r.skip()?),
         }
         Ok(())
@@ -305,20 +318,23 @@ fn read_usage(r: &mut Reader<'_>) -> Result<Option<Usage>> {
     Ok(Some(usage))
 }
 
-fn read_cost(r: &mut Reader<'_>) -> Result<f64> {
+/// The cost in US dollars, and whether the provider said it.
+fn read_cost(r: &mut Reader<'_>) -> Result<(f64, bool)> {
     if r.kind()? != Json::Object {
-        return Ok(r.opt_number()?.unwrap_or(0.0));
+        return Ok((r.opt_number()?.unwrap_or(0.0), false));
     }
     let start = r.here();
-    let mut total = None;
+    let (mut total, mut is_billed) = (None, false);
     object(r, |r, key| {
         match key {
             b"total" => total = r.opt_number()?,
+            b"totalFromProvider" => is_billed = r.opt_bool()? == Some(true),
             _ => drop(r.skip()?),
         }
         Ok(())
     })?;
-    Ok(total.unwrap_or_else(|| Fields::new(r.since(start)).numbers().fold(0.0, |sum, part| sum + part)))
+    let sum = || Fields::new(r.since(start)).numbers().fold(0.0, |sum, part| sum + part);
+    Ok((total.unwrap_or_else(sum), is_billed))
 }
 
 #[cfg(test)]

@@ -29,6 +29,11 @@ impl<'a> Fields<'a> {
         Self(fields)
     }
 
+    /// The names, as they are meant, and their values.
+    pub(crate) fn into_iter(self) -> impl Iterator<Item = (Cow<'a, [u8]>, Value<'a>)> {
+        self.0.into_iter()
+    }
+
     /// The values that are numbers.
     pub fn numbers(&self) -> impl Iterator<Item = f64> {
         self.0.iter().filter_map(|(_, value)| match value {

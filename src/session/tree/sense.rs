@@ -33,7 +33,7 @@ impl Sense {
             | Kind::CustomMessage => 1,
             Kind::OtherMessage => u8::from(entry.message.is_some()),
             Kind::BranchSummary => u8::from(entry.summary.is_some_and(|summary| !summary.is_empty())),
-            Kind::Compaction => 1 + u8::from(entry.has_system_message),
+            Kind::Compaction => 1 + u8::from(entry.system_message.is_some()),
             Kind::ModelChange
             | Kind::ThinkingLevel
             | Kind::Custom

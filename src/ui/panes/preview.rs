@@ -65,7 +65,8 @@ fn name(model: &Model) -> String {
                 Some(Kind::Usage) => "Usage".into(),
                 Some(Kind::ContextEdit) => "Context edit".into(),
                 Some(Kind::Custom | Kind::CustomMessage) => "Extension".into(),
-                Some(Kind::SystemRole | Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage) => "Message".into(),
+                Some(Kind::SystemRole) => "System".into(),
+                Some(Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage) => "Message".into(),
                 Some(Kind::Unknown) | None => "Entry".into(),
             }
         }

@@ -1,0 +1,51 @@
+//! Entries as pi 1.x writes them (`fixtures/sessions/--home-dev-talk--`), in the preview.
+
+use std::fs;
+
+use super::harness::Browser;
+use crate::common::home::repository;
+
+/// The preview of the first entry, in a tree of all entries, whose row has `text`.
+fn preview(file: &str, text: &str) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    fs::copy(repository("fixtures/sessions/--home-dev-talk--").join(file), dir.path().join(file)).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 180, 60);
+    browser.press("l 5 g");
+    let row = |browser: &Browser| {
+        let tree = browser.model.tree.tree.as_ref().unwrap();
+        tree.nodes[browser.model.tree.selected_entry().unwrap() as usize].text.to_string()
+    };
+    for _ in 0..40 {
+        if row(&browser).contains(text) {
+            break;
+        }
+        browser.press("j");
+    }
+    assert!(row(&browser).contains(text), "{}", browser.screen());
+    browser.screen()
+}
+
+fn has(screen: &str, texts: &[&str]) {
+    for text in texts {
+        assert!(screen.contains(text), "{text:?} is not in\n{screen}");
+    }
+}
+
+#[test]
+fn a_system_message_says_what_the_model_was_told() {
+    let first = preview("talk-compacted.jsonl", "[system]");
+    has(&first, &["System", "told to the model by pi", "preamble", "You are a coding assistant", "rules"]);
+    let compaction = preview("talk-compacted.jsonl", "[compaction");
+    has(&compaction, &["They counted to three.", "told to the model by pi"]);
+}
+
+#[test]
+fn an_answer_says_how_long_it_took_and_who_gave_it() {
+    has(&preview("talk.jsonl", "You asked for them"), &["none-1 as none-1-2026-01-05", "thinking high", "1.5 s"]);
+}
+
+#[test]
+fn the_calls_of_a_script_stand_below_it() {
+    let screen = preview("talk-script.jsonl", "[codemode");
+    has(&screen, &["await tools.write(", "[write: colours.txt]", "[edit: colours.txt]", "[bash: sort colours.txt]"]);
+}

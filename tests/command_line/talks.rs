@@ -1,0 +1,53 @@
+//! Sessions as pi 1.x writes them (`fixtures/sessions/--home-dev-talk--`): what its new fields say is found and listed.
+
+use serde_json::Value;
+
+use super::pitree::{FIXTURES, Pitree};
+use crate::common::home::json_lines;
+
+fn talks(args: &[&str]) -> Vec<Value> {
+    let dir = format!("{FIXTURES}/sessions/--home-dev-talk--");
+    let outcome = Pitree::new().run(&[args, &["--json", "--dir", &dir]].concat());
+    assert_eq!((outcome.err.as_str(), outcome.code == 1), ("", outcome.out.is_empty()), "{args:?}");
+    json_lines(&outcome.out)
+}
+
+/// The names of the files in which something is found.
+fn found(query: &str) -> Vec<String> {
+    let name = |path: &str| path.rsplit('/').next().unwrap().trim_end_matches(".jsonl").to_string();
+    let mut files: Vec<String> =
+        talks(&["search", query]).iter().map(|hit| name(hit["path"].as_str().unwrap())).collect();
+    files.sort();
+    files.dedup();
+    files
+}
+
+#[test]
+fn what_a_script_did_is_what_its_tools_did() {
+    assert_eq!(found("file:colours.txt"), ["talk-script"]);
+    assert_eq!(found("edited:colours.txt"), ["talk-script"]);
+    assert_eq!(found("edited:nowhere.txt"), [""; 0]);
+    assert_eq!(found("tool:edit"), ["talk", "talk-script"]);
+    assert_eq!(found("file:nowhere.txt"), ["talk-failed", "talk-script"]);
+    let files = talks(&["files"]);
+    let colours = files.iter().find(|file| file["path"].as_str().unwrap().ends_with("colours.txt")).unwrap();
+    assert_eq!((&colours["reads"], &colours["changes"]), (&1.into(), &2.into()), "{colours}");
+}
+
+#[test]
+fn a_model_is_found_by_the_name_that_its_provider_gives_it() {
+    assert_eq!(found("model:none-1-2026"), ["talk"]);
+    assert_eq!(found("model:none-2"), ["talk"]);
+}
+
+#[test]
+fn all_finds_what_pi_tells_the_model() {
+    assert_eq!(found("\"Batch changes to one file\" all:").len(), 9);
+    assert_eq!(found("\"Batch changes to one file\"").len(), 0);
+    // The second system message of a file has what changed.
+    let hits = talks(&["search", "all: \"Read file contents\" in:/home/dev/talk"]);
+    let compacted = hits.iter().filter(|hit| hit["path"].as_str().unwrap().ends_with("talk-compacted.jsonl"));
+    assert_eq!(compacted.count(), 4, "two system messages, two compactions");
+    assert_eq!(found("all: \"green\\nblue\""), [""; 0]);
+    assert_eq!(found("all: \"no such file or directory\""), ["talk-failed", "talk-script"]);
+}
