@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -13,6 +13,19 @@ pub(crate) fn shorten<'a>(path: &'a str, home: &str) -> Cow<'a, str> {
         Some(rest) if !home.is_empty() => Cow::Owned(format!("~{rest}")),
         _ => Cow::Borrowed(path),
     }
+}
+
+/// `path` without `.`, `..` and doubled separators, without asking the file system, as Node's `normalize`.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match (part, normal.components().next_back()) {
+            (Component::CurDir, _) | (Component::ParentDir, Some(Component::RootDir)) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => drop(normal.pop()),
+            _ => normal.push(part),
+        }
+    }
+    normal
 }
 
 /// The bytes of a path in base64, if it is no text.
