@@ -15,7 +15,7 @@ use crate::session::entry::Entry;
 use crate::session::entry::field;
 use crate::session::entry::field::Field;
 use crate::session::entry::read;
-use crate::session::lines::Lines;
+use crate::session::lines::{Line, Lines};
 use crate::session::shape::Index;
 use crate::session::tree::active::Active;
 
@@ -157,11 +157,16 @@ impl Grep<'_> {
                 Header::None => return false,
                 Header::Version(version) => version >= 2.0,
             };
-            lines_with(probes, block, from, |at, line| match read::line(line) {
-                Ok(Some(entry)) if !entry.is_header() => {
-                    each(&Suspect { offset: offset + at as u64, line, entry, has_ids })
+            lines_with(probes, block, from, |at, line| {
+                let mut each = |Line { offset, bytes: line, .. }| match read::line(line) {
+                    Ok(Some(entry)) if !entry.is_header() => each(&Suspect { offset, line, entry, has_ids }),
+                    _ => true,
+                };
+                let line = Line::new(offset + at as u64, line, true);
+                match line.parts() {
+                    None => each(line),
+                    Some(parts) => parts.into_iter().all(each),
                 }
-                _ => true,
             })
         })
     }

@@ -49,9 +49,10 @@ pub(super) fn unchanged(files: &[Seen]) -> Result<Vec<&Seen>> {
     if paths.is_empty() { Ok(there) } else { Err(Refusal::Changed { paths }.into()) }
 }
 
-/// Whether a file holds entries behind its first `bytes` that pitree did not write.
+/// Whether a file holds entries behind its first `bytes` that pitree did not write, or is of a version that it can't.
 pub(super) fn file_is_used_since(past: &Records, path: &Path, bytes: u64) -> Result<bool> {
-    Ok(is_used_since(past, &load::tree(Files::Disk, path, "")?, bytes))
+    let tree = load::tree(Files::Disk, path, "")?;
+    Ok(tree.header.is_newer() || is_used_since(past, &tree, bytes))
 }
 
 /// Whether a tree has entries from `offset` on that pitree did not write. The model and the thinking level do not count:

@@ -27,7 +27,7 @@ use crate::session::write::migrate;
 /// # Errors
 /// It is older, and nobody said that it may be.
 pub(crate) fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<Done> {
-    let tree = load::tree(Files::Disk, path, "")?;
+    let tree = load::writable(path)?;
     if tree.header.version >= 3.0 {
         return Ok(Done::default());
     }

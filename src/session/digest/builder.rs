@@ -84,7 +84,7 @@ impl Builder {
     /// It is no session.
     pub fn finish(mut self, mtime: i64, again: &mut Again<'_>) -> Result<Digest, NotASession> {
         if let Some(Last { offset, len, bytes }) = self.last.take() {
-            self.take(Line { offset, len, bytes: &bytes, ended: false });
+            self.take(Line { offset, len, bytes: &bytes, ended: false, behind: 0 });
         }
         let header = self.lines.session()?.clone();
         let shape = self.lines.shape();
