@@ -36,7 +36,7 @@ pub struct EntryHit {
     pub field: Field,
     /// The text around the first word that is in it.
     pub snippet: Snippet,
-    /// Whether the entry is on the path from the root to the leaf; `None` in a large file, where finding out takes long.
+    /// Whether the entry is on the path from the root to the leaf, or a stub and so on no other branch; `None` in a large file, where finding out takes long.
     pub active: Option<bool>,
 }
 
@@ -178,10 +178,11 @@ impl Grep<'_> {
             lines.note(&line, &line.read());
             !lines.is_refused()
         })?;
-        let active = Active::new(&lines.shape());
+        let shape = lines.shape();
+        let (active, stubs) = (Active::new(&shape), lines.stubs(&shape));
         for hit in hits {
             let entry = lines.offsets().binary_search(&hit.offset);
-            hit.active = Some(entry.is_ok_and(|at| active.has(at as Index)));
+            hit.active = Some(entry.is_ok_and(|at| active.has(at as Index) || stubs[at]));
         }
         Ok(())
     }

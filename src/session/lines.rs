@@ -170,6 +170,8 @@ pub(crate) struct Lines {
     headers: Vec<usize>,
     ids: Vec<Ids>,
     offsets: Vec<u64>,
+    /// Which entries are bookkeeping.
+    bookkeeping: Vec<bool>,
     labels: Vec<LabelLine>,
     bad: BadLines,
     /// The bytes of the lines so far.
@@ -218,6 +220,7 @@ impl Lines {
         }
         self.ids.push(Ids { id: entry.id.map(IdHash::of), parent: entry.parent_id.map(IdHash::of) });
         self.offsets.push(line.offset);
+        self.bookkeeping.push(entry.kind.is_bookkeeping());
         if entry.kind == Kind::Label
             && let Some(target) = entry.target_id
         {
@@ -239,6 +242,7 @@ impl Lines {
         self.headers.extend(later.headers.iter().map(|before| before + self.ids.len()));
         self.ids.extend(later.ids);
         self.offsets.extend(later.offsets);
+        self.bookkeeping.extend(later.bookkeeping);
         self.labels.extend(later.labels);
         self.bad.add(later.bad);
         self.bytes += later.bytes;
@@ -300,6 +304,11 @@ impl Lines {
     /// Who is whose parent.
     pub(crate) fn shape(&self) -> Shape {
         Shape::new(&self.ids, self.header().map_or(1.0, |header| header.version))
+    }
+
+    /// Which entries are stubs: see [`Shape::stubs`].
+    pub(crate) fn stubs(&self, shape: &Shape) -> Vec<bool> {
+        shape.stubs(|at| self.bookkeeping[at as usize])
     }
 
     /// The labels that are set, by the entries that have them.
