@@ -138,3 +138,18 @@ fn a_fork_or_a_new_form_that_a_newer_pi_wrote_anew_stays() {
         assert_eq!((outcome.code, fs::read_to_string(path).unwrap().as_str()), (1, header), "{}", outcome.err);
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_old_form_that_a_newer_pi_wrote_anew_is_not_replaced_again() {
+    let pitree = Pitree::new();
+    let path = pitree.write_session(&Session::new("old").version(2).user("u1", "Hello"));
+    let before = fs::read(&path).unwrap();
+    pitree.print(&["label", "old", "u1", "here", "--migrate"]);
+    pitree.print(&["undo"]);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    fs::write(&path, FOURTH).unwrap();
+    let outcome = pitree.run(&["redo"]);
+    assert_eq!((outcome.code, fs::read_to_string(&path).unwrap().as_str()), (1, FOURTH));
+    says_why(&outcome.err, &path);
+}
