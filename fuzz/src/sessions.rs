@@ -114,8 +114,9 @@ fn hangs_together(tree: &Tree, file: &[u8]) {
 }
 
 fn agree(digest: &Digest, tree: &Tree, file: &[u8]) {
-    let facts = (digest.entry_count, digest.branch_points, digest.labels.len());
-    assert_eq!(facts, (tree.nodes.len(), tree.branch_points(), tree.labels.len()));
+    let leaves: u32 = tree.roots.iter().map(|&root| tree.below(root).leaves).sum();
+    let facts = (digest.entry_count, digest.branch_points, digest.leaves, digest.labels.len());
+    assert_eq!(facts, (tree.nodes.len(), tree.branch_points(), leaves as usize, tree.labels.len()));
     assert!(
         digest.cost.to_bits() == tree.cost().to_bits() || (digest.cost - tree.cost()).abs() <= 1e-9 * digest.cost.abs()
     );

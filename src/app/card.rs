@@ -91,7 +91,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     let digest = &library[key];
     let parent = library.families().parent(key);
     let forks: Vec<SessionKey> = library.forks(key).collect();
-    if parent.is_none() && forks.is_empty() && digest.header.parent_session.is_none() {
+    if parent.is_none() && forks.is_empty() && !digest.header.is_fork() {
         return;
     }
     heading(lines, "Family");
@@ -102,6 +102,8 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         let known = digest.parent_path.as_deref().is_some_and(|path| library.has_file(path));
         let what = if known { "a ring of forks" } else { "not there" };
         lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &context.setting.home))));
+    } else if let Some(id) = &digest.header.parent_id {
+        lines.push(fact("forked from", &format!("{id} (not there)")));
     }
     lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", library[fork].title())));
     more(lines, forks.len());

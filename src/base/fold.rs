@@ -120,6 +120,21 @@ mod tests {
         }
     }
 
+    /// As pi 1.5.2's session picker was seen to tell them apart, or not: the guide says so.
+    #[test]
+    fn more_is_equal_than_to_pi() {
+        for (one, other) in
+            [("maſt", "mast"), ("ς", "σ"), ("µ", "μ"), ("ϑ", "θ"), ("e\u{301}", "é"), ("\u{1100}\u{1161}", "가")]
+        {
+            assert_eq!(fold(one), fold(other));
+            assert_ne!(one.to_lowercase(), other.to_lowercase());
+        }
+        for (one, other) in [("ß", "ss"), ("ﬁ", "fi"), ("ı", "i"), ("１", "1")] {
+            assert_ne!(fold(one), fold(other));
+        }
+        assert!("e\u{301}".contains('e') && !fold("e\u{301}").contains('e'));
+    }
+
     #[test]
     fn what_lower_case_makes_equal_is_equal() {
         for c in '\0'..=char::MAX {

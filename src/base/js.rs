@@ -1,5 +1,5 @@
-//! What JavaScript, in which pi is written, takes for white space. What it takes for false stands with the JSON that it
-//! is asked of.
+//! What JavaScript, in which pi is written, takes for white space, and how it writes and reads numbers. What it takes for
+//! false and for text stands with the JSON that it is asked of.
 
 /// `text` without white space around, as JavaScript's `trim`.
 pub(crate) fn js_trim(text: &str) -> &str {
@@ -23,9 +23,88 @@ pub fn cut(text: &str, units: usize) -> &str {
     text
 }
 
+/// A number as JavaScript's `String` writes it.
+pub(crate) fn number(number: f64) -> String {
+    match number.abs() {
+        0.0 => "0".into(),
+        f64::INFINITY => if number > 0.0 { "Infinity" } else { "-Infinity" }.into(),
+        1e-6..1e21 => number.to_string(),
+        abs if abs >= 1.0 => format!("{number:e}").replace('e', "e+"),
+        _ => format!("{number:e}"), // or not a number
+    }
+}
+
+/// The number that a text is for JavaScript's `Number`, if it is a finite one; `None` for an empty text.
+pub(crate) fn to_number(text: &str) -> Option<f64> {
+    let text = js_trim(text);
+    let digits = |radix: u32| {
+        let digits = text[2..].chars().map(|c| c.to_digit(radix).map(f64::from));
+        digits.reduce(|all, digit| Some(all? * f64::from(radix) + digit?)).flatten()
+    };
+    let number = match text.get(..2) {
+        Some("0x" | "0X") => digits(16),
+        Some("0o" | "0O") => digits(8),
+        Some("0b" | "0B") => digits(2),
+        // Rust would take `inf` and `nan` as well.
+        _ if text.contains(|c: char| c.is_alphabetic() && !matches!(c, 'e' | 'E')) => None,
+        _ => text.parse().ok(),
+    };
+    number.filter(|number| number.is_finite())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As node 22 was seen to write and read them.
+    #[test]
+    fn numbers_are_those_of_javascript() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (1.0, "1"),
+            (1e3, "1000"),
+            (-1.5, "-1.5"),
+            (1e20, "100000000000000000000"),
+            (1e21, "1e+21"),
+            (-1.5e300, "-1.5e+300"),
+            (123_456_789_012_345_678_901_234_567_890.0, "1.2345678901234568e+29"),
+            (1e-6, "0.000001"),
+            (1e-7, "1e-7"),
+            (5e-324, "5e-324"),
+            (9_007_199_254_740_993.0, "9007199254740992"),
+            (f64::INFINITY, "Infinity"),
+            (f64::NEG_INFINITY, "-Infinity"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+        for (text, value) in [
+            ("7", Some(7.0)),
+            (" 12\n", Some(12.0)),
+            ("-1", Some(-1.0)),
+            ("+1e3", Some(1000.0)),
+            (".5", Some(0.5)),
+            ("5.", Some(5.0)),
+            ("0x10", Some(16.0)),
+            ("0B11", Some(3.0)),
+            ("0o17", Some(15.0)),
+            ("", None),
+            (" ", None),
+            ("0x", None),
+            ("0xg", None),
+            ("-0x1", None),
+            ("1_0", None),
+            ("1,5", None),
+            ("Infinity", None),
+            ("inf", None),
+            ("NaN", None),
+            ("1e999", None),
+            ("é", None),
+        ] {
+            assert_eq!(to_number(text), value, "{text:?}");
+        }
+    }
 
     #[test]
     fn trims_and_cuts_as_javascript_does() {

@@ -2,17 +2,34 @@
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
-/// `path` with `~` for the home directory, as pi shortens it (0.87.1: by text, not by component).
+/// `path` with `~` for the home directory where it is in it, as pi shortens it (1.5.2): by whole components, and without
+/// `.`, `..` and doubled separators then. Any other path stays as it is.
 pub(crate) fn shorten<'a>(path: &'a str, home: &str) -> Cow<'a, str> {
-    match path.strip_prefix(home) {
-        Some(rest) if !home.is_empty() => Cow::Owned(format!("~{rest}")),
-        _ => Cow::Borrowed(path),
+    if !Path::new(home).is_absolute() || !Path::new(path).is_absolute() {
+        return Cow::Borrowed(path);
     }
+    match normal(Path::new(path)).strip_prefix(normal(Path::new(home))) {
+        Ok(rest) => Cow::Owned(Path::new("~").join(rest).to_string_lossy().trim_end_matches(MAIN_SEPARATOR).into()),
+        Err(_) => Cow::Borrowed(path),
+    }
+}
+
+/// `path` without `.`, `..` and doubled separators, without asking the file system, as Node's `normalize`.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match (part, normal.components().next_back()) {
+            (Component::CurDir, _) | (Component::ParentDir, Some(Component::RootDir)) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => drop(normal.pop()),
+            _ => normal.push(part),
+        }
+    }
+    normal
 }
 
 /// The bytes of a path in base64, if it is no text.
@@ -76,6 +93,32 @@ mod tests {
     struct File {
         #[serde(with = "exact")]
         path: PathBuf,
+    }
+
+    /// As `shortenHomePath` of pi 1.5.2 gave them.
+    #[test]
+    fn home_is_shortened_by_whole_components() {
+        for (path, short) in [
+            ("/home/ann", "~"),
+            ("/home/ann/", "~"),
+            ("/home/ann//a/./b/../c/", "~/a/c"),
+            ("/home/bob/../ann/a", "~/a"),
+            ("//home/ann/a", "~/a"),
+            ("/home/ann/..hidden", "~/..hidden"),
+            ("/home/ann2", "/home/ann2"),
+            ("/home/ann2/", "/home/ann2/"),
+            ("/home/ann/../bob", "/home/ann/../bob"),
+            ("/home", "/home"),
+            ("/../home/ann", "~"),
+            ("home/ann", "home/ann"),
+            ("~/a", "~/a"),
+            ("", ""),
+        ] {
+            assert_eq!(shorten(path, "/home/ann"), short, "{path}");
+            assert_eq!(shorten(path, "/home//x/../ann/"), short, "{path}");
+            assert_eq!(shorten(path, ""), path);
+        }
+        assert_eq!((shorten("/a/b", "/"), shorten("/", "/")), ("~/a/b".into(), "~".into()));
     }
 
     #[test]

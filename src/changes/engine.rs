@@ -14,8 +14,8 @@ use crate::changes::outcome::Refusal;
 use crate::changes::request::{News, Progress, Watch};
 use crate::disk::append;
 use crate::disk::append::{Appended, Draft};
-use crate::disk::files::Files;
 use crate::disk::load;
+use crate::disk::load::NewerFormat;
 use crate::disk::lock::Wait;
 use crate::disk::reach::is_there;
 use crate::disk::trash::{Bin, NotBack, Trash};
@@ -331,7 +331,7 @@ impl<'a> Engine<'a> {
             Ok(number.map(|_| draft))
         };
         if is_dry {
-            step(&load::tree(Files::Disk, path, "")?)?;
+            step(&load::writable(path)?)?;
             return Ok(begun.map(|(_, change)| change));
         }
         let appended = append::line(path, keep_time, &mut waiting(&mut self.watch, &mut self.is_given_up), step);
@@ -355,7 +355,7 @@ impl<'a> Engine<'a> {
     ) -> Result<()> {
         let path = record.change.path();
         if self.is_dry() {
-            let tree = load::tree(Files::Disk, path, "")?;
+            let tree = load::writable(path).map_err(overtaken)?;
             return build(self.past(), &tree, &free_id(&tree)).map(drop);
         }
         let mut begun = false;
@@ -370,7 +370,7 @@ impl<'a> Engine<'a> {
         };
         let appended = append::line(path, keep_time, &mut waiting(&mut self.watch, &mut self.is_given_up), line);
         if !begun {
-            return appended.map(drop);
+            return appended.map(drop).map_err(overtaken);
         }
         let made = self.took(appended);
         self.settle(record.number, step, made)
@@ -425,11 +425,12 @@ fn waiting<'b>(watch: &'b mut Watch<'_>, is_given_up: &'b mut bool) -> impl FnMu
     }
 }
 
-/// What the trash will not have later by itself, somebody else took.
+/// What the trash will not have later by itself, somebody else took; what is of a newer version, a newer pi wrote.
 fn overtaken(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast::<NotBack>() {
-        Ok(not_back) => Refusal::Overtaken { reason: not_back.to_string() }.into(),
-        Err(error) => error,
+    let reason = error.downcast_ref().map(NotBack::to_string);
+    match reason.or_else(|| error.downcast_ref().map(NewerFormat::to_string)) {
+        Some(reason) => Refusal::Overtaken { reason }.into(),
+        None => error,
     }
 }
 

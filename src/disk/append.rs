@@ -13,7 +13,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::disk::files::{Files, open_regular};
+use crate::disk::files::open_regular;
 use crate::disk::lock::Wait;
 use crate::disk::{load, lock};
 use crate::session::tree::Tree;
@@ -65,7 +65,7 @@ pub fn line(
             file = open(path, wait).with_context(failed)?;
         }
         let seen = file.metadata().with_context(failed)?;
-        let tree = load::tree(Files::Disk, path, "")?;
+        let tree = load::writable(path)?;
         let Some(draft) = build(&tree)? else { return Ok(None) };
         let appended = append((&mut file, path), &seen, &draft, keep_time);
         let appended = appended.map_err(|NotAppended { error, part_stays }| {
@@ -180,6 +180,7 @@ pub(crate) fn take_back_part(path: &Path, draft: &Draft) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::files::Files;
     use std::fs;
 
     fn patient(_: &str) -> ControlFlow<()> {

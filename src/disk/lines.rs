@@ -30,7 +30,12 @@ pub fn each(
             let found = memchr::memchr(b'\n', &block[from..]);
             let at = found.map_or(block.len(), |found| from + found);
             let offset = offset + from as u64;
-            if offset >= end || !line(Line::new(offset, &block[from..at], found.is_some())) {
+            let whole = Line::new(offset, &block[from..at], found.is_some());
+            let mut goes_on = || match whole.parts() {
+                None => line(whole),
+                Some(parts) => parts.into_iter().all(&mut line),
+            };
+            if offset >= end || !goes_on() {
                 return false;
             }
             from = at + 1;
@@ -127,7 +132,7 @@ fn split(
         } else if filled > longest {
             let (len, rest) = skip(reader, buffer, filled)?;
             let (bytes, ended) = (&buffer[..longest.min(BEGINNING)], rest.is_some());
-            if !piece(Piece::Cut(Line { offset, len, bytes, ended })) {
+            if !piece(Piece::Cut(Line { offset, len, bytes, ended, behind: 0 })) {
                 return Ok(());
             }
             let Some(rest) = rest else { return Ok(()) };

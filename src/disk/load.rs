@@ -1,5 +1,6 @@
 //! Opens a session file: its tree at once, the bodies of its entries when they are looked at.
 
+use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -49,6 +50,38 @@ pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
     let is_session = files.session(path).with_context(can_not)?.is_some();
     let tree = if is_session { Tree::build(read().with_context(can_not)?) } else { Err(NotASession::NoHeader) };
     tree.map_err(|why| anyhow!("{} is {why}", path.display()))
+}
+
+/// A file of a version that pitree doesn't know is not written to, nor is anything made of it.
+#[derive(Debug)]
+pub struct NewerFormat {
+    path: PathBuf,
+    version: f64,
+}
+
+impl fmt::Display for NewerFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (path, version, own) = (self.path.display(), self.version, env!("CARGO_PKG_VERSION"));
+        write!(
+            f,
+            "{path} is written in version {version} of pi's format, which pitree {own} doesn't know: nothing is written to it. \
+             Change it in pi, or with a newer pitree"
+        )
+    }
+}
+
+impl std::error::Error for NewerFormat {}
+
+/// The tree of a session file that is to be changed, or of which a new one is to be made: all who do that begin here.
+///
+/// # Errors
+/// As [`tree`], or it is of a version that pitree doesn't know: [`NewerFormat`].
+pub fn writable(path: &Path) -> Result<Tree> {
+    let tree = tree(Files::Disk, path, "")?;
+    match tree.header.version {
+        version if tree.header.is_newer() => Err(NewerFormat { path: path.into(), version }.into()),
+        _ => Ok(tree),
+    }
 }
 
 /// The tree of the last lines of a large file, which is there at once; `None` if the file is not large, or they make no

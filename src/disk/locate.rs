@@ -1,9 +1,13 @@
-//! Which directories to read: those that pi itself would use (0.74.2, 0.87.1), unless told otherwise.
+//! Which directories to read: those that pi itself would use (1.5.2), unless told otherwise.
 
 use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::base::paths::normal;
+use crate::session::json::Reader;
+use crate::session::json::data::{Fields, Value};
 
 /// Where to look, and how that was found, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,13 +27,20 @@ pub struct Environment {
     pub agent_dir: Option<OsString>,
     /// The home directory.
     pub home: PathBuf,
+    /// The working directory: relative paths count from here, and `.pi/settings.json` here is the project's.
+    pub cwd: PathBuf,
 }
 
 impl Environment {
     /// Those of this process.
     pub fn current() -> Self {
         let set = |name| env::var_os(name).filter(|value| !value.is_empty());
-        Self { session_dir: set("PI_CODING_AGENT_SESSION_DIR"), agent_dir: set("PI_CODING_AGENT_DIR"), home: home() }
+        Self {
+            session_dir: set("PI_CODING_AGENT_SESSION_DIR"),
+            agent_dir: set("PI_CODING_AGENT_DIR"),
+            home: home(),
+            cwd: env::current_dir().unwrap_or_default(),
+        }
     }
 }
 
@@ -60,8 +71,7 @@ pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
 /// `~` and `~/…` below the home directory.
 pub(crate) fn expand(path: impl AsRef<Path>, home: &Path) -> PathBuf {
     let path = path.as_ref();
-    path.strip_prefix("~")
-        .map_or_else(|_| path.to_path_buf(), |rest| home.components().chain(rest.components()).collect())
+    path.strip_prefix("~").map_or_else(|_| path.to_path_buf(), |rest| normal(&home.join(rest)))
 }
 
 /// The session directories: those asked for, else those of the configuration, else those that pi would use.
@@ -73,32 +83,57 @@ pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environm
         let dirs = configured.iter().map(|dir| expand(dir, &environment.home)).collect();
         return Located { dirs, origin: "dirs in config.toml".into() };
     }
+    let resolve = |dir: &Path| environment.cwd.join(of_url(dir).unwrap_or_else(|| expand(dir, &environment.home)));
     if let Some(dir) = &environment.session_dir {
-        let dirs = vec![expand(dir, &environment.home)];
-        return Located { dirs, origin: "$PI_CODING_AGENT_SESSION_DIR".into() };
+        return Located { dirs: vec![resolve(dir.as_ref())], origin: "$PI_CODING_AGENT_SESSION_DIR".into() };
     }
     let (agent_dir, origin) = match &environment.agent_dir {
-        Some(dir) => (expand(dir, &environment.home), "$PI_CODING_AGENT_DIR"),
+        Some(dir) => (resolve(dir.as_ref()), "$PI_CODING_AGENT_DIR"),
         None => (environment.home.join(".pi/agent"), "pi's default"),
     };
-    let settings = agent_dir.join("settings.json");
-    if let Some(dir) = session_dir_setting(&settings) {
-        let dirs = vec![expand(dir, &environment.home)];
-        return Located { dirs, origin: format!("sessionDir in {}", settings.display()) };
+    // pi reads those of the project before it asks whether the project is trusted.
+    let settings = [environment.cwd.join(".pi"), agent_dir.clone()].map(|dir| dir.join("settings.json"));
+    let dir = settings.iter().find_map(|settings| Some((settings, session_dir_setting(settings)?)));
+    match dir {
+        // One that is empty in the project's settings hides that of the agent's.
+        Some((settings, dir)) if !dir.is_empty() => {
+            Located { dirs: vec![resolve(dir.as_ref())], origin: format!("sessionDir in {}", settings.display()) }
+        }
+        _ => Located { dirs: vec![agent_dir.join("sessions")], origin: origin.into() },
     }
-    Located { dirs: vec![agent_dir.join("sessions")], origin: origin.into() }
 }
 
-/// `sessionDir` of pi's settings; what can't be read there is pi's to complain about.
+/// `sessionDir` of pi's settings, empty if it is no text: `null`, or what pi fails at. What can't be read is pi's to
+/// complain about. Settings are what `JSON.parse` takes, behind one byte order mark.
 fn session_dir_setting(settings: &Path) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Settings {
-        #[serde(rename = "sessionDir")]
-        session_dir: Option<String>,
+    let text = fs::read(settings).ok()?;
+    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
+    let mut reader = Reader::new(text);
+    let settings = reader.skip().ok()?;
+    reader.end().ok()?;
+    Some(match Fields::new(settings).get("sessionDir")? {
+        Value::Text(dir) => dir.text().into_owned(),
+        Value::Raw(_) => String::new(),
+    })
+}
+
+/// The path of a `file:` URL on this machine, which pi takes wherever it takes a path.
+fn of_url(path: &Path) -> Option<PathBuf> {
+    let url = path.to_str()?.strip_prefix("file://")?;
+    let url = url.strip_prefix("localhost").unwrap_or(url).split(['?', '#']).next()?;
+    let mut bytes = Vec::with_capacity(url.len());
+    let mut rest = url.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            byte => byte,
+        });
     }
-    let text = fs::read_to_string(settings).ok()?;
-    let settings: Settings = serde_json::from_str(&text).ok()?;
-    settings.session_dir.filter(|dir| !dir.is_empty())
+    let path = PathBuf::from(String::from_utf8(bytes).ok()?);
+    path.has_root().then(|| normal(&path))
 }
 
 #[cfg(test)]
@@ -108,19 +143,71 @@ mod tests {
     #[test]
     fn looks_where_pi_would() {
         let home = tempfile::tempdir().unwrap();
-        let mut environment = Environment { home: home.path().into(), ..Environment::default() };
+        let mut environment =
+            Environment { home: home.path().into(), cwd: home.path().join("p"), ..Environment::default() };
         let dirs = |environment: &Environment| sessions(&[], &[], environment).dirs;
         assert_eq!(dirs(&environment), [home.path().join(".pi/agent/sessions")]);
 
         fs::create_dir_all(home.path().join(".pi/agent")).unwrap();
         fs::write(home.path().join(".pi/agent/settings.json"), r#"{"sessionDir":"~/s","theme":"dark"}"#).unwrap();
         assert_eq!(dirs(&environment), [home.path().join("s")]);
+        let project = home.path().join("p/.pi/settings.json");
+        fs::create_dir_all(project.parent().unwrap()).unwrap();
+        fs::write(&project, r#"{"sessionDir":"own"}"#).unwrap();
+        let own =
+            Located { dirs: vec![home.path().join("p/own")], origin: format!("sessionDir in {}", project.display()) };
+        assert_eq!(sessions(&[], &[], &environment), own);
 
         environment.agent_dir = Some("~/other".into());
+        assert_eq!(sessions(&[], &[], &environment), own);
+        environment.cwd = home.path().join("q");
         assert_eq!(dirs(&environment), [home.path().join("other/sessions")]);
+        environment.agent_dir = Some("other".into());
+        assert_eq!(dirs(&environment), [home.path().join("q/other/sessions")]);
         environment.session_dir = Some("/flat".into());
         assert_eq!(dirs(&environment), [PathBuf::from("/flat")]);
         assert_eq!(sessions(&[], &["~".into()], &environment).dirs, [home.path()]);
         assert_eq!(sessions(&["a".into()], &["b".into()], &environment).dirs, [PathBuf::from("a")]);
+    }
+
+    /// As pi 1.5.2 was seen to read each of them beside `{"sessionDir":"~/agents"}` in the agent's settings.
+    #[test]
+    fn reads_the_settings_of_a_project_as_pi_does() {
+        let home = tempfile::tempdir().unwrap();
+        let cwd = home.path().join("p");
+        fs::create_dir_all(home.path().join(".pi/agent")).unwrap();
+        fs::create_dir_all(cwd.join(".pi")).unwrap();
+        fs::write(home.path().join(".pi/agent/settings.json"), "\u{feff}{\"sessionDir\":\"~/agents\"}").unwrap();
+        let environment = Environment { home: home.path().into(), cwd: cwd.clone(), ..Environment::default() };
+        let (agents, default) = (home.path().join("agents"), home.path().join(".pi/agent/sessions"));
+        for (settings, dir) in [
+            (&br#"{"sessionDir":""}"#[..], default.clone()),
+            (br#"{"sessionDir":null}"#, default.clone()),
+            (br#"{"sessionDir":false}"#, default),
+            (br#"{"sessionDirs":"x"}"#, agents.clone()),
+            (br#"["sessionDir"]"#, agents.clone()),
+            (br#"{"sessionDir":"x",}"#, agents.clone()),
+            (b"// x\n{\"sessionDir\":\"x\"}", agents.clone()),
+            (br#"{"sessionDir":"x"} x"#, agents.clone()),
+            (b"", agents.clone()),
+            (b"\xef\xbb\xbf{\"sessionDir\":\"x\"}", cwd.join("x")),
+            (b"\xef\xbb\xbf\xef\xbb\xbf{\"sessionDir\":\"x\"}", agents),
+            (br#"{"sessionDir":"x","sessionDir":"y"}"#, cwd.join("y")),
+            (br#"{"a":"\ud83d","sessionDir":"y"}"#, cwd.join("y")),
+            (b"{\"sessionDir\":\"y\xff\"}", cwd.join("y\u{fffd}")),
+            (br#"{"sessionDir":"~ann/x"}"#, cwd.join("~ann/x")),
+            (br#"{"sessionDir":"~"}"#, home.path().into()),
+            (br#"{"sessionDir":"~//x/../y"}"#, home.path().join("y")),
+            (br#"{"sessionDir":"~/../y"}"#, home.path().parent().unwrap().join("y")),
+            (br#"{"sessionDir":"../y"}"#, cwd.join("../y")),
+            (br#"{"sessionDir":" y "}"#, cwd.join(" y ")),
+            (br#"{"sessionDir":"$HOME/y"}"#, cwd.join("$HOME/y")),
+            (br#"{"sessionDir":"file:///a%20b/../c%20?q#h"}"#, "/c ".into()),
+            (br#"{"sessionDir":"file://localhost/c"}"#, "/c".into()),
+        ] {
+            fs::write(cwd.join(".pi/settings.json"), settings).unwrap();
+            let found = sessions(&[], &[], &environment).dirs;
+            assert_eq!(found, [dir], "{}", String::from_utf8_lossy(settings));
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::session::entry::Entry;
 use crate::session::entry::field;
 use crate::session::entry::field::Field;
 use crate::session::entry::read;
-use crate::session::lines::Lines;
+use crate::session::lines::{Line, Lines};
 use crate::session::shape::Index;
 use crate::session::tree::active::Active;
 
@@ -36,7 +36,7 @@ pub struct EntryHit {
     pub field: Field,
     /// The text around the first word that is in it.
     pub snippet: Snippet,
-    /// Whether the entry is on the path from the root to the leaf; `None` in a large file, where finding out takes long.
+    /// Whether the entry is on the path from the root to the leaf, or a stub and so on no other branch; `None` in a large file, where finding out takes long.
     pub active: Option<bool>,
 }
 
@@ -157,11 +157,16 @@ impl Grep<'_> {
                 Header::None => return false,
                 Header::Version(version) => version >= 2.0,
             };
-            lines_with(probes, block, from, |at, line| match read::line(line) {
-                Ok(Some(entry)) if !entry.is_header() => {
-                    each(&Suspect { offset: offset + at as u64, line, entry, has_ids })
+            lines_with(probes, block, from, |at, line| {
+                let mut each = |Line { offset, bytes: line, .. }| match read::line(line) {
+                    Ok(Some(entry)) if !entry.is_header() => each(&Suspect { offset, line, entry, has_ids }),
+                    _ => true,
+                };
+                let line = Line::new(offset + at as u64, line, true);
+                match line.parts() {
+                    None => each(line),
+                    Some(parts) => parts.into_iter().all(each),
                 }
-                _ => true,
             })
         })
     }
@@ -173,10 +178,11 @@ impl Grep<'_> {
             lines.note(&line, &line.read());
             !lines.is_refused()
         })?;
-        let active = Active::new(&lines.shape());
+        let shape = lines.shape();
+        let (active, stubs) = (Active::new(&shape), lines.stubs(&shape));
         for hit in hits {
             let entry = lines.offsets().binary_search(&hit.offset);
-            hit.active = Some(entry.is_ok_and(|at| active.has(at as Index)));
+            hit.active = Some(entry.is_ok_and(|at| active.has(at as Index) || stubs[at]));
         }
         Ok(())
     }

@@ -144,14 +144,20 @@ impl Library {
         let keys: Vec<SessionKey> = self.keys().collect();
         self.real_paths = keys.iter().map(|&key| (self[key].real_path().clone(), key)).collect();
         let mut parents = vec![None; self.slots.len()];
+        // Only version 4 names a session by its id.
+        let has_ids = keys.iter().any(|&key| self[key].header.parent_id.is_some());
+        let by_id: HashMap<&str, SessionKey> =
+            keys.iter().filter(|_| has_ids).map(|&key| (&*self.slots[key.place()].session.header.id, key)).collect();
         self.orphans.clear();
         for &key in &keys {
             let session = &self[key];
             let owner = session.owner.as_ref().and_then(|owner| owner.path.as_deref());
             let named = session.parent_path.as_deref();
             let known = |path: Option<&Path>| path.and_then(|path| self.real_paths.get(path)).copied();
-            parents[key.place()] = known(named).or_else(|| known(owner)).filter(|&parent| parent != key);
-            if named.is_some() && known(named).is_none() {
+            let id = session.header.parent_id.as_deref();
+            let parent = known(named).or_else(|| by_id.get(id?).copied());
+            parents[key.place()] = parent.or_else(|| known(owner)).filter(|&parent| parent != key);
+            if (named.is_some() || id.is_some()) && parent.is_none() {
                 self.orphans.insert(key);
             }
         }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, Stamp, read};
-use crate::session::json::{self, Str};
+use crate::session::entry::{Entry, NEWEST, Stamp, read};
+use crate::session::json::data::Fields;
+use crate::session::json::{self, Reader, Str};
 use crate::session::problem::Problem;
 use crate::session::shape::{IdHash, Ids, Index, Shape};
 
@@ -34,12 +35,41 @@ pub struct Line<'a> {
     pub bytes: &'a [u8],
     /// Whether a line break follows.
     pub ended: bool,
+    /// What stands between it and that, in bytes: see [`Line::parts`].
+    pub behind: u64,
 }
 
 impl<'a> Line<'a> {
     /// A line that was read whole.
     pub fn new(offset: u64, bytes: &'a [u8], ended: bool) -> Self {
-        Self { offset, len: bytes.len() as u64, bytes, ended }
+        Self { offset, len: bytes.len() as u64, bytes, ended, behind: 0 }
+    }
+
+    /// The values of a line that is a list of them, as version 4 writes what belongs together (pi 0.87.1), each as a line
+    /// of its own; `None` of any other line.
+    pub fn parts(&self) -> Option<Vec<Self>> {
+        // One that may still be written to is no list yet.
+        let parts = if self.ended && self.bytes.first() == Some(&b'[') { self.writes().ok()? } else { Vec::new() };
+        (!parts.is_empty()).then_some(parts)
+    }
+
+    /// The values of a list of objects with a `kind`; none of any other list.
+    fn writes(&self) -> json::Result<Vec<Self>> {
+        let (mut r, mut parts) = (Reader::new(self.bytes), Vec::new());
+        r.enter_array()?;
+        while r.next_item(parts.is_empty())? {
+            let start = r.here();
+            let bytes = r.skip()?;
+            if Fields::new(bytes).get("kind").is_none() {
+                return Ok(Vec::new());
+            }
+            parts.push(Self::new(self.offset + start as u64, bytes, true));
+        }
+        r.end()?;
+        if let Some(last) = parts.last_mut() {
+            last.behind = self.offset + self.len - last.offset - last.len;
+        }
+        Ok(parts)
     }
 
     /// Whether there is only the beginning of it.
@@ -71,9 +101,22 @@ pub struct Header {
     pub version: f64,
     /// `parentSession`, or `branchedFrom` of old files: the path of the file that this one was forked from.
     pub parent_session: Option<String>,
+    /// `parentSessionId` of version 4: the id of the session that this one was forked from.
+    pub parent_id: Option<String>,
 }
 
 impl Header {
+    /// Whether the file is of a version that pitree doesn't know: what can be read of it is shown, and nothing is ever
+    /// written to it.
+    pub fn is_newer(&self) -> bool {
+        self.version > NEWEST
+    }
+
+    /// Whether it says that the session was forked from another one.
+    pub fn is_fork(&self) -> bool {
+        self.parent_session.is_some() || self.parent_id.is_some()
+    }
+
     /// Takes the facts of a header line.
     pub fn new(entry: &Entry<'_>) -> Self {
         let text = |text: Str<'_>| text.text().into_owned();
@@ -84,6 +127,7 @@ impl Header {
             created_is_text: matches!(entry.timestamp, Some(Stamp::Text(_))),
             version: entry.version.unwrap_or(1.0),
             parent_session: entry.parent_session.or(entry.branched_from).map(text),
+            parent_id: entry.parent_session_id.map(text),
         }
     }
 }
@@ -126,6 +170,8 @@ pub(crate) struct Lines {
     headers: Vec<usize>,
     ids: Vec<Ids>,
     offsets: Vec<u64>,
+    /// Which entries are bookkeeping.
+    bookkeeping: Vec<bool>,
     labels: Vec<LabelLine>,
     bad: BadLines,
     /// The bytes of the lines so far.
@@ -154,7 +200,7 @@ impl Lines {
         line: &Line<'_>,
         read: &'e json::Result<Option<Entry<'a>>>,
     ) -> Option<&'e Entry<'a>> {
-        (self.end, self.ended) = (line.offset + line.len + u64::from(line.ended), line.ended);
+        (self.end, self.ended) = (line.offset + line.len + line.behind + u64::from(line.ended), line.ended);
         self.bytes += line.len + 1;
         let Ok(entry) = read else {
             self.bad.note(line.offset, line.ended);
@@ -174,6 +220,7 @@ impl Lines {
         }
         self.ids.push(Ids { id: entry.id.map(IdHash::of), parent: entry.parent_id.map(IdHash::of) });
         self.offsets.push(line.offset);
+        self.bookkeeping.push(entry.kind.is_bookkeeping());
         if entry.kind == Kind::Label
             && let Some(target) = entry.target_id
         {
@@ -195,6 +242,7 @@ impl Lines {
         self.headers.extend(later.headers.iter().map(|before| before + self.ids.len()));
         self.ids.extend(later.ids);
         self.offsets.extend(later.offsets);
+        self.bookkeeping.extend(later.bookkeeping);
         self.labels.extend(later.labels);
         self.bad.add(later.bad);
         self.bytes += later.bytes;
@@ -258,6 +306,11 @@ impl Lines {
         Shape::new(&self.ids, self.header().map_or(1.0, |header| header.version))
     }
 
+    /// Which entries are stubs: see [`Shape::stubs`].
+    pub(crate) fn stubs(&self, shape: &Shape) -> Vec<bool> {
+        shape.stubs(|at| self.bookkeeping[at as usize])
+    }
+
     /// The labels that are set, by the entries that have them.
     pub(crate) fn labels(&self, shape: &Shape) -> BTreeMap<Index, &LabelLine> {
         let mut set = BTreeMap::new();
@@ -273,7 +326,8 @@ impl Lines {
 
     /// What is wrong with the lines, and with how they hang together.
     pub(crate) fn problems(&self, shape: &Shape) -> Vec<Problem> {
-        self.bad.problems().chain(shape.problems()).collect()
+        let newer = self.header().filter(|header| header.is_newer()).map(|header| Problem::Newer(header.version));
+        newer.into_iter().chain(self.bad.problems()).chain(shape.problems()).collect()
     }
 }
 
@@ -314,5 +368,63 @@ impl BadLines {
         let not_json = (self.count > 0).then_some(Problem::NotJson { lines: self.count, first: self.first });
         let too_long = self.too_long.map(|(lines, first)| Problem::TooLong { lines, first });
         not_json.into_iter().chain(too_long).chain(self.torn.then_some(Problem::CutOff))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_version_4_writes_together_is_taken_apart() {
+        let text = br#"[{"kind":"entry","id":"a","type":"custom"} , {"kind":"value","op":"set"} ] "#;
+        let parts = Line::new(100, text, true).parts().unwrap();
+        let stand = |part: &Line<'_>| &text[(part.offset - 100) as usize..][..part.len as usize] == part.bytes;
+        assert!(parts.len() == 2 && parts.iter().all(stand));
+        let mut lines = Lines::default();
+        for part in &parts {
+            lines.note(part, &part.read());
+        }
+        assert_eq!(lines.end(), (100 + text.len() as u64 + 1, true));
+        assert_eq!(lines.offsets(), [101], "a value is no entry");
+    }
+
+    #[test]
+    fn any_other_list_is_one_line() {
+        for other in [
+            r#"[]"#,
+            r#"[{"kind":"entry"},5]"#,
+            r#"[{"type":"custom"}]"#,
+            r#"[{"kind":"entry"}"#,
+            r#"[{"kind":"entry"}] 1"#,
+            "{}",
+            "",
+        ] {
+            assert!(Line::new(0, other.as_bytes(), true).parts().is_none(), "{other}");
+        }
+        assert!(Line::new(0, br#"[{"kind":"entry"}]"#, false).parts().is_none(), "it may still be written to");
+    }
+
+    #[test]
+    fn a_version_above_the_newest_is_newer() {
+        for (line, version) in [
+            (r#"{"type":"session","version":3,"id":"s"}"#, Some(3.0)),
+            (r#"{"type":"session","version":"4","id":"s"}"#, Some(4.0)),
+            (r#"{"v":4,"kind":"header","id":"s","parentSessionId":"p"}"#, Some(4.0)),
+            (r#"{"kind":"header","id":"s","v":5.5}"#, Some(5.5)),
+            (r#"{"v":3,"kind":"header","id":"s"}"#, None),
+            (r#"{"kind":"header","id":"s"}"#, None),
+            (r#"{"v":4,"kind":"header","id":5}"#, None),
+            (r#"{"v":4,"kind":"entry","id":"s"}"#, None),
+        ] {
+            let mut lines = Lines::default();
+            let line = Line::new(0, line.as_bytes(), true);
+            lines.note(&line, &line.read());
+            let header = lines.session().ok();
+            assert_eq!(header.map(|header| header.version), version);
+            let shape = lines.shape();
+            let is_newer = header.is_some_and(Header::is_newer);
+            assert_eq!((is_newer, lines.problems(&shape).len()), (version > Some(3.0), usize::from(is_newer)));
+        }
     }
 }

@@ -3,8 +3,10 @@
 use std::fmt;
 
 /// Something that is wrong with a session file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Problem {
+    /// The file is of this version, which is newer than what pitree knows.
+    Newer(f64),
     /// Lines that are not JSON, which pi skips.
     NotJson {
         /// How many.
@@ -40,6 +42,11 @@ impl fmt::Display for Problem {
             count => write!(f, "{count} {many}"),
         };
         match *self {
+            Self::Newer(version) => write!(
+                f,
+                "a newer format: version {version}, which pitree {} doesn't know; nothing is written to it",
+                env!("CARGO_PKG_VERSION")
+            ),
             Self::NotJson { lines: 1, first } => write!(f, "1 line is not JSON and is skipped (at byte {first})"),
             Self::NotJson { lines, first } => {
                 write!(f, "{lines} lines are not JSON and are skipped (the first at byte {first})")

@@ -116,11 +116,27 @@ impl Shape {
         self.by_id.get(&id).copied()
     }
 
-    /// How many children each entry has.
-    pub fn child_counts(&self) -> Vec<u32> {
+    /// Which entries are stubs: they and all below them are bookkeeping, and the leaf, the last entry, is not among them.
+    /// A name or a label that is given beside a pi at work is left so, as pi's next entry hangs at pi's own leaf. They
+    /// make no branch.
+    pub(crate) fn stubs(&self, is_bookkeeping: impl Fn(Index) -> bool) -> Vec<bool> {
+        let mut stubs = vec![true; self.parents.len()];
+        let leaf = (self.parents.len() as Index).checked_sub(1);
+        for start in 0..self.parents.len() as Index {
+            let mut at = Some(start).filter(|&at| Some(at) == leaf || !is_bookkeeping(at));
+            while let Some(here) = at.filter(|&here| stubs[here as usize]) {
+                stubs[here as usize] = false;
+                at = self.parents[here as usize];
+            }
+        }
+        stubs
+    }
+
+    /// How many children that are no stubs each entry has.
+    pub(crate) fn child_counts(&self, stubs: &[bool]) -> Vec<u32> {
         let mut counts = vec![0; self.parents.len()];
-        for parent in self.parents.iter().flatten() {
-            counts[*parent as usize] += 1;
+        for (parent, _) in self.parents.iter().zip(stubs).filter(|(_, is_stub)| !**is_stub) {
+            parent.iter().for_each(|&parent| counts[parent as usize] += 1);
         }
         counts
     }

@@ -31,7 +31,9 @@ fn sound_files_have_no_problems() {
     let sound: Vec<_> = listed.iter().filter(|(file, _)| file.contains("--home-dev-app--")).collect();
     assert!(sound.len() > 20, "{}", sound.len());
     for (file, session) in sound {
-        assert_eq!(session["problems"].as_array().unwrap().len(), 0, "{file}: {}", session["problems"]);
+        // What pitree can't know is told, whatever it may be.
+        let told = usize::from(session["version"] == 9);
+        assert_eq!(session["problems"].as_array().unwrap().len(), told, "{file}: {}", session["problems"]);
     }
 }
 

@@ -23,9 +23,6 @@ const MEANT: &[&str] = &[
     // pi never shows what cost something outside the conversation.
     "--home-dev-app--/usage-entries: only pitree draws '• [usage: claude-haiku-4-5 $0.006]'",
     "--home-dev-app--/usage-entries: only pitree draws '• [usage: text-embedding-3-small $0.000]'",
-    // The space around a name is no part of it, in pi's own list either.
-    "--home-dev-app--/name-cleared: pi '• [title:    ]', pitree '• [title: empty]'",
-    "--home-dev-app--/name-set: pi '• [title:   New name  ]', pitree '• [title: New name]'",
     // Damage is marked.
     "--home-dev-odd--/orphan: pi 'user: My parent is lost', pitree '⚠ user: My parent is lost'",
     "--home-dev-odd--/orphan-leaf: pi '• user: My parent is lost', pitree '• ⚠ user: My parent is lost'",

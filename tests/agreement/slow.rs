@@ -93,10 +93,28 @@ impl Session {
         parents
     }
 
-    /// How many children each entry has.
-    pub(crate) fn child_counts(&self) -> Vec<usize> {
+    /// The entries at which branches part, and those at which one ends: what is bookkeeping down to its ends is none,
+    /// unless it ends with the last entry of the file.
+    pub(crate) fn branches(&self) -> (usize, usize) {
+        const BOOKKEEPING: [&str; 7] =
+            ["label", "session_info", "model_change", "thinking_level_change", "custom", "usage", "context_edit"];
         let parents = self.parents();
-        (0..parents.len()).map(|at| parents.iter().filter(|parent| **parent == Some(at)).count()).collect()
+        let mut is_kept: Vec<bool> = self
+            .entries
+            .iter()
+            .map(|entry| !entry["type"].as_str().is_some_and(|kind| BOOKKEEPING.contains(&kind)))
+            .collect();
+        if let Some(last) = is_kept.last_mut() {
+            *last = true;
+        }
+        for _ in 0..parents.len() {
+            for at in (0..parents.len()).filter(|&at| is_kept[at]).collect::<Vec<_>>() {
+                parents[at].into_iter().for_each(|parent| is_kept[parent] = true);
+            }
+        }
+        let all = || (0..parents.len()).filter(|&at| is_kept[at]);
+        let children = |at: usize| all().filter(|&child| parents[child] == Some(at)).count();
+        (all().filter(|&at| children(at) > 1).count(), all().filter(|&at| children(at) == 0).count())
     }
 
     pub(crate) fn message_count(&self) -> usize {

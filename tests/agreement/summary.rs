@@ -30,14 +30,14 @@ const UNREADABLE: &[&str] = &[
 ];
 
 fn facts(session: &Session) -> Value {
-    let children = session.child_counts();
+    let (branch_points, leaves) = session.branches();
     json!({
         "id": session.header["id"],
         "messageCount": session.message_count(),
         "entryCount": session.entries.len(),
         "labels": session.label_count(),
-        "branchPoints": children.iter().filter(|&&count| count > 1).count(),
-        "leaves": children.iter().filter(|&&count| count == 0).count(),
+        "branchPoints": branch_points,
+        "leaves": leaves,
     })
 }
 

@@ -3,6 +3,7 @@
 use pitree::app::message::{Effect, Msg};
 
 use super::changes::{World, to_entry};
+use super::common::session::Session;
 use super::harness::{Browser, shows};
 
 fn resumed(browser: &Browser) -> Vec<String> {
@@ -51,6 +52,38 @@ fn a_message_means_the_place_before_it_and_its_text_is_copied() {
     assert_eq!(resumed(&browser), ["main"]);
     assert_eq!(browser.copied, ["go left"]);
     assert!(world.text("main").lines().last().unwrap().contains("\"parentId\":\"a1\""));
+}
+
+#[test]
+fn a_newer_format_is_opened_as_it_is_and_not_written_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::new("s").user("u1", "the question").assistant("a1", "the answer").text();
+    let v4 = r#"{"v":4,"kind":"header","id":"s","storageVersion":1,"createdAt":1767603600000,"cwd":"/nowhere"}"#;
+    let entries = session.split_once('\n').unwrap().1;
+    for text in [session.replace("\"version\":3", "\"version\":4"), format!("{v4}\n{entries}")] {
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, &text).unwrap();
+        let mut browser = Browser::on(&[dir.path()], 160, 40);
+        shows(&browser, "a newer format: version 4, which pitree");
+        for change in ["R", "l L"] {
+            browser.press(change).type_text("new").press("enter");
+            shows(&browser, "Not done");
+            shows(&browser, "version 4 of pi's format");
+            browser.press("esc");
+        }
+        to_entry(&mut browser, "the question");
+        browser.press("f");
+        shows(&browser, "version 4 of pi's format");
+        browser.press("esc enter");
+        shows(&browser, "opens it where it was left.");
+        browser.press("esc");
+        assert_eq!(resumed(&browser), [""; 0]);
+        browser.press("enter o");
+        to_entry(&mut browser, "the answer");
+        browser.press("enter");
+        assert_eq!(resumed(&browser), ["s", "s"]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
 }
 
 #[test]

@@ -42,6 +42,33 @@ fn a_name_is_one_line_behind_the_leaf() {
 }
 
 #[test]
+fn a_name_and_a_label_beside_a_pi_at_work_make_no_branch() {
+    let pitree = Pitree::new();
+    let session = Session::new("live").user("u1", "Begin").assistant("a1", "Begun");
+    let path = pitree.write_session(&session);
+    pitree.print(&["rename", "live", "Named"]);
+    pitree.print(&["label", "live", "u1", "here"]);
+    // pi holds the session in memory: its next entry hangs at its own leaf.
+    let before = session.text();
+    let after = session.user("u2", "Go on").assistant("a2", "Gone").text();
+    let ours = fs::read_to_string(&path).unwrap();
+    fs::write(&path, ours + after.strip_prefix(&before).unwrap()).unwrap();
+    let listed = pitree.listed(&path);
+    assert_eq!(
+        json!([listed["name"], listed["labels"], listed["branchPoints"], listed["leaves"]]),
+        json!(["Named", 1, 0, 1])
+    );
+    let found = |query: &str| pitree.run(&["search", query, "--json"]).out.lines().count();
+    assert_eq!(["is:branched", "is:abandoned", "is:named"].map(found), [0, 0, 1]);
+    let rows = |filter: &str| pitree.print(&["tree", "live", "--filter", filter]);
+    assert_eq!(rows("outline"), "• [here] user: Begin\n• assistant: Gone  ← leaf\n");
+    assert_eq!(rows("default").lines().filter(|row| !row.starts_with("• ")).collect::<Vec<_>>(), [""; 0]);
+    // Until pi writes, pi would go on behind them: the end is there.
+    pitree.print(&["rename", "live", "Again"]);
+    assert_eq!(pitree.listed(&path)["leaves"], 1);
+}
+
+#[test]
 fn a_torn_line_stays_and_the_new_one_stands_on_its_own() {
     let pitree = Pitree::new();
     let path = pitree.fixture("torn-last-line");

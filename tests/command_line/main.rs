@@ -5,6 +5,7 @@ mod changing;
 #[path = "../common/mod.rs"]
 mod common;
 mod names;
+mod newer;
 mod outlines;
 mod pitree;
 mod privacy;

@@ -198,6 +198,15 @@ fn looks_where_pi_would() {
     fs::write(pitree.home().join("agent/settings.json"), r#"{"sessionDir": "~/from-settings"}"#).unwrap();
     assert_eq!(pitree.ids(), ["by-settings"]);
 
+    pitree.session("by the project", "by-project");
+    fs::create_dir_all(pitree.home().join(".pi")).unwrap();
+    fs::write(pitree.home().join(".pi/settings.json"), r#"{"sessionDir": "by the project"}"#).unwrap();
+    assert_eq!(pitree.ids(), ["by-project"]);
+    fs::write(pitree.home().join(".pi/settings.json"), r#"{"sessionDir": "nowhere"}"#).unwrap();
+    let settings = pitree.home().join(".pi/settings.json");
+    let outcome = pitree.run(&["ls"]);
+    assert!(outcome.err.contains(&format!("sessionDir in {}", settings.display())), "{}", outcome.err);
+
     let pitree = pitree.variable("PI_CODING_AGENT_SESSION_DIR", "~/by hand");
     pitree.session("by hand", "by-variable");
     assert_eq!(pitree.ids(), ["by-variable"]);

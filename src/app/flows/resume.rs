@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
-use crate::app::flows::picker;
+use crate::app::flows::{cancel, picker};
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::layers::question::{Choice, Question};
@@ -48,6 +48,9 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
         return if context.focus == Place::Tree { Command::nothing() } else { Command::GoOn(leaf) };
     };
     let to = resume::at(&tree, at);
+    if tree.header.is_newer() && !(to.is_here && to.text_of.is_none()) {
+        return Command::show(Layer::Question(as_it_is(&tree, leaf)));
+    }
     if to.is_here && to.text_of.is_none() {
         Command::GoOn(leaf)
     } else if tree.is_partial {
@@ -75,6 +78,17 @@ fn question(context: &Context<'_>, tree: &Arc<Tree>, to: Resume, leaf: &GoOn) ->
         Choice::new('n', "new session", new, there(Some(Request::Fork { path, at: target() }))),
     ];
     Question::new("Go on from here", facts(context, tree, to), choices)
+}
+
+/// Asks whether pi shall open a session to which nothing is written.
+fn as_it_is(tree: &Tree, leaf: GoOn) -> Question<Command> {
+    let text = format!(
+        "The session is written in version {} of pi's format, which pitree {} doesn't know. Nothing is written to it, so the leaf can't be moved: pi opens it where it was left.",
+        tree.header.version,
+        env!("CARGO_PKG_VERSION"),
+    );
+    let open = Choice::new('o', "open", "open it in pi as it is", Some(Command::GoOn(leaf)));
+    Question::new("A newer format", vec![DocLine::new(Tone::Text, &text)], vec![open, cancel()])
 }
 
 /// What is so when pi goes on there.

@@ -24,7 +24,7 @@ use crate::session::write::fork::NewSession;
 use crate::session::write::line;
 
 pub(crate) fn make(work: &mut Engine<'_>, path: &Path, at: Option<&EntryId>) -> Result<Done> {
-    let tree = load::tree(Files::Disk, path, "")?;
+    let tree = load::writable(path)?;
     let at = at.map(|at| place_of(&tree, path, at)).transpose()?;
     let home = locate::home().to_string_lossy().into_owned();
     let id = line::uuid_v7(work.now, ten(random()));

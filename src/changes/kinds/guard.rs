@@ -10,6 +10,7 @@ use crate::changes::outcome::Refusal;
 use crate::changes::request::Seen;
 use crate::disk::files::Files;
 use crate::disk::load;
+use crate::disk::load::NewerFormat;
 use crate::disk::reach::is_there;
 use crate::disk::scan::milliseconds;
 use crate::session::entry::kind::Kind;
@@ -23,6 +24,17 @@ use crate::session::tree::node::Node;
 pub(super) fn must_exist(path: &Path) -> Result<()> {
     let is_there = is_there(path).with_context(|| format!("can't reach {}", path.display()))?;
     if is_there { Ok(()) } else { overtaken(format!("{} is gone", path.display())) }
+}
+
+/// Fails if a newer pi wrote the file anew, in a form that pitree doesn't know.
+///
+/// # Errors
+/// [`Refusal::Overtaken`], or it can't be read.
+pub(super) fn must_be_known(path: &Path) -> Result<()> {
+    match load::writable(path) {
+        Err(error) if error.is::<NewerFormat>() => overtaken(error.to_string()),
+        tree => tree.map(drop),
+    }
 }
 
 /// Fails because somebody else was faster.
@@ -49,9 +61,10 @@ pub(super) fn unchanged(files: &[Seen]) -> Result<Vec<&Seen>> {
     if paths.is_empty() { Ok(there) } else { Err(Refusal::Changed { paths }.into()) }
 }
 
-/// Whether a file holds entries behind its first `bytes` that pitree did not write.
+/// Whether a file holds entries behind its first `bytes` that pitree did not write, or is of a version that it can't.
 pub(super) fn file_is_used_since(past: &Records, path: &Path, bytes: u64) -> Result<bool> {
-    Ok(is_used_since(past, &load::tree(Files::Disk, path, "")?, bytes))
+    let tree = load::tree(Files::Disk, path, "")?;
+    Ok(tree.header.is_newer() || is_used_since(past, &tree, bytes))
 }
 
 /// Whether a tree has entries from `offset` on that pitree did not write. The model and the thinking level do not count:

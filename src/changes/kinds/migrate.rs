@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use crate::changes::change::{Change, Migrated};
 use crate::changes::engine::{Engine, random};
 use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::guard::{file_is_used_since, must_exist, overtaken};
+use crate::changes::kinds::guard::{file_is_used_since, must_be_known, must_exist, overtaken};
 use crate::changes::kinds::kind::Kind;
 use crate::changes::outcome::{Done, Refusal};
 use crate::disk::files::Files;
@@ -27,7 +27,7 @@ use crate::session::write::migrate;
 /// # Errors
 /// It is older, and nobody said that it may be.
 pub(crate) fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<Done> {
-    let tree = load::tree(Files::Disk, path, "")?;
+    let tree = load::writable(path)?;
     if tree.header.version >= 3.0 {
         return Ok(Done::default());
     }
@@ -76,6 +76,7 @@ impl Kind for Migrated {
 
     fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
         must_exist(&self.path)?;
+        must_be_known(&self.path)?;
         if step == Step::Undo && file_is_used_since(work.past(), &self.path, self.bytes)? {
             return overtaken(format!("the session was used since, in its new form: {}", self.path.display()));
         }

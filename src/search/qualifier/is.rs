@@ -6,6 +6,7 @@ use crate::search::candidate::Candidate;
 use crate::search::here::HereAndNow;
 use crate::search::qualifier::shape::{Qualifier, Test};
 use crate::search::qualifier::value::Value;
+use crate::session::problem::Problem;
 
 pub(crate) struct Is;
 
@@ -17,12 +18,13 @@ const KINDS: &[(&str, IsOne)] = &[
     ("named", |session| session.digest.name.is_some()),
     ("labelled", |session| !session.digest.labels.is_empty()),
     ("forked", |session| session.has_forks),
-    ("fork", |session| session.digest.header.parent_session.is_some()),
+    ("fork", |session| session.digest.header.is_fork()),
     ("branched", |session| session.digest.branch_points > 0),
     // With more than one end at least one was left.
     ("abandoned", |session| session.digest.leaves > 1),
     ("live", |session| session.is_live),
-    ("damaged", |session| !session.digest.problems.is_empty()),
+    ("damaged", |session| session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))),
+    ("newer", |session| session.digest.header.is_newer()),
     ("empty", |session| session.digest.first_message.is_none()),
 ];
 
@@ -89,6 +91,12 @@ mod tests {
         (session.digest.name, session.digest.labels) = (Some("x".into()), vec![label]);
         (session.digest.branch_points, session.digest.leaves) = (1, 2);
         assert_eq!(kinds(&session), ["named", "labelled", "forked", "fork", "branched", "abandoned", "live"]);
+        let mut newer = Sample::default();
+        (newer.digest.header.version, newer.digest.problems) = (4.0, vec![Problem::Newer(4.0)]);
+        newer.digest.header.parent_id = Some("gone".into());
+        assert_eq!(kinds(&newer), ["fork", "newer", "empty"]);
+        newer.digest.problems.push(Problem::CutOff);
+        assert_eq!(kinds(&newer), ["fork", "damaged", "newer", "empty"]);
     }
 
     #[test]

@@ -84,15 +84,16 @@ impl Builder {
     /// It is no session.
     pub fn finish(mut self, mtime: i64, again: &mut Again<'_>) -> Result<Digest, NotASession> {
         if let Some(Last { offset, len, bytes }) = self.last.take() {
-            self.take(Line { offset, len, bytes: &bytes, ended: false });
+            self.take(Line { offset, len, bytes: &bytes, ended: false, behind: 0 });
         }
         let header = self.lines.session()?.clone();
         let shape = self.lines.shape();
         let labels = self.labels(&shape, again);
         let mut digest = self.digest;
-        for children in shape.child_counts() {
+        let stubs = self.lines.stubs(&shape);
+        for (children, is_stub) in shape.child_counts(&stubs).into_iter().zip(stubs) {
             digest.branch_points += usize::from(children > 1);
-            digest.leaves += usize::from(children == 0);
+            digest.leaves += usize::from(children == 0 && !is_stub);
         }
         digest.mtime = mtime;
         digest.modified = match self.activity.filter(|&time| time > 0.0) {
@@ -333,8 +334,11 @@ mod tests {
         assert_eq!(paths.len(), digest.touches.paths.len(), "each path once");
         let of_tree = |problem: &&Problem| !matches!(problem, Problem::NoContent | Problem::NoText);
         assert_eq!(digest.problems.iter().filter(of_tree).copied().collect::<Vec<_>>(), tree.problems);
-        let facts = (digest.entry_count, digest.branch_points, digest.cost);
-        assert_eq!(facts, (tree.nodes.len(), tree.branch_points(), tree.cost()));
+        let facts = (digest.entry_count, digest.branch_points, digest.leaves, digest.cost);
+        let leaves: u32 = tree.roots.iter().map(|&root| tree.below(root).leaves).sum();
+        assert_eq!(facts, (tree.nodes.len(), tree.branch_points(), leaves as usize, tree.cost()));
+        let is_end = |at: &Index| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
+        assert_eq!((0..tree.nodes.len() as Index).filter(is_end).count(), digest.leaves);
     }
 
     /// The texts of the same file are those of entries of the tree.
@@ -466,6 +470,35 @@ mod tests {
         assert_eq!((text.header.created, text.modified), (Some(1000), Some(1000)));
         let number = of(&[r#"{"type":"session","id":"a","timestamp":1000}"#]);
         assert_eq!((number.header.created, number.modified), (Some(1000), Some(5)));
+    }
+
+    #[test]
+    fn a_name_or_a_label_beside_a_pi_at_work_makes_no_branch() {
+        let entry = |kind: &str, id: &str, parent: &str| {
+            format!(
+                r#"{{"type":"{kind}","id":"{id}","parentId":"{parent}","message":{{"role":"user","content":"x"}}}}"#
+            )
+        };
+        let header = || r#"{"type":"session","version":3,"id":"s"}"#.to_string();
+        let found = |entries: &[(&str, &str, &str)]| {
+            let lines: Vec<String> = [header()]
+                .into_iter()
+                .chain(entries.iter().map(|(kind, id, parent)| entry(kind, id, parent)))
+                .collect();
+            let (digest, tree) = both(lines.join("\n").as_bytes()).unwrap();
+            agree(&digest, &tree);
+            (digest.branch_points, digest.leaves)
+        };
+        let (a, b) = (("message", "a", ""), ("message", "b", "a"));
+        let (name, label) = (("session_info", "n", "a"), ("label", "l", "n"));
+        assert_eq!(found(&[a, name, label, b]), (0, 1));
+        assert_eq!(found(&[a, b, name, label]), (1, 2), "it holds the leaf: the other branch was left");
+        assert_eq!(found(&[a, name, ("message", "c", "n"), b]), (1, 2), "pi went on there");
+        assert_eq!(found(&[a, name, ("custom", "x", "n"), ("model_change", "m", "a"), b]), (0, 1));
+        assert_eq!(found(&[("label", "l", ""), a, b]), (0, 1), "a stub may be a root");
+        assert_eq!(found(&[("label", "l", ""), ("session_info", "n", "l")]), (0, 1));
+        assert_eq!(found(&[a, b, ("message", "c", "a"), ("label", "l", "b"), ("message", "d", "c")]), (1, 2));
+        assert_eq!(found(&[]), (0, 0));
     }
 
     #[test]

@@ -50,9 +50,9 @@ pub struct Digest {
     /// The newest user or assistant message, else the header's time, else the file's, in milliseconds since 1970.
     /// `None` if the newest is no date (pi shows an invalid one).
     pub modified: Option<i64>,
-    /// Entries with more than one child.
+    /// Entries with more than one child, stubs left out: see [`Tree::is_stub`](crate::session::tree::Tree::is_stub).
     pub branch_points: usize,
-    /// Entries without children.
+    /// Entries without children, stubs left out.
     pub leaves: usize,
     /// The labels that are set, in the order of their entries in the file.
     pub labels: Vec<Label>,

@@ -1,11 +1,12 @@
-//! How a tool call is said in one line: `[read: src/auth.rs:10-40]`, as pi's `/tree` says it (0.87.1).
+//! How a tool call is said in one line: `[read: src/auth.rs:10-40]`, as pi's `/tree` says it (1.5.2).
 
 use std::borrow::Cow;
 
-use crate::base::js::cut;
+use crate::base::js::{cut, js_trim, number};
 use crate::base::paths::shorten;
 use crate::session::entry::ToolCall;
-use crate::session::json::data::{Fields, compact};
+use crate::session::entry::row::LONGEST;
+use crate::session::json::data::{Fields, Value, stringify};
 
 /// How many entries up a tool's answer has its call at most: the answers of one message hang below each other.
 pub(crate) const NEARBY: usize = 64;
@@ -32,31 +33,36 @@ impl Touch {
     }
 }
 
-/// A tool call in one line. Paths below `home` start with `~`.
+/// A tool call in one line, as far as a screen could show it. Paths below `home` start with `~`.
 pub fn describe(call: &ToolCall<'_>, home: &str) -> String {
+    let mut said = whole(call, home);
+    said.truncate(cut(&said, LONGEST).len());
+    said
+}
+
+fn whole(call: &ToolCall<'_>, home: &str) -> String {
     let args = Fields::new(call.arguments);
     let name = call.name.text();
     let value = |names: &[&str]| names.iter().filter_map(|name| args.get(name)).find(|value| !value.is_falsy());
     let text = |names: &[&str]| value(names).map_or(String::new(), |value| value.text().into_owned());
     let path = |names: &[&str], default: &str| {
-        let path = text(names);
-        shorten(if path.is_empty() { default } else { &path }, home).into_owned()
+        let path = value(names).map_or(Cow::Borrowed(default), |value| value.text().into_owned().into());
+        shorten(&path, home).into_owned()
     };
     match &*name {
         "read" => format!("[read: {}{}]", path(&["path", "file_path"], ""), lines(&args)),
         "write" | "edit" => format!("[{name}: {}]", path(&["path", "file_path"], "")),
         "bash" => {
             let command = text(&["command"]);
-            let start: String = cut(command.replace(['\n', '\t'], " ").trim(), 50).into();
+            let start: String = cut(js_trim(&command.replace(['\n', '\t'], " ")), 50).into();
             format!("[bash: {start}{}]", if command.encode_utf16().count() > 50 { "..." } else { "" })
         }
         "grep" => format!("[grep: /{}/ in {}]", text(&["pattern"]), path(&["path"], ".")),
         "find" => format!("[find: {} in {}]", text(&["pattern"]), path(&["path"], ".")),
         "ls" => format!("[ls: {}]", path(&["path"], ".")),
         _ => {
-            let json = compact(call.arguments);
-            let start = cut(&json, 40);
-            format!("[{name}: {start}{}]", if start.len() < json.len() { "..." } else { "" })
+            let (start, is_cut) = stringify(call.arguments, 40);
+            format!("[{name}: {start}{}]", if is_cut { "..." } else { "" })
         }
     }
 }
@@ -72,18 +78,24 @@ pub fn touched<'a>(call: &ToolCall<'a>) -> Option<(Cow<'a, str>, Touch)> {
     Some((call.path?.text(), touch))
 }
 
-/// `:10-40` behind the path of a `read`, from its `offset` and `limit`.
+/// `:10-40` behind the path of a `read`, from its `offset` and `limit`; nothing if one of them is no number.
 fn lines(args: &Fields<'_>) -> String {
-    let number = |name| args.get(name).map(|value| value.text().parse::<f64>().ok());
-    let (offset, limit) = (number("offset"), number("limit"));
-    if offset.is_none() && limit.is_none() {
-        return String::new();
-    }
-    let start = offset.flatten().unwrap_or(1.0);
-    match limit.flatten().map(|limit| start + limit - 1.0) {
-        Some(end) if end != 0.0 => format!(":{start}-{end}"),
-        _ => format!(":{start}"),
-    }
+    let given = |name| args.get(name).filter(|value| value.raw() != Some(b"null"));
+    let lines = || match (given("offset"), given("limit")) {
+        (None, None) => None,
+        (offset, limit) => {
+            let start = offset.map_or(Some(1.0), Value::number)?;
+            let end = limit.map(|limit| Some(start + limit.number()? - 1.0));
+            Some(match end {
+                None => format!(":{}", number(start)),
+                Some(end) => match end? {
+                    0.0 => format!(":{}", number(start)),
+                    end => format!(":{}-{}", number(start), number(end)),
+                },
+            })
+        }
+    };
+    lines().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -131,5 +143,37 @@ mod tests {
         );
         assert_eq!(say("deploy", r#"{ "to": "a b" }"#), r#"[deploy: {"to":"a b"}]"#);
         assert_eq!(say("ls", ""), "[ls: .]");
+    }
+
+    /// As pi 1.5.2 was seen to draw them.
+    #[test]
+    fn says_odd_arguments_as_pi_does() {
+        for (name, arguments, said) in [
+            ("read", r#"{"path":"a","offset":null,"limit":null}"#, "[read: a]"),
+            ("read", r#"{"path":"a","offset":null,"limit":5}"#, "[read: a:1-5]"),
+            ("read", r#"{"path":"a","offset":" 7 ","limit":"0x2"}"#, "[read: a:7-8]"),
+            ("read", r#"{"path":"a","offset":"x","limit":5}"#, "[read: a]"),
+            ("read", r#"{"path":"a","offset":5,"limit":true}"#, "[read: a]"),
+            ("read", r#"{"path":"a","offset":"","limit":2}"#, "[read: a]"),
+            ("read", r#"{"path":"a","offset":1e21}"#, "[read: a:1e+21]"),
+            ("read", r#"{"path":"a","offset":0,"limit":1}"#, "[read: a:0]"),
+            ("read", r#"{"path":"a","offset":1.5,"limit":1.0}"#, "[read: a:1.5-1.5]"),
+            ("read", r#"{"path":["/home/me/a",["b",null,1.0],{}]}"#, "[read: ~/a,b,,1,[object Object]]"),
+            ("write", r#"{"path":{"x":1}}"#, "[write: [object Object]]"),
+            ("edit", r#"{"path":1E+3}"#, "[edit: 1000]"),
+            ("edit", r#"{"path":[],"file_path":"b"}"#, "[edit: ]"),
+            ("edit", r#"{"path":0,"file_path":"b"}"#, "[edit: b]"),
+            ("edit", r#"{"path":"/home/me2/a"}"#, "[edit: /home/me2/a]"),
+            ("ls", r#"{"path":true}"#, "[ls: true]"),
+            ("grep", r#"{"pattern":1.0,"path":[""]}"#, "[grep: /1/ in ]"),
+            ("bash", r#"{"command":["ls","-l"]}"#, "[bash: ls,-l]"),
+            ("bash", "[5]", "[bash: ]"),
+            ("odd", r#"{"b":1.0,"2":"\u0061\/","b":1e3, "1":{}}"#, r#"[odd: {"1":{},"2":"a/","b":1000}]"#),
+            ("odd", r#""text""#, r#"[odd: "text"]"#),
+        ] {
+            assert_eq!(say(name, arguments), said, "{arguments}");
+        }
+        let long = format!(r#"{{"path":"{}"}}"#, "x".repeat(9999));
+        assert_eq!(say("ls", &long).len(), LONGEST);
     }
 }

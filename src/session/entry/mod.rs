@@ -17,6 +17,9 @@ use crate::session::json::Str;
 use crate::session::json::data::Value;
 use crate::session::shape::Index;
 
+/// The newest version of pi's format that pitree knows (pi 1.5.2).
+pub(crate) const NEWEST: f64 = 3.0;
+
 /// Which entry of a session is meant, as its file grows and changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryId {
@@ -83,6 +86,8 @@ pub struct Entry<'a> {
     pub cwd: Option<Str<'a>>,
     /// `parentSession` of a header.
     pub parent_session: Option<Str<'a>>,
+    /// `parentSessionId` of a header of version 4.
+    pub parent_session_id: Option<Str<'a>>,
     /// `branchedFrom` of an old header.
     pub branched_from: Option<Str<'a>>,
     /// Whether there is only the beginning of it: see [`read::beginning`].

@@ -3,7 +3,7 @@
 
 use crate::base::js::is_js_space;
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Block, Content, Entry, Message, Stamp, ToolCall, Usage};
+use crate::session::entry::{Block, Content, Entry, Message, NEWEST, Stamp, ToolCall, Usage};
 use crate::session::json::data::{Fields, Value};
 use crate::session::json::raw::is_falsy;
 use crate::session::json::{Kind as Json, NotJson, Reader, Result, Str};
@@ -12,7 +12,8 @@ use crate::session::json::{Kind as Json, NotJson, Reader, Result, Str};
 /// block takes a multiple of the smallest ones.
 const MOST_BLOCKS: usize = 10_000;
 
-/// Reads one line. `None`: nothing that pi takes for an entry (blank, `null`, `false`, `0`, `""`).
+/// Reads one line. `None`: nothing that pi takes for an entry (blank, `null`, `false`, `0`, `""`), and of what version 4
+/// writes what is none.
 ///
 /// # Errors
 /// The line is not JSON as JavaScript reads it: pi skips it.
@@ -22,7 +23,7 @@ pub fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
     }
     let mut r = Reader::new(line);
     let entry = match r.kind()? {
-        Json::Object => Some(read_entry(&mut r)?),
+        Json::Object => read_entry(&mut r)?,
         Json::Null | Json::False => r.skip().map(|_| None)?,
         Json::Number => (r.number()? != 0.0).then(Entry::default),
         Json::Str => (!r.string()?.is_empty()).then(Entry::default),
@@ -89,14 +90,37 @@ fn object<'a>(r: &mut Reader<'a>, mut field: impl FnMut(&mut Reader<'a>, &[u8]) 
     Ok(())
 }
 
-fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Entry<'a>> {
+fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Option<Entry<'a>>> {
     let mut entry = Entry::default();
-    read_fields(r, &mut entry)?;
+    let write = read_fields(r, &mut entry)?;
+    match write.kind.filter(|_| entry.type_name.is_empty()) {
+        Some(kind) if kind.is("header") && write.version.is_some_and(|version| version > NEWEST) => {
+            entry.type_name = Str::plain("session");
+            (entry.version, entry.timestamp) = (write.version, write.created_at);
+        }
+        Some(kind) if NO_ENTRIES.iter().any(|no_entry| kind.is(no_entry)) => return Ok(None),
+        _ => {}
+    }
     entry.kind = Kind::of(entry.type_name, entry.message.as_ref().map(|message| message.role).unwrap_or_default());
-    Ok(entry)
+    Ok(Some(entry))
 }
 
-fn read_fields<'a>(r: &mut Reader<'a>, e: &mut Entry<'a>) -> Result<()> {
+/// What version 4 writes beside entries: what they used, and values such as the session's name.
+const NO_ENTRIES: [&str; 3] = ["usage", "value", "list"];
+
+/// What tells the objects of version 4 apart (pi 0.87.1, `harness/session/jsonl`): they have no `type`, but for entries.
+#[derive(Default)]
+struct Write<'a> {
+    /// `kind`.
+    kind: Option<Str<'a>>,
+    /// `v` of a header.
+    version: Option<f64>,
+    /// `createdAt` of a header.
+    created_at: Option<Stamp<'a>>,
+}
+
+fn read_fields<'a>(r: &mut Reader<'a>, e: &mut Entry<'a>) -> Result<Write<'a>> {
+    let mut write = Write::default();
     object(r, |r, key| {
         match key {
             b"type" => e.type_name = r.opt_string()?.unwrap_or_default(),
@@ -129,12 +153,17 @@ fn read_fields<'a>(r: &mut Reader<'a>, e: &mut Entry<'a>) -> Result<()> {
             b"data" | b"details" => e.data = Some(r.skip()?),
             b"version" => e.version = read_version(r)?,
             b"cwd" => e.cwd = r.opt_string()?,
-            b"parentSession" => e.parent_session = r.opt_string()?,
+            b"parentSession" | b"legacyParentSessionPath" => e.parent_session = r.opt_string()?,
+            b"parentSessionId" => e.parent_session_id = r.opt_string()?,
             b"branchedFrom" => e.branched_from = r.opt_string()?,
+            b"kind" => write.kind = r.opt_string()?,
+            b"v" => write.version = r.opt_number()?,
+            b"createdAt" => write.created_at = read_stamp(r)?,
             _ => drop(r.skip()?),
         }
         Ok(())
-    })
+    })?;
+    Ok(write)
 }
 
 /// pi writes ids as strings; a number is taken as it is written, as JavaScript would compare it.

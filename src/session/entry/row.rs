@@ -1,13 +1,16 @@
-//! The text of an entry's row, and whether pi hides the row, as in pi's `/tree` (0.87.1).
+//! The text of an entry's row, and whether pi hides the row, as in pi's `/tree` (1.5.2).
 
-use crate::base::js::{cut, is_js_space, js_trim};
-use crate::base::text::clean_char;
+use crate::base::js::{cut, is_js_space, js_trim, number};
+use crate::base::text::{clean, clean_char};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, Message};
 use crate::session::json::Str;
 
-/// How much of a text a row shows, in UTF-16 code units, as in pi's `/tree` (0.87.1).
-const ROW_UNITS: usize = 200;
+/// How much a row shows of what was said, in UTF-16 code units, as in pi's `/tree` (1.5.2).
+const SAID: usize = 200;
+
+/// How much is kept of any other row, in UTF-16 code units. pi cuts it at the width of the screen; no screen is wider.
+pub(super) const LONGEST: usize = 2000;
 
 /// Whether pi's `/tree` hides an entry: an assistant's message without text that stopped as it should.
 pub(crate) fn is_silent(entry: &Entry<'_>) -> bool {
@@ -22,54 +25,51 @@ pub(crate) fn is_silent(entry: &Entry<'_>) -> bool {
 /// The text of an entry's row: clean, on one line, without white space around. That of a tool's result names the tool;
 /// a tree and a digest put the call in its place.
 pub(crate) fn text(entry: &Entry<'_>) -> String {
-    let flat = |text: Option<Str<'_>>| flat(text.into_iter());
     let message = entry.message.as_ref();
     match entry.kind {
         Kind::User | Kind::Assistant => {
-            let mut out = String::with_capacity(ROW_UNITS);
-            start_into(&mut out, entry, ROW_UNITS);
+            let mut out = String::with_capacity(SAID);
+            start_into(&mut out, entry, SAID);
             out
         }
-        Kind::ToolResult => {
-            let name = flat(message.and_then(|message| message.tool_name));
-            format!("[{}]", if name.is_empty() { "tool" } else { &name })
-        }
+        Kind::ToolResult => match message.and_then(|message| message.tool_name) {
+            Some(name) => format!("[{}]", plain(Some(name))),
+            None => "[tool]".into(),
+        },
         Kind::Bash => flat(message.and_then(|message| message.command)),
         Kind::CustomRole => "[custom]".into(), // so pi names `hookMessage` when it migrates v2 to v3
         Kind::SystemRole | Kind::SummaryRole | Kind::OtherMessage => {
-            let role = flat(entry.role());
+            let role = plain(entry.role());
             format!("[{}]", if role.is_empty() { "no role" } else { &role })
         }
-        Kind::CustomMessage => {
-            format!("[{}]: {}", flat(entry.custom_type), self::flat(entry.content.texts()))
-        }
+        Kind::CustomMessage => format!("[{}]: {}", plain(entry.custom_type), flat(entry.content.texts())),
         Kind::Compaction => match entry.tokens_before {
-            Some(tokens) => format!("[compaction: {}k tokens]", (tokens / 1000.0).round()),
+            Some(tokens) => format!("[compaction: {}k tokens]", number((tokens / 1000.0 + 0.5).floor())),
             None => "[compaction]".into(),
         },
         Kind::BranchSummary => flat(entry.summary),
-        Kind::ModelChange => format!("[model: {}]", flat(entry.model_id)),
-        Kind::ThinkingLevel => format!("[thinking: {}]", flat(entry.thinking_level)),
-        Kind::Custom => format!("[custom: {}]", flat(entry.custom_type)),
+        Kind::ModelChange => format!("[model: {}]", plain(entry.model_id)),
+        Kind::ThinkingLevel => format!("[thinking: {}]", plain(entry.thinking_level)),
+        Kind::Custom => format!("[custom: {}]", plain(entry.custom_type)),
         Kind::Label => match entry.label {
-            Some(label) => format!("[label: {}]", flat(Some(label))),
+            Some(label) => format!("[label: {}]", plain(Some(label))),
             None => "[label: (cleared)]".into(),
         },
         Kind::SessionInfo => {
-            let name = flat(entry.name);
+            let name = plain(entry.name);
             format!("[title: {}]", if name.is_empty() { "empty" } else { &name })
         }
-        Kind::Usage => format!("[usage: {} ${:.3}]", flat(entry.model_id), entry.cost()),
+        Kind::Usage => format!("[usage: {} ${:.3}]", plain(entry.model_id), entry.cost()),
         Kind::ContextEdit => {
             format!(
                 "[context {}: {}]",
                 if entry.replacement.is_some() { "replace" } else { "omit" },
-                flat(entry.target_id)
+                plain(entry.target_id)
             )
         }
-        Kind::Unknown if entry.is_cut => format!("[{}: too long to be read]", flat(Some(entry.type_name))),
+        Kind::Unknown if entry.is_cut => format!("[{}: too long to be read]", plain(Some(entry.type_name))),
         Kind::Unknown if entry.type_name.is_empty() => "[no type]".into(),
-        Kind::Unknown => format!("[{}]", flat(Some(entry.type_name))),
+        Kind::Unknown => format!("[{}]", plain(Some(entry.type_name))),
     }
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn start_into(out: &mut String, entry: &Entry<'_>, units: usize) {
     let start = out.len();
     flat_into(out, message.content.texts(), units);
     if entry.kind == Kind::Assistant && out.len() == start {
-        let error = flat(message.error_message.into_iter());
+        let error = flat(message.error_message);
         out.push_str(match () {
             () if message.stop_reason.is_some_and(|stop| stop.is("aborted")) => "(aborted)",
             () if !error.is_empty() => cut(&error, 80),
@@ -88,17 +88,23 @@ pub(crate) fn start_into(out: &mut String, entry: &Entry<'_>, units: usize) {
     }
 }
 
-/// The start of texts, joined.
-fn flat<'a>(texts: impl Iterator<Item = Str<'a>>) -> String {
-    let mut out = String::with_capacity(ROW_UNITS);
-    flat_into(&mut out, texts, ROW_UNITS);
+/// Texts, joined, without white space around.
+fn flat<'a>(texts: impl IntoIterator<Item = Str<'a>>) -> String {
+    let mut out = String::new();
+    flat_into(&mut out, texts.into_iter(), LONGEST);
     out
+}
+
+/// A text with the white space around it: pi trims what was said, but not names.
+fn plain(text: Option<Str<'_>>) -> String {
+    let text = text.map_or(String::new(), |text| text.start(LONGEST));
+    clean(&text).into_owned()
 }
 
 /// The first `most` UTF-16 code units of texts, joined, in one pass: every line of a file comes through here.
 fn flat_into<'a>(out: &mut String, texts: impl Iterator<Item = Str<'a>>, most: usize) {
     let start = out.len();
-    out.reserve(most);
+    out.reserve(most.min(SAID));
     let mut units = 0;
     'texts: for text in texts {
         let mut chars = text.chars();

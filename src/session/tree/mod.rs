@@ -48,6 +48,7 @@ pub struct Tree {
     /// Whether only the end of the file was read so far: see [`Tree::of_end`].
     pub is_partial: bool,
     shape: Shape,
+    stubs: Vec<bool>,
     children: Vec<Index>,
     children_start: Vec<u32>,
     order: Vec<Index>,
@@ -79,7 +80,7 @@ pub struct Label {
 pub struct Below {
     /// Entries.
     pub entries: u32,
-    /// Ends of branches.
+    /// Ends of branches; a stub is none.
     pub leaves: u32,
     /// US dollars.
     pub cost: f64,
@@ -179,6 +180,7 @@ impl Tree {
 
     fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Box<str>>, lines: &Lines) {
         self.shape = lines.shape();
+        self.stubs = lines.stubs(&self.shape);
         self.problems = lines.problems(&self.shape);
         let Shape { duplicates, orphans, cycles, .. } = &self.shape;
         self.flagged = duplicates.iter().chain(orphans).chain(cycles).copied().collect();
@@ -257,7 +259,7 @@ impl Tree {
             .enumerate()
             .map(|(at, node)| Below {
                 entries: 1,
-                leaves: u32::from(self.children(at as Index).is_empty()),
+                leaves: u32::from(!self.is_stub(at as Index) && self.branches(at as Index).next().is_none()),
                 cost: node.cost,
                 latest: node.time,
             })
@@ -301,6 +303,17 @@ impl Tree {
     pub fn children(&self, at: Index) -> &[Index] {
         let at = at as usize;
         &self.children[self.children_start[at] as usize..self.children_start[at + 1] as usize]
+    }
+
+    /// Whether the entry and all below it are bookkeeping and the leaf is not among them, such as a name that was given
+    /// beside a pi at work: what is no branch, and no end of one.
+    pub fn is_stub(&self, at: Index) -> bool {
+        self.stubs[at as usize]
+    }
+
+    /// The children of an entry that are no stubs, by time.
+    pub fn branches(&self, at: Index) -> impl Iterator<Item = Index> {
+        self.children(at).iter().copied().filter(|&child| !self.is_stub(child))
     }
 
     /// The parent of an entry, if it is in the file.
@@ -358,9 +371,14 @@ impl Tree {
         (0..self.nodes.len() as Index).filter(|&at| self.nodes[at as usize].kind == Kind::Label)
     }
 
-    /// Entries with more than one child.
+    /// Whether more than one branch goes on from an entry.
+    pub(crate) fn is_branch_point(&self, at: Index) -> bool {
+        self.branches(at).nth(1).is_some()
+    }
+
+    /// Entries from which more than one branch goes on.
     pub fn branch_points(&self) -> usize {
-        (0..self.nodes.len()).filter(|&at| self.children(at as Index).len() > 1).count()
+        (0..self.nodes.len() as Index).filter(|&at| self.is_branch_point(at)).count()
     }
 
     /// US dollars.

@@ -126,7 +126,7 @@ fn session_left(
     }
     if session.owner.is_some() {
         left.push(Span::new(Tone::Meta, format!("{} ", glyphs.subagent)));
-    } else if session.header.parent_session.is_some() {
+    } else if session.header.is_fork() {
         let missing = if model.library.is_parent_missing(key) { "?" } else { "" };
         left.push(Span::new(Tone::Fork, format!("{}{missing} ", glyphs.fork)));
     }

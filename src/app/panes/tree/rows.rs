@@ -75,25 +75,26 @@ pub fn passes(tree: &Tree, at: Index, filter: Filter) -> bool {
         Filter::Outline => {
             matches!(node.kind, Kind::Compaction | Kind::BranchSummary)
                 || tree.labels.contains_key(&at)
-                || tree.children(at).len() > 1
+                || tree.is_branch_point(at)
                 || ends_branch(tree, at)
         }
     }
 }
 
 /// Whether a branch ends at an entry: nothing but bookkeeping comes below it. A branch of bookkeeping alone ends where
-/// it begins.
+/// it begins; a stub is none.
 fn ends_branch(tree: &Tree, at: Index) -> bool {
     let is_bookkeeping = |at: Index| tree.nodes[at as usize].kind.is_bookkeeping();
-    let is_alone = || tree.parent(at).is_none_or(|parent| tree.children(parent).len() > 1);
-    if is_bookkeeping(at) && !is_alone() {
+    let begins = || tree.parent(at).is_none_or(|parent| tree.is_branch_point(parent));
+    if tree.is_stub(at) || (is_bookkeeping(at) && !begins()) {
         return false;
     }
     let mut here = at;
     loop {
-        match tree.children(here) {
-            [] => return true,
-            &[child] if is_bookkeeping(child) => here = child,
+        let mut branches = tree.branches(here);
+        match (branches.next(), branches.next()) {
+            (None, _) => return true,
+            (Some(child), None) if is_bookkeeping(child) => here = child,
             _ => return false,
         }
     }
