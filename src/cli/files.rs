@@ -93,7 +93,7 @@ impl FilesCommand {
             table(&mut out, &files, &chosen.home)?;
         }
         out.flush()?;
-        Ok(output::end(&unreadable))
+        Ok(output::end(unreadable))
     }
 }
 

@@ -95,6 +95,7 @@ impl Library {
             self.slots[key.place()].is_there = false;
         }
         for mut session in read {
+            self.unreadable.retain(|one| one.path != session.path);
             let known = self.by_path.get(&session.path).map(|key| &self.slots[key.place()]);
             session.owner = known.and_then(|known| known.session.owner.clone());
             let is_new = known.is_none_or(|known| !known.is_there);

@@ -171,6 +171,7 @@ impl Desk {
                     read.push(digest);
                 }
                 Ok(None) => gone.push(path),
+                Err(one) if one.is_headless => gone.push(path),
                 Err(_) => {} // the list keeps what it knows
             }
         }
@@ -210,6 +211,9 @@ impl Desk {
         }
         let mut known = HashSet::new();
         scan::read(self.files, &found.files, &self.setting.home, |mut batch| {
+            if let Some(changes) = &self.changes {
+                changes.explain(&mut batch.unreadable);
+            }
             for first in batch.sessions.iter_mut().filter_map(|session| session.first_message.as_mut()) {
                 shorten(first);
             }

@@ -21,4 +21,5 @@ mod sequences;
 #[cfg(target_os = "linux")]
 mod syscalls;
 mod trash;
+mod went_on;
 mod world;
