@@ -69,10 +69,11 @@ impl Changes {
                 matches!(record.change, Change::Trash(_)) && record.can_be_undone() && record.change.path() == one.path
             };
             if let Some(record) = history.iter().rev().find(is_of) {
-                one.reason = format!(
-                    "entries of a session that is in the trash, written by a pi that went on; `pitree restore {}` brings it back and joins them",
-                    record.number
-                );
+                one.reason = "entries of a session that is in the trash, written by a pi that went on".into();
+                // Where its place is not known, the one can't come back before the others are gone.
+                if record.item.is_some() {
+                    one.reason += &format!("; `pitree restore {}` brings it back and joins both", record.number);
+                }
             }
         }
     }

@@ -158,7 +158,7 @@ impl Search<'_> {
             }
             match self.entries(sought, &found, &matcher, room) {
                 Ok(entries) => lines.extend(entries),
-                Err(error) => unreadable.push(Unreadable::new(&session.path, format!("{error:#}"))),
+                Err(error) => unreadable.push(Unreadable::new(&session.path, &format!("{error:#}"))),
             }
         }
         Ok(lines)

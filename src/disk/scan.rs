@@ -55,7 +55,7 @@ pub struct Unreadable {
 
 impl Unreadable {
     /// What could not be read, and why.
-    pub fn new(path: &Path, reason: impl ToString) -> Self {
+    pub fn new(path: &Path, reason: &impl ToString) -> Self {
         Self { path: path.into(), reason: reason.to_string(), is_headless: false }
     }
 
@@ -77,7 +77,7 @@ pub struct FoundFiles {
 impl FoundFiles {
     /// Gives a result, and takes note of an error.
     fn note<T>(&mut self, path: &Path, result: io::Result<T>) -> Option<T> {
-        result.map_err(|error| self.unreadable.push(Unreadable::new(path, error))).ok()
+        result.map_err(|error| self.unreadable.push(Unreadable::new(path, &error))).ok()
     }
 }
 
@@ -265,7 +265,7 @@ pub fn read(files: Files, found: &[SessionFile], home: &str, mut batch: impl FnM
     let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: crew::Stop<'_>| {
         digest(reading, found, buffer, || stop.is_due()).transpose()
     };
-    let lost = |found: &SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, reason)));
+    let lost = |found: &SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
     crew::each(found, (work, lost), |read| {
         let done = read.done;
         let (sessions, unreadable) = read.split();
