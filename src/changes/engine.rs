@@ -313,7 +313,11 @@ impl<'a> Engine<'a> {
             (Some(item), Some(place)) => {
                 let mut wait = waiting(&mut self.watch, &mut self.is_given_up);
                 let joined = ahead.claimed.and_then(|()| self.bin.join(path, item, place, &mut wait));
-                joined.inspect_err(|_| self.bin.give_up(place))
+                match &joined {
+                    Ok(()) => self.warnings.push("a pi went on in its place: what it wrote is joined to it".into()),
+                    Err(_) => self.bin.give_up(place),
+                }
+                joined
             }
             _ => self.bin.take_back(path, item, at_least),
         };

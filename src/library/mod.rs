@@ -97,8 +97,9 @@ impl Library {
         for key in gone.iter().filter_map(|path| self.by_path.get(path)) {
             self.slots[key.place()].is_there = false;
         }
+        let is_read: HashSet<&PathBuf> = read.iter().map(|session| &session.path).collect();
+        self.unreadable.retain(|one| !is_read.contains(&one.path));
         for mut session in read {
-            self.unreadable.retain(|one| one.path != session.path);
             let known = self.by_path.get(&session.path).map(|key| &self.slots[key.place()]);
             session.owner = known.and_then(|known| known.session.owner.clone());
             let is_new = known.is_none_or(|known| !known.is_there);

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use pitree::changes::journal::State;
 use pitree::changes::{Refusal, Request};
+use pitree::session::entry::EntryId;
 
 use crate::common::effort::rounds;
 use crate::world::{NOW, World, home, in_own_home, rename, session, theirs, tree};
@@ -44,7 +45,11 @@ fn joined() {
             one.pop();
         }
         append(&path, &one);
-        world.undo().unwrap();
+        let said = world.undo().unwrap().said;
+        assert_eq!(
+            said,
+            "1 session is back from the trash; but a pi went on in its place: what it wrote is joined to it"
+        );
         let now = fs::read_to_string(&path).unwrap();
         assert_eq!(now, format!("{before}{}\n", one.trim_end()));
         append(&path, &two);
@@ -68,6 +73,27 @@ fn joined() {
     assert_eq!(kept.len(), 4);
     assert!(kept.contains(&three) && kept.contains(&one), "{kept:?}");
     assert_eq!(world.sessions().len(), 1);
+}
+
+#[test]
+fn a_fork_that_a_pi_had_open_comes_back_with_what_it_wrote() {
+    in_own_home("went_on::of_a_fork");
+}
+
+#[test]
+#[ignore = "run by a_fork_that_a_pi_had_open_comes_back_with_what_it_wrote, in a home of its own"]
+fn of_a_fork() {
+    let world = World::at_home();
+    let path = world.write("s.jsonl", session(&[(0, 4), (0, 3)]));
+    let done = world.make(&Request::Fork { path, at: Some(EntryId::Id("e1".into())) }).unwrap();
+    let fork = done.made.unwrap();
+    let before = fs::read_to_string(&fork).unwrap();
+    world.undo().unwrap();
+    append(&fork, &theirs("p1", "e1"));
+    assert_eq!(world.make(&Request::Redo).unwrap().made.as_deref(), Some(&*fork));
+    assert_eq!(fs::read_to_string(&fork).unwrap(), before + &theirs("p1", "e1"));
+    let error = world.undo().unwrap_err();
+    assert!(format!("{error:#}").contains("was used since; it stays"), "{error:#}");
 }
 
 #[test]

@@ -263,12 +263,14 @@ impl Bin<'_> {
 
     /// Brings to its end, or takes back, what was left when a [join](Self::join) was cut short.
     pub(crate) fn mend_join(&mut self, path: &Path, item: &Path, place: &Path) {
-        let late = join::late(path);
         let is_joined = join::start(path).is_ok_and(|start| start == Start::Header);
         // A second name, or a copy, of what is in its place or in the trash.
         #[cfg(all(unix, not(target_os = "macos")))]
-        if over::has(path, &late).unwrap_or(false) || over::has(place, &late).unwrap_or(false) {
-            let _ = fs::remove_file(&late); // what can't be cleared away stays; it is no session to pi or pitree
+        {
+            let late = join::late(path);
+            if over::has(path, &late).unwrap_or(false) || over::has(place, &late).unwrap_or(false) {
+                let _ = fs::remove_file(&late); // what can't be cleared away stays; it is no session to pi or pitree
+            }
         }
         if is_joined {
             let rest = join::open(place).and_then(|mut lines| {
