@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::app::layers::Layer;
 use crate::app::message::{Answer, Body, Clip};
 use crate::base::text::Tone;
-use crate::changes::Request;
+use crate::changes::{Request, Seen};
 use crate::keymap::Place;
 use crate::library::{EntryRef, SessionKey};
 use crate::session::tree::{Index, Tree};
@@ -34,6 +34,10 @@ pub enum Command {
     GoToHit,
     /// A change is made, and then something else.
     Change(Request, After),
+    /// It is looked which pis run.
+    LookForPis,
+    /// Files go to the trash; after another question if a pi may be at work in them, as far as that is known by then.
+    ToTrash(Vec<Seen>),
     /// pi goes on.
     GoOn(GoOn),
     /// Something is copied.

@@ -1,7 +1,6 @@
 //! What happens to the browser ([`Msg`]) and what it wants done ([`Effect`]). Work is asked for with a [`Ticket`], and
 //! each [`Reply`] comes back with it.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use crate::app::panes::preview::Hit;
 use crate::app::panes::tree::Fork;
 use crate::app::ticket::Ticket;
 use crate::changes::{Done, Refusal, Request};
+use crate::disk::live::Pis;
 use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
 use crate::library::SessionKey;
@@ -65,9 +65,11 @@ pub enum Reply {
         total: usize,
         /// Directories that could not be read.
         unreadable: Vec<Unreadable>,
-        /// A pi runs in these directories; `None` if the system does not tell.
-        live: Option<HashSet<PathBuf>>,
+        /// The pis that run.
+        pis: Pis,
     },
+    /// The pis that run now.
+    Pis(Pis),
     /// Some of the files were read.
     Scanned {
         /// The sessions.
@@ -166,6 +168,8 @@ pub enum Effect {
 pub enum Work {
     /// Read all sessions.
     Scan,
+    /// Look which pis run.
+    LookForPis,
     /// Open a session.
     Open {
         /// The file.

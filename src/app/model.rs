@@ -98,6 +98,8 @@ pub struct Model {
     pub errand: Option<Errand>,
     /// The reading of all sessions.
     pub scan: Scan,
+    /// Who waits to hear which pis run: see [`Command::ToTrash`].
+    pub looking: Option<Claim>,
     /// Who waits until what was kept for a search is given back: not the next search.
     pub giving_back: Option<Claim>,
     tickets: u64,
@@ -127,6 +129,7 @@ impl Model {
             changes: VecDeque::new(),
             errand: None,
             scan: Scan { claim: None, read: HashSet::new(), changed: HashSet::new() },
+            looking: None,
             giving_back: None,
             tickets: 0,
         }

@@ -18,7 +18,7 @@ use crate::disk::load;
 use crate::disk::load::NewerFormat;
 use crate::disk::lock::Wait;
 use crate::disk::reach::is_there;
-use crate::disk::trash::{Bin, NotBack, Trash};
+use crate::disk::trash::{Bin, NotBack, Trash, join};
 use crate::session::tree::Tree;
 use crate::session::write::line::new_id;
 
@@ -223,10 +223,16 @@ impl<'a> Engine<'a> {
         self.write_down(&moves)
     }
 
-    /// Notes that a step is taken with a change, with which its file goes to the trash or comes back.
+    /// Notes that a step is taken with a change, with which its file goes to the trash or comes back; then what a pi wrote
+    /// in its place since goes there.
     fn note_move(&mut self, record: &Record, step: Step) -> Result<Move> {
-        let comes = record.change.brings(step).is_some();
-        self.note_again(record, step, Some(record.change.path()).filter(|_| !comes))
+        let path = record.change.path();
+        if record.change.brings(step).is_none() {
+            return self.note_again(record, step, Some(path));
+        }
+        let can_join = self.bin.can_join(path, record.item.as_deref());
+        let late = can_join.with_context(|| format!("can't look at {}", path.display()))?.then(|| join::late(path));
+        self.note_again(record, step, late.as_deref())
     }
 
     /// Sees to it that a step with a record is written down.
@@ -301,10 +307,20 @@ impl<'a> Engine<'a> {
         let path = record.change.path();
         is_there(path).with_context(|| format!("can't look at {}", path.display()))?;
         self.must_be_ahead(record, step)?;
-        if self.ahead.remove(&record.number).is_none() {
-            return Ok(());
-        }
-        let back = self.bin.take_back(path, record.item.as_deref(), at_least);
+        let Some(ahead) = self.ahead.remove(&record.number) else { return Ok(()) };
+        let item = record.item.as_deref().filter(|item| !join::is_late(path, item));
+        let back = match (item, &ahead.item) {
+            (Some(item), Some(place)) => {
+                let mut wait = waiting(&mut self.watch, &mut self.is_given_up);
+                let joined = ahead.claimed.and_then(|()| self.bin.join(path, item, place, &mut wait));
+                match &joined {
+                    Ok(()) => self.warnings.push("a pi went on in its place: what it wrote is joined to it".into()),
+                    Err(_) => self.bin.give_up(place),
+                }
+                joined
+            }
+            _ => self.bin.take_back(path, item, at_least),
+        };
         self.settle(record.number, step, back.map_err(overtaken))
     }
 

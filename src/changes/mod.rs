@@ -24,6 +24,7 @@ use crate::changes::journal::{Record, Records};
 use crate::changes::kinds::{delete, fork, label, leaf, migrate, name, trash};
 pub use crate::changes::outcome::{Done, Partly, Refusal, touched};
 pub use crate::changes::request::{News, Progress, Request, Seen, Watch, to_the_end};
+use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
 
 /// Makes changes, and takes them back.
@@ -53,6 +54,28 @@ impl Changes {
         let done = carry_out(&mut work, request);
         let warnings = work.finish();
         done.map(|done| done.but(&warnings))
+    }
+
+    /// Says of files that hold entries without a header which of them belong to a session that is in the trash.
+    pub fn explain(&self, unreadable: &mut [Unreadable]) {
+        let mut headless = unreadable.iter_mut().filter(|one| one.is_headless).peekable();
+        if headless.peek().is_none() {
+            return;
+        }
+        // Without a journal nothing is known of the trash.
+        let history = self.history().unwrap_or_default();
+        for one in headless {
+            let is_of = |record: &&Record| {
+                matches!(record.change, Change::Trash(_)) && record.can_be_undone() && record.change.path() == one.path
+            };
+            if let Some(record) = history.iter().rev().find(is_of) {
+                one.reason = "entries of a session that is in the trash, written by a pi that went on".into();
+                // Where its place is not known, the one can't come back before the others are gone.
+                if record.item.is_some() {
+                    one.reason += &format!("; `pitree restore {}` brings it back and joins both", record.number);
+                }
+            }
+        }
     }
 
     /// All changes, the oldest first. Reads only: the last one may still stand as begun.

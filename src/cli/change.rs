@@ -18,10 +18,11 @@ use crate::base::time;
 use crate::changes::journal::{Record, State};
 use crate::changes::{Change, Changes, Done, News, Refusal, Request};
 use crate::cli::output::PathFields;
-use crate::cli::{Chosen, ask, now, output};
+use crate::cli::{Chosen, ask, now, output, resolve};
 use crate::config::Config;
-use crate::disk::locate;
 use crate::disk::trash::Trash;
+use crate::disk::{live, locate};
+use crate::library::live::{AT_WORK, signs};
 use crate::runtime::Hold;
 
 /// What every command that changes something understands.
@@ -111,6 +112,13 @@ impl<'a> Changer<'a> {
             return Err(anyhow!("{error}; --migrate does so, and keeps the original in the trash"));
         }
         output::tell(&format!("{error}. The original goes to the trash, and undo brings it back."));
+        if let Some(Refusal::Old { path, .. }) = error.downcast_ref()
+            && let Ok(session) = resolve::digest(path)
+        {
+            for sign in signs(&[&session], &live::running(), now(), self.home) {
+                output::tell(&format!("{AT_WORK}: {sign}."));
+            }
+        }
         if ask::is_yes("Bring it into the form of version 3?")? {
             return self.make(&request(true));
         }
@@ -187,6 +195,11 @@ impl<'a> Changer<'a> {
             [] => vec![done.said.clone()],
             changes => changes.iter().map(line).collect(),
         }
+    }
+
+    /// The home directory.
+    pub(super) fn home(&self) -> &str {
+        self.home
     }
 
     /// A path as people read it: `~` for the home directory.

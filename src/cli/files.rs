@@ -72,6 +72,11 @@ impl FilesCommand {
             unreadable.extend(batch.unreadable);
             true
         });
+        if let (Some(_), [one]) = (&self.session, &unreadable[..])
+            && one.is_headless
+        {
+            bail!("{} is {}", one.path.display(), one.reason);
+        }
         if let (Some(session), [], true) = (&self.session, &sessions[..], unreadable.is_empty()) {
             bail!("{} is not a pi session: its first line is not a session header", session.display());
         }
@@ -93,7 +98,7 @@ impl FilesCommand {
             table(&mut out, &files, &chosen.home)?;
         }
         out.flush()?;
-        Ok(output::end(&unreadable))
+        Ok(output::end(unreadable))
     }
 }
 

@@ -70,7 +70,7 @@ impl Labels {
             output::table(&mut out, &lines.into_iter().map(row).collect::<Vec<_>>(), 1)?;
         }
         out.flush()?;
-        Ok(output::end(&unreadable))
+        Ok(output::end(unreadable))
     }
 }
 

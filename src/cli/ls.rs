@@ -57,14 +57,14 @@ impl Ls {
             table(&mut out, &sessions, &chosen.home)?;
         }
         out.flush()?;
-        Ok(output::end(&unreadable))
+        Ok(output::end(unreadable))
     }
 }
 
 /// Why there is nothing to list, and what to do.
 fn nothing(unreadable: &[Unreadable], origin: &str) -> String {
     let dirs: Vec<String> =
-        unreadable.iter().map(|Unreadable { path, reason }| format!("{}: {reason}", path.display())).collect();
+        unreadable.iter().map(|Unreadable { path, reason, .. }| format!("{}: {reason}", path.display())).collect();
     format!(
         "no sessions: can't read {} (from {origin}); name another directory with --dir, or try --demo",
         dirs.join(", ")

@@ -12,7 +12,10 @@ use serde_json::Number;
 
 use crate::base::paths;
 use crate::base::text::{UNICODE, clean, is_unsafe, width};
+use crate::changes::Changes;
+use crate::disk::locate;
 use crate::disk::scan::Unreadable;
+use crate::disk::trash::Trash;
 
 /// Standard output, buffered.
 pub(super) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
@@ -75,12 +78,17 @@ pub(super) fn complain(message: &str) {
     }
 }
 
-/// Says what could not be read, and how the program ends for it.
-pub(super) fn end(unreadable: &[Unreadable]) -> ExitCode {
-    for Unreadable { path, reason } in unreadable {
-        complain(&format!("can't read {}: {reason}", path.display()));
+/// Says what could not be read, and how the program ends for it. What holds entries without a header is told as well;
+/// nothing failed with it.
+pub(super) fn end(mut unreadable: Vec<Unreadable>) -> ExitCode {
+    if let Some(state_dir) = locate::state_dir() {
+        Changes::new(state_dir, Trash::default()).explain(&mut unreadable);
     }
-    if unreadable.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    for Unreadable { path, reason, is_headless } in &unreadable {
+        let can_not = if *is_headless { "" } else { "can't read " };
+        complain(&format!("{can_not}{}: {reason}", path.display()));
+    }
+    if unreadable.iter().all(|one| one.is_headless) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Says on standard error what was done.

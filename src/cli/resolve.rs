@@ -110,7 +110,8 @@ pub(super) fn digest(path: &Path) -> Result<Digest> {
         Ok(Some(digest)) => Ok(digest),
         Ok(None) if !path.is_file() => bail!("there is no file {}", path.display()),
         Ok(None) => bail!("{} is not a pi session", path.display()),
-        Err(Unreadable { path, reason }) => bail!("can't read {}: {reason}", path.display()),
+        Err(one) if one.is_headless => bail!("{} is {}", path.display(), one.reason),
+        Err(Unreadable { path, reason, .. }) => bail!("can't read {}: {reason}", path.display()),
     }
 }
 

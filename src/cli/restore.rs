@@ -18,7 +18,8 @@ use crate::cli::{Chosen, now, output, resolve};
 
 /// Bring a session back from the trash
 ///
-/// Without WHAT, list the sessions that pitree moved there, the newest last.
+/// Without WHAT, list the sessions that pitree moved there, the newest last. Where a pi went on writing in its place, what
+/// it wrote is joined to it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Restore {
     /// A number in the list, the path where the session was, or the start of its id

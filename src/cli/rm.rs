@@ -12,6 +12,7 @@ use crate::base::time;
 use crate::changes::{Refusal, Request, Seen};
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::{Chosen, ask, now, output, resolve};
+use crate::library::live::{AT_WORK, LOSES};
 use crate::library::{Library, SessionKey};
 use crate::session::digest::{Digest, Shared};
 
@@ -20,7 +21,8 @@ const NAMED: usize = 20;
 
 /// Move sessions to the trash
 ///
-/// `pitree restore` and `pitree undo` bring them back. Without --yes a person is asked first.
+/// `pitree restore` and `pitree undo` bring them back. Without --yes a person is asked first, and told if a pi may be at
+/// work in them.
 #[derive(Debug, clap::Args)]
 pub(super) struct Rm {
     /// Paths, ids, or unambiguous starts of ids
@@ -169,17 +171,17 @@ impl Removal {
                 count(orphans.len(), "session that stays loses its parent", "sessions that stay lose their parent");
             output::tell(&format!("{stay}: {}{more}", titles.join(", ")));
         }
-        let live = self.live();
-        if live.is_empty() {
+        let signs = self.library.signs(&self.goes, now, changer.home());
+        if signs.is_empty() {
             return ask::is_yes("Move to the trash?");
         }
-        for session in live {
-            let cwd = changer.short(session.header.cwd.as_ref());
-            output::tell(&format!(
-                "A pi seems to be at work in {} ({cwd}); it would lose what it writes.",
-                title(session)
-            ));
+        for sign in signs.iter().take(NAMED) {
+            output::tell(&format!("{AT_WORK}: {sign}."));
         }
+        if signs.len() > NAMED {
+            output::tell(&format!("and {} more", signs.len() - NAMED));
+        }
+        output::tell(LOSES);
         Ok(ask::ask("Type yes to move to the trash all the same:")? == "yes")
     }
 
@@ -195,11 +197,6 @@ impl Removal {
             session.parent_path.clone().into_iter().chain(owner(session)).any(|parent| gone.contains(&parent))
         };
         stays.filter(loses).collect()
-    }
-
-    /// Those that go and in which a pi is likely at work, as the browser marks them.
-    fn live(&self) -> Vec<&Shared> {
-        self.goes.iter().filter(|&&key| self.library.is_live(key)).map(|&key| &self.library[key]).collect()
     }
 }
 

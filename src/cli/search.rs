@@ -100,7 +100,7 @@ impl SearchCommand {
             output::table(&mut out, &lines.iter().map(HitLine::row).collect::<Vec<_>>(), 0)?;
         }
         out.flush()?;
-        let end = output::end(&unreadable);
+        let end = output::end(unreadable);
         Ok(if lines.is_empty() { ExitCode::FAILURE } else { end })
     }
 
@@ -158,7 +158,7 @@ impl Search<'_> {
             }
             match self.entries(sought, &found, &matcher, room) {
                 Ok(entries) => lines.extend(entries),
-                Err(error) => unreadable.push(Unreadable { path: session.path.clone(), reason: format!("{error:#}") }),
+                Err(error) => unreadable.push(Unreadable::new(&session.path, &format!("{error:#}"))),
             }
         }
         Ok(lines)

@@ -127,6 +127,17 @@ pub(crate) fn file(path: &Path, bytes: &[u8], like: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Gives a file a second name, or what stands for one: not every file system has hard links.
+///
+/// # Errors
+/// There is such a file already, or the file system refuses; nothing is left then.
+pub(crate) fn second_name(path: &Path, to: &Path) -> io::Result<()> {
+    fs::hard_link(path, to).or_else(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Err(error),
+        _ => fs::copy(path, to).map(drop).inspect_err(|_| drop(fs::remove_file(to))),
+    })
+}
+
 /// Gives a file a name that no file has, taking the one that it had; both in the same file system.
 ///
 /// # Errors

@@ -24,7 +24,7 @@ impl Reading<'_> {
     /// that nobody waits for it any more. `buffer` is to read into, and to be used again.
     ///
     /// # Errors
-    /// It can't be read, or has too many entries to be kept.
+    /// It can't be read, begins with an entry, or has too many entries to be kept.
     pub(crate) fn file(
         &self,
         path: &Path,
@@ -50,7 +50,7 @@ impl Reading<'_> {
         match builder.finish(mtime, &mut again) {
             Ok(digest) => Ok(Some(digest)),
             Err(NotASession::NoHeader) => Ok(None),
-            Err(why @ NotASession::TooMany) => Err(io::Error::other(why.to_string())),
+            Err(why @ (NotASession::Headless | NotASession::TooMany)) => Err(io::Error::other(why)),
         }
     }
 }

@@ -41,7 +41,9 @@ impl Files {
     pub fn session(self, path: &Path) -> io::Result<Option<Box<dyn Readable>>> {
         let (mut file, len) = self.with_len(path)?;
         if len > HEADER_WITHIN {
-            if lines::header(&mut (&mut file).take(HEADER_WITHIN), &mut Vec::new())?.is_none() {
+            let head = lines::head(&mut (&mut file).take(HEADER_WITHIN), &mut Vec::new())?;
+            // What begins with an entry is told from other files, which whoever reads on does.
+            if head.header().is_none() && !head.is_headless() {
                 return Ok(None);
             }
             file.rewind()?;

@@ -66,12 +66,20 @@ pub(crate) fn blocks(
 /// # Errors
 /// Reading failed.
 pub(crate) fn header(reader: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<Option<Header>> {
+    Ok(head(reader, buffer)?.header().cloned())
+}
+
+/// The lines of a file up to the first one that parses.
+///
+/// # Errors
+/// Reading failed.
+pub(crate) fn head(reader: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<Lines> {
     let mut head = Lines::default();
     each(reader, 0, u64::MAX, buffer, |line| {
         head.note(&line, &line.read());
         head.is_blank()
     })?;
-    Ok(head.header().cloned())
+    Ok(head)
 }
 
 /// A reader that is at its end as soon as nobody waits for it any more.

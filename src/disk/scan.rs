@@ -14,7 +14,7 @@ use crate::disk::digest::Reading;
 use crate::disk::files::Files;
 use crate::disk::lines;
 use crate::session::digest::{Digest, Owner};
-use crate::session::lines::Header;
+use crate::session::lines::{Header, NotASession};
 
 /// Folders below a session's own that are looked into: `<session>/<hash>/run-0` and some more.
 const DEEPEST: usize = 8;
@@ -49,6 +49,20 @@ pub struct Unreadable {
     pub path: PathBuf,
     /// Why.
     pub reason: String,
+    /// Whether it is readable, but holds entries without a header: see [`NotASession::Headless`].
+    pub is_headless: bool,
+}
+
+impl Unreadable {
+    /// What could not be read, and why.
+    pub fn new(path: &Path, reason: &impl ToString) -> Self {
+        Self { path: path.into(), reason: reason.to_string(), is_headless: false }
+    }
+
+    fn file(path: &Path, error: &io::Error) -> Self {
+        let why = error.get_ref().and_then(|why| why.downcast_ref());
+        Self { is_headless: why == Some(&NotASession::Headless), ..Self::new(path, error) }
+    }
 }
 
 /// All files that may be sessions, newest first.
@@ -63,8 +77,7 @@ pub struct FoundFiles {
 impl FoundFiles {
     /// Gives a result, and takes note of an error.
     fn note<T>(&mut self, path: &Path, result: io::Result<T>) -> Option<T> {
-        let unreadable = |error: io::Error| Unreadable { path: path.into(), reason: error.to_string() };
-        result.map_err(|error| self.unreadable.push(unreadable(error))).ok()
+        result.map_err(|error| self.unreadable.push(Unreadable::new(path, &error))).ok()
     }
 }
 
@@ -252,7 +265,7 @@ pub fn read(files: Files, found: &[SessionFile], home: &str, mut batch: impl FnM
     let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: crew::Stop<'_>| {
         digest(reading, found, buffer, || stop.is_due()).transpose()
     };
-    let lost = |found: &SessionFile, reason| Some(Err(Unreadable { path: found.path.clone(), reason }));
+    let lost = |found: &SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
     crew::each(found, (work, lost), |read| {
         let done = read.done;
         let (sessions, unreadable) = read.split();
@@ -268,7 +281,7 @@ fn digest(
     is_stopped: impl Fn() -> bool,
 ) -> Result<Option<Digest>, Unreadable> {
     let read = reading.file(&found.path, found.mtime, buffer, is_stopped);
-    let read = read.map_err(|error| Unreadable { path: found.path.clone(), reason: error.to_string() })?;
+    let read = read.map_err(|error| Unreadable::file(&found.path, &error))?;
     Ok(read.map(|digest| Digest {
         path: found.path.clone(),
         real_path: found.real_path.clone(),

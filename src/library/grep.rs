@@ -71,10 +71,10 @@ pub fn each<P: AsRef<Path> + Sync>(
     let work = |path: &P, buffer: &mut Vec<u8>, stop: Stop<'_>| {
         let path = path.as_ref();
         let found = grep.session(path, buffer, stop);
-        let found = found.map_err(|error| Unreadable { path: path.to_path_buf(), reason: error.to_string() });
+        let found = found.map_err(|error| Unreadable::new(path, &error));
         Some(found).filter(|found| found.as_ref().map_or(true, |hits| !hits.is_empty()))
     };
-    let lost = |path: &P, reason| Some(Err(Unreadable { path: path.as_ref().to_path_buf(), reason }));
+    let lost = |path: &P, reason: String| Some(Err(Unreadable::new(path.as_ref(), &reason)));
     crew::each(paths, (work, lost), |read| {
         let done = read.done;
         let (hits, unreadable) = read.split();

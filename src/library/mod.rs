@@ -1,5 +1,5 @@
 //! All sessions together, by a key that outlives their paths: what a list shows of each, who was forked from whom, and in
-//! which a pi is likely at work. The data is pure; what reads goes through `disk` and runs on a lane: [`search`] holds
+//! which a pi is likely at work (`live`). The data is pure; what reads goes through `disk` and runs on a lane: [`search`] holds
 //! sessions against a query, [`find`] looks through one session, [`grep`] through all bytes, [`texts`] reads what is
 //! searched. [`files`] sums what tools did to files.
 
@@ -9,6 +9,7 @@ pub mod find;
 pub mod grep;
 mod kept;
 pub mod key;
+pub(crate) mod live;
 mod reading;
 pub mod search;
 mod shelves;
@@ -18,6 +19,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::disk::live::Pis;
 use crate::disk::scan::Unreadable;
 use crate::session::digest::{Digest, Shared};
 use families::{Families, cut_cycles};
@@ -55,7 +57,8 @@ pub struct Library {
     orphans: HashSet<SessionKey>,
     /// Paths, symbolic links resolved.
     real_paths: HashMap<PathBuf, SessionKey>,
-    live_dirs: Option<HashSet<PathBuf>>,
+    /// The pis that run.
+    pis: Pis,
     live: HashSet<SessionKey>,
     /// Working directories that are gone.
     pub gone_dirs: HashSet<String>,
@@ -94,6 +97,8 @@ impl Library {
         for key in gone.iter().filter_map(|path| self.by_path.get(path)) {
             self.slots[key.place()].is_there = false;
         }
+        let is_read: HashSet<&PathBuf> = read.iter().map(|session| &session.path).collect();
+        self.unreadable.retain(|one| !is_read.contains(&one.path));
         for mut session in read {
             let known = self.by_path.get(&session.path).map(|key| &self.slots[key.place()]);
             session.owner = known.and_then(|known| known.session.owner.clone());
@@ -236,42 +241,6 @@ impl Library {
     pub(crate) fn has_file(&self, real_path: &Path) -> bool {
         self.real_paths.contains_key(real_path)
     }
-
-    /// Takes the directories in which a pi runs; `None` if the system does not tell.
-    pub fn set_live_dirs(&mut self, dirs: Option<HashSet<PathBuf>>, now: i64) {
-        self.live_dirs = dirs;
-        self.note_live(now);
-    }
-
-    /// Finds the sessions in which a pi is likely at work: one runs in the directory, and no session there is newer.
-    /// Where the system tells of no processes: the file was written in the last two minutes.
-    pub(crate) fn note_live(&mut self, now: i64) {
-        let live = match &self.live_dirs {
-            Some(dirs) => {
-                let mut newest: HashMap<ProjectKey, SessionKey> = HashMap::new();
-                for key in self.keys().filter(|&key| self[key].owner.is_none()) {
-                    let newest = newest.entry(self.project(key)).or_insert(key);
-                    if self[key].mtime > self[*newest].mtime {
-                        *newest = key;
-                    }
-                }
-                let has_pi = |cwd: &str| !cwd.is_empty() && dirs.contains(Path::new(cwd));
-                newest.into_iter().filter(|(project, _)| has_pi(self.dir(*project))).map(|(_, key)| key).collect()
-            }
-            None => self.keys().filter(|&key| (0..120_000).contains(&(now - self[key].mtime))).collect(),
-        };
-        self.live = live;
-    }
-
-    /// Whether a pi is likely at work in a session.
-    pub fn is_live(&self, key: SessionKey) -> bool {
-        self.live.contains(&key)
-    }
-
-    /// In how many sessions a pi is likely at work.
-    pub(crate) fn live_count(&self) -> usize {
-        self.live.len()
-    }
 }
 
 /// A session as it was read last, be its file there or not.
@@ -316,18 +285,5 @@ pub(crate) mod tests {
         assert_eq!(library.keys().collect::<Vec<_>>(), [b, key(&library, "c")]);
         library.keep_only(&HashSet::from(["c".into()]));
         assert_eq!(library.newest_first(), [key(&library, "c")]);
-    }
-
-    #[test]
-    fn the_newest_session_of_a_directory_with_a_pi_is_live() {
-        let mut library = library(&[("a", None, 1), ("b", None, 2)]);
-        let mut c = Digest { path: "c".into(), mtime: 5, ..Digest::default() };
-        c.header.cwd = "/work".into();
-        library.update(vec![c], &[]);
-        let is_live = |library: &Library| library.keys().map(|key| library.is_live(key)).collect::<Vec<_>>();
-        library.set_live_dirs(Some(HashSet::from(["/work".into(), "".into()])), 6);
-        assert_eq!(is_live(&library), [false, false, true]);
-        library.set_live_dirs(None, 120_001);
-        assert_eq!(is_live(&library), [false, true, true]);
     }
 }

@@ -22,7 +22,7 @@ impl Library {
         });
         library.add(all);
         library.progress.finished = true;
-        library.set_live_dirs(live::working_dirs(), now);
+        library.set_pis(live::running(), now);
         library
     }
 

@@ -27,7 +27,7 @@ pub fn read<P: AsRef<Path> + Sync>(
     mut told: impl FnMut(Batch) -> bool,
 ) {
     let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
-    let unreadable = |path: &Path, reason: String| Some(Unreadable { path: path.to_path_buf(), reason });
+    let unreadable = |path: &Path, reason: String| Some(Unreadable::new(path, &reason));
     let work = |(at, path): &(usize, &Path), (builder, buffer): &mut (Builder, Vec<u8>), stop: Stop<'_>| {
         let read = texts(files, path, (builder, buffer), || stop.is_due());
         match read {

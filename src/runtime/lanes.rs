@@ -104,7 +104,7 @@ impl Lanes {
             Job::Work(Work::ReadTexts(_) | Work::ForgetTexts) => &self.texts,
             Job::Work(Work::Search { .. }) => &self.search,
             Job::Work(Work::Find { .. }) => &self.find,
-            Job::Work(Work::Look { .. }) => &self.look,
+            Job::Work(Work::Look { .. } | Work::LookForPis) => &self.look,
             Job::Work(Work::Text(_) | Work::Copy(_)) | Job::Copy(..) => &self.errand,
             Job::Work(Work::Change { .. }) => {
                 // The lane ends only with the loop that would hear of it.

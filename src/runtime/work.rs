@@ -59,6 +59,7 @@ impl Desk {
                 let tree = load::tree(self.files, &path, &self.setting.home).map(Arc::new);
                 reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
             }
+            Work::LookForPis => drop(reply(Reply::Pis(live::running()))),
             Work::Split { tree, forks } => {
                 let mut found = Vec::new();
                 for (key, session) in forks {
@@ -171,6 +172,7 @@ impl Desk {
                     read.push(digest);
                 }
                 Ok(None) => gone.push(path),
+                Err(one) if one.is_headless => gone.push(path),
                 Err(_) => {} // the list keeps what it knows
             }
         }
@@ -205,11 +207,14 @@ impl Desk {
     fn scan(&self, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
         let found = scan::find(self.files, &self.setting.located.dirs);
         let total = found.files.len();
-        if !reply(Reply::FilesFound { total, unreadable: found.unreadable, live: live::working_dirs() }) {
+        if !reply(Reply::FilesFound { total, unreadable: found.unreadable, pis: live::running() }) {
             return;
         }
         let mut known = HashSet::new();
         scan::read(self.files, &found.files, &self.setting.home, |mut batch| {
+            if let Some(changes) = &self.changes {
+                changes.explain(&mut batch.unreadable);
+            }
             for first in batch.sessions.iter_mut().filter_map(|session| session.first_message.as_mut()) {
                 shorten(first);
             }

@@ -137,6 +137,9 @@ impl Header {
 pub enum NotASession {
     /// Its first line that parses is not a header: pi refuses it.
     NoHeader,
+    /// Its first line that parses is an entry: a pi whose session file is gone goes on writing so (1.5.2), and refuses
+    /// the file later.
+    Headless,
     /// It has more entries than pi could have written into so many bytes.
     TooMany,
 }
@@ -145,10 +148,15 @@ impl fmt::Display for NotASession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoHeader => "not a pi session: its first line is not a session header",
+            Self::Headless => {
+                "not a pi session: it holds entries without a session header, as a pi writes them whose file is gone"
+            }
             Self::TooMany => "not a pi session: its lines are too many and too short to be entries",
         })
     }
 }
+
+impl std::error::Error for NotASession {}
 
 /// What a label entry says: its target gets a label, or loses the one that it has.
 #[derive(Clone, Debug)]
@@ -188,6 +196,8 @@ enum First {
     Unknown,
     /// A header.
     Header(Header),
+    /// An entry as pi writes them.
+    Entry,
     /// Something else.
     Other,
 }
@@ -211,8 +221,11 @@ impl Lines {
             self.bad.too_long.get_or_insert((0, line.offset)).0 += 1;
         }
         if self.is_blank() {
-            let header = || First::Header(Header::new(entry));
-            self.first = if entry.starts_session() { header() } else { First::Other };
+            self.first = match () {
+                () if entry.starts_session() => First::Header(Header::new(entry)),
+                () if entry.kind != Kind::Unknown && entry.id_is_text && entry.timestamp.is_some() => First::Entry,
+                () => First::Other,
+            };
         }
         if entry.is_header() {
             self.headers.push(self.ids.len());
@@ -258,7 +271,12 @@ impl Lines {
 
     /// Whether no further line can make a session of it.
     pub(crate) fn is_refused(&self) -> bool {
-        matches!(self.first, First::Other) || self.is_crowded()
+        matches!(self.first, First::Entry | First::Other) || self.is_crowded()
+    }
+
+    /// Whether it begins with an entry.
+    pub(crate) fn is_headless(&self) -> bool {
+        matches!(self.first, First::Entry)
     }
 
     /// Whether there are more entries than fit into so many bytes.
@@ -274,6 +292,7 @@ impl Lines {
         match &self.first {
             _ if self.is_crowded() => Err(NotASession::TooMany),
             First::Header(header) => Ok(header),
+            First::Entry => Err(NotASession::Headless),
             First::Unknown | First::Other => Err(NotASession::NoHeader),
         }
     }
@@ -282,7 +301,7 @@ impl Lines {
     pub(crate) fn header(&self) -> Option<&Header> {
         match &self.first {
             First::Header(header) => Some(header),
-            First::Unknown | First::Other => None,
+            First::Unknown | First::Entry | First::Other => None,
         }
     }
 

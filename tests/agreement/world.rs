@@ -17,6 +17,9 @@ const MTIME: u64 = 1_767_323_045;
 /// The folders of the fixtures that are session directories.
 pub(crate) const DIRS: [&str; 3] = ["sessions", "flat", "subagents"];
 
+/// The files with entries and no header; that of one is damaged.
+const HEADLESS: [&str; 2] = ["not-a-session-entry-first.jsonl", "bom.jsonl"];
+
 /// A copy of the fixtures.
 pub(crate) struct World {
     home: Home,
@@ -81,7 +84,11 @@ impl World {
     /// The lines of `ls --json`, by the paths in the fixtures.
     pub(crate) fn list(&self) -> BTreeMap<String, Value> {
         let run = self.ls(&["--json"]);
-        assert_eq!((run.code, &*run.err), (0, ""));
+        assert_eq!((run.code, run.err.lines().count()), (0, HEADLESS.len()), "{}", run.err);
+        for file in HEADLESS {
+            let told = format!("{file}: not a pi session: it holds entries without a session header");
+            assert!(run.err.contains(&told), "{}", run.err);
+        }
         let lines = json_lines(&run.out).into_iter();
         lines.map(|line| (short(Path::new(line["path"].as_str().unwrap()), self.root()), line)).collect()
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use pitree::app::message::{Effect, Failure, Msg, Work};
 use pitree::changes::{Done, Refusal, Request, Seen};
@@ -259,18 +260,78 @@ fn marks_are_seen_counted_and_deleted_together() {
 fn where_pi_seems_to_be_at_work_it_is_asked_twice() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    let library = &mut browser.model.library;
-    library.set_live_dirs(Some([PathBuf::from("/nowhere")].into()), crate::harness::NOW);
-    let live = library.keys().find(|&key| library.is_live(key)).unwrap();
-    let path = library[live].path.clone();
-    world.select(&mut browser, path.file_stem().unwrap().to_str().unwrap());
-    browser.press("ctrl+d");
-    shows(&browser, "A pi seems to be at work here.");
+    let pis = |browser: &mut Browser, count: usize| {
+        browser.model.library.set_pis([(PathBuf::from("/nowhere"), count)].into(), crate::harness::NOW);
+    };
+    pis(&mut browser, 1);
+    // Any session of the directory, also one that is not marked.
+    let is_live = |browser: &Browser, name: &str| {
+        let library = &browser.model.library;
+        library.is_live(library.key_of(&world.path(name)).unwrap())
+    };
+    let name = *["main", "fork", "other"].iter().find(|name| !is_live(&browser, name)).unwrap();
+    let path = world.path(name);
+    world.select(&mut browser, name);
+    let effects = browser.take(Msg::Key("ctrl+d".parse().unwrap()));
+    assert!(matches!(effects[..], [Effect::Ask(_, Work::LookForPis)]), "{effects:?}");
+    shows(&browser, "A pi seems to be at work: a pi runs in /nowhere.");
     browser.press("enter");
+    shows(&browser, "A pi seems to be at work: a pi runs in /nowhere.");
     shows(&browser, "A pi that loses its file");
     browser.press("enter");
     assert!(path.exists(), "the second time nothing is what Enter does");
-    browser.press("ctrl+d enter d");
+    // What is known by the answer counts.
+    pis(&mut browser, 0);
+    browser.press("ctrl+d");
+    shows_not(&browser, "A pi seems");
+    pis(&mut browser, 1);
+    browser.press("enter");
+    shows(&browser, "A pi that loses its file");
+    browser.press("d");
+    assert!(!path.exists());
+}
+
+#[test]
+fn entries_without_a_header_are_told_in_the_card_of_a_project() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "other");
+    browser.press("ctrl+d enter");
+    // As a pi goes on that had it open.
+    let lines = Session::new("other").under("a3").user("u9", "on").lines().to_string();
+    for name in ["other", "another"] {
+        fs::write(world.path(name), &lines).unwrap();
+    }
+    browser.press("f5 g");
+    shows(&browser, "2 unreadable");
+    shows(&browser, "another.jsonl: not a pi session:");
+    shows(&browser, "it holds entries without a session header");
+    shows(&browser, "other.jsonl: entries of a");
+    shows(&browser, "session that is in the trash, written by a pi");
+    assert_eq!(fs::read_to_string(world.path("other")).unwrap(), lines);
+}
+
+#[test]
+fn a_session_that_was_written_a_moment_ago_is_asked_about_twice() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let (now, path) = (SystemTime::now(), world.path("other"));
+    let ms = pitree::disk::scan::milliseconds(now);
+    browser.send(Msg::Now(ms));
+    let time = pitree::base::time::iso(ms - 40_000).unwrap();
+    let more = world.text("other").lines().last().unwrap().replace("\"a3\"", "\"a4\"");
+    let (before, behind) = more.split_once("\"timestamp\":\"").unwrap();
+    let more = format!("{before}\"timestamp\":\"{time}{}", &behind[time.len()..]);
+    fs::write(&path, format!("{}{more}\n", world.text("other"))).unwrap();
+    super::common::home::set_modified(&path, now - Duration::from_secs(40));
+    browser.press("f5");
+    shows(&browser, "1 live");
+    world.select(&mut browser, "other");
+    browser.press("ctrl+d");
+    shows(&browser, "A pi seems to be at work: it was written 40 seconds ago.");
+    browser.press("enter");
+    shows(&browser, "A pi that loses its file");
+    browser.press("d");
     assert!(!path.exists());
 }
 

@@ -276,8 +276,8 @@ fn it_begins_with_a_search() {
             true
         });
         for mut reply in replies {
-            if let Reply::FilesFound { live, .. } = &mut reply {
-                *live = Some(Default::default());
+            if let Reply::FilesFound { pis, .. } = &mut reply {
+                *pis = Default::default();
             }
             todo.extend(update(&mut model, Msg::Reply(ticket.clone(), reply)));
             rows.push(model.sessions.rows.len());

@@ -21,4 +21,6 @@ mod sequences;
 #[cfg(target_os = "linux")]
 mod syscalls;
 mod trash;
+#[cfg(target_os = "linux")]
+mod went_on;
 mod world;

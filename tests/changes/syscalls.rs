@@ -11,11 +11,13 @@ use std::thread;
 
 use pitree::changes::Changes;
 use pitree::changes::journal::{Record, State};
+use pitree::disk::files::Files;
+use pitree::disk::load;
 use pitree::disk::trash::Trash;
 
 use crate::common::effort::{rounds, skipped};
 use crate::common::session::Session;
-use crate::world::{around, home, in_own_home, myself, session, tree};
+use crate::world::{around, home, in_own_home, myself, session, theirs};
 
 /// The words of a command.
 type Words = &'static [&'static str];
@@ -32,8 +34,12 @@ const KINDS: &[Kind] = &[
     ("leaf", &["resume", "one.jsonl", "e1", "--print"], false),
     ("fork", &["fork", "one.jsonl", "e1"], false),
     ("trash", &["rm", "one.jsonl", "--yes"], false),
+    (WENT_ON, &["rm", "one.jsonl", "--yes"], false),
     ("label of an old one", &["label", "old.jsonl", "q1", "a label", "--migrate"], true),
 ];
+
+/// The same as trash, but for a pi that goes on where the file was.
+const WENT_ON: &str = "trash beside a pi";
 
 const STEPS: &[Step] =
     &[("made", &[], &[]), ("undone", &[&[]], &["undo"]), ("made again", &[&[], &["undo"]], &["redo"])];
@@ -168,9 +174,14 @@ impl Case {
         case.must(&["rename", "other.jsonl", "first"]);
         for words in *first {
             case.must(&command(change, words));
+            let path = case.sessions.join("one.jsonl");
+            if *kind == WENT_ON && !path.exists() {
+                fs::write(path, theirs("p1", "e5") + &theirs("p2", "p1")).unwrap();
+            }
         }
         case.before = case.snapshot();
-        case.texts = case.sessions().iter().map(|path| fs::read(path).unwrap()).collect();
+        let trashed = files(&case.home.join("data/Trash/files"));
+        case.texts = case.sessions().iter().chain(&trashed).map(|path| fs::read(path).unwrap()).collect();
         case.copy(true);
         let words: Vec<&str> = case.command.iter().map(String::as_str).collect();
         case.must(&words);
@@ -330,7 +341,7 @@ impl Case {
         let known = self.records().into_iter().map(|record| record.change.path().file_name().unwrap().to_owned());
         names.extend(known.map(|name| name.into_string().unwrap()));
         for name in names {
-            for more in ["", ".new", ".v2", ".v3", ".v2.new", ".v3.new"] {
+            for more in ["", ".new", ".late", ".v2", ".v3", ".v2.new", ".v3.new"] {
                 let name = format!("{name}{more}");
                 paths.extend([self.sessions.join(&name), trash.join("files").join(&name)]);
                 paths.push(trash.join("info").join(name + ".trashinfo"));
@@ -372,7 +383,9 @@ impl Case {
         let view = |path: PathBuf| {
             let name = path.file_name().unwrap().to_str().unwrap();
             let known = ["one.jsonl", "old.jsonl", "other.jsonl"].contains(&name);
-            let tree = tree(&path);
+            let Ok(tree) = load::tree(Files::Disk, &path, "") else {
+                return (name.to_string(), (None, Vec::new(), vec![fs::read_to_string(&path).unwrap()], 0));
+            };
             let title = pitree::disk::scan::again(&path, None, "").unwrap().unwrap().name;
             let labels = tree.labels.values().map(|label| label.text.to_string()).collect();
             let active = tree.leaf.map(|leaf| tree.path(leaf)).unwrap_or_default();
@@ -397,7 +410,11 @@ impl Case {
         let all = files(&self.sessions).into_iter().chain(files(&self.home.join("data/Trash/files")));
         let all: Vec<Vec<u8>> = all.map(|path| fs::read(path).unwrap()).collect();
         for text in &self.texts {
-            assert!(all.iter().any(|now| now.starts_with(text)), "lost: {}\n{what}", String::from_utf8_lossy(text));
+            assert!(
+                all.iter().any(|now| now.windows(text.len()).any(|part| part == text)),
+                "lost: {}\n{what}",
+                String::from_utf8_lossy(text)
+            );
         }
     }
 
@@ -409,7 +426,8 @@ impl Case {
         let litter: Vec<_> = names(&self.sessions).into_iter().filter(|name| !name.ends_with(".jsonl")).collect();
         assert_eq!(litter, [""; 0], "{what}");
         let notes = names(&self.home.join("data/Trash/info"));
-        let notes: Vec<_> = notes.iter().map(|name| name.trim_end_matches(".trashinfo").to_string()).collect();
+        let mut notes: Vec<_> = notes.iter().map(|name| name.trim_end_matches(".trashinfo").to_string()).collect();
+        notes.sort();
         assert_eq!(names(&self.home.join("data/Trash/files")), notes, "{what}");
     }
 }

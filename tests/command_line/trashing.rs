@@ -4,6 +4,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use jiff::Timestamp;
+
+use crate::common::session::Session;
 use crate::pitree::{Pitree, SESSIONS, long_ago};
 
 #[test]
@@ -27,6 +30,73 @@ fn removed_sessions_come_back_as_they_were() {
     for what in ["1", "nothing", ""] {
         assert!(pitree.refuse(&["restore", what]).contains("pitree moved nothing"), "{what}");
     }
+}
+
+#[test]
+fn what_a_pi_goes_on_with_is_told_and_comes_back_with_its_session() {
+    let pitree = Pitree::new();
+    let path = pitree.write_session(&Session::new("gone").user("u1", "hello"));
+    let (name, before) = (path.to_str().unwrap(), fs::read_to_string(&path).unwrap());
+    let other = pitree.write_session(&Session::new("other").user("u1", "hello"));
+    pitree.print(&["rm", name, "--yes"]);
+    // As pi 1.5.2 appends to a path where nothing is any more.
+    let lines = Session::new("gone").under("u1").name("n1", "after").lines().to_string();
+    fs::write(&path, &lines).unwrap();
+    let told = |words: &str| {
+        for args in [&["ls", "--json"][..], &["search", "hello", "--json"], &["labels", "--json"]] {
+            let outcome = pitree.run(args);
+            let is_told = outcome.err.starts_with("pitree: ") && outcome.err.contains(words);
+            assert!(outcome.code == 0 || args[0] == "labels", "{outcome:?}");
+            assert!(is_told && outcome.err.lines().count() == 1 && !outcome.out.contains("gone"), "{outcome:?}");
+        }
+    };
+    told("entries of a session that is in the trash, written by a pi that went on; `pitree restore 1` brings it back");
+    // Nothing is written to it.
+    let all = [
+        &["rename", name, "x"][..],
+        &["label", name, "n1", "x"],
+        &["fork", name, "n1"],
+        &["rm", name, "--yes"],
+        &["files", name],
+    ];
+    for args in all {
+        assert!(pitree.refuse(args).contains("it holds entries without a session header"), "{args:?}");
+    }
+    pitree.print(&["restore", "1"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), before + &lines);
+    assert_eq!(pitree.listed(&path)["name"], "after");
+
+    // Of a session that is not in the trash.
+    fs::write(&other, &lines).unwrap();
+    let outcome = pitree.run(&["ls"]);
+    assert_eq!(outcome.code, 0);
+    assert!(outcome.err.contains("other.jsonl: not a pi session: it holds entries without a session header"));
+}
+
+#[test]
+fn what_pitree_writes_makes_no_session_live() {
+    let pitree = Pitree::new();
+    let path = pitree.write_session(&Session::new("one").asked("hello", &["first", "second"]));
+    let name = path.to_str().unwrap();
+    for args in [
+        &["rename", name, "a name"][..],
+        &["label", name, "u1", "here"],
+        &["resume", name, "a2", "--print"],
+        &["fork", name, "a2"],
+        &["rm", name, "--yes"],
+        &["undo"],
+    ] {
+        assert_eq!(pitree.run(args).code, 0, "{args:?}");
+        let found = pitree.run(&["search", "is:live"]);
+        assert_eq!((found.code, &*found.out), (1, ""), "{args:?}");
+    }
+    // As pi appends.
+    let now = Timestamp::now().to_string();
+    let line = format!(
+        "{{\"type\":\"custom\",\"customType\":\"x\",\"id\":\"c1\",\"parentId\":\"a3\",\"timestamp\":{now:?}}}\n"
+    );
+    fs::write(&path, fs::read_to_string(&path).unwrap() + &line).unwrap();
+    assert_eq!(pitree.objects(&["search", "is:live", "--json"]).len(), 1);
 }
 
 #[test]

@@ -26,8 +26,9 @@ pub(crate) fn desk(setting: Arc<Setting>, files: Files, state: &Path) -> Desk {
 pub(crate) fn without_pis(msg: Msg) -> Msg {
     match msg {
         Msg::Reply(ticket, Reply::FilesFound { total, unreadable, .. }) => {
-            Msg::Reply(ticket, Reply::FilesFound { total, unreadable, live: Some(Default::default()) })
+            Msg::Reply(ticket, Reply::FilesFound { total, unreadable, pis: Default::default() })
         }
+        Msg::Reply(ticket, Reply::Pis(_)) => Msg::Reply(ticket, Reply::Pis(Default::default())),
         msg => msg,
     }
 }

@@ -19,6 +19,7 @@ pub(crate) struct Home {
 }
 
 /// How a run ended, and what it said.
+#[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) code: i32,
     pub(crate) out: String,

@@ -53,7 +53,7 @@ fn rm_of_a_session_with_a_pi_in_it_wants_a_whole_word() {
     pi.wait_for("pi is here");
     let question = "Type yes to move to the trash all the same:";
     let pitree = home.open(&["rm", "one"]);
-    pitree.wait_for("A pi seems to be at work in \"hello\" (~/project)");
+    pitree.wait_for("A pi seems to be at work: a pi runs in ~/project.");
     assert_eq!(answered(pitree, question, "y"), 1);
     assert!(session.exists());
     assert_eq!(answered(home.open(&["rm", "one"]), question, "yes"), 0);

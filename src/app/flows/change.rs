@@ -59,7 +59,7 @@ fn take_done(context: &Context<'_>, done: Done, new: Option<SessionKey>, after: 
 /// Asks what can be asked.
 fn take_refusal(context: &Context<'_>, refusal: Refusal, request: Request, after: After) -> Command {
     match (refusal, request) {
-        (Refusal::Old { version, .. }, request) => {
+        (Refusal::Old { version, path }, request) => {
             let Some(request) = migrating(request) else { return Command::nothing() };
             let text = format!(
                 "The session is of version {version}. pi brings it into the form of version 3 when it opens it, and would lose this. pitree can do the same first: the original goes to the trash, and undo brings it back."
@@ -70,7 +70,9 @@ fn take_refusal(context: &Context<'_>, refusal: Refusal, request: Request, after
                 "write the form of version 3, then go on",
                 Some(Command::Change(request, after)),
             );
-            let lines = vec![DocLine::new(Tone::Text, &text)];
+            let session = context.library.key_of(&path);
+            let mut lines = vec![DocLine::new(Tone::Text, &text)];
+            lines.extend(delete::signs(context, session.as_slice()));
             Command::show(Layer::Question(Question::new("An old session", lines, vec![choice, cancel()])))
         }
         (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {

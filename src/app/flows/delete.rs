@@ -17,6 +17,7 @@ use crate::base::time;
 use crate::changes::{Request, Seen};
 use crate::keymap::Place;
 use crate::library::SessionKey;
+use crate::library::live::{AT_WORK, LOSES};
 use crate::render::DocLine;
 
 /// What has to be typed before anything is deleted for good.
@@ -63,7 +64,9 @@ pub fn ask(context: &Context<'_>) -> Command {
     };
     choices.push(cancel());
     let lines = facts(context, &all, &notes);
-    Command::show(Layer::Question(Question::new("Move to the trash?", lines, choices)))
+    let question = Command::show(Layer::Question(Question::new("Move to the trash?", lines, choices)));
+    // A pi may have been started since the sessions were read.
+    Command::All(vec![Command::LookForPis, question])
 }
 
 /// Asks again about files of which some changed since they were listed.
@@ -96,20 +99,32 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<Seen>) -> Command {
     Command::show(Layer::Question(Question::new("Not moved to the trash", lines, choices)))
 }
 
-/// The choice that moves sessions to the trash. Where pi seems to be at work it is asked for again.
+/// The choice that moves sessions to the trash.
 fn to_trash(context: &Context<'_>, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice<Command> {
-    let library = context.library;
-    let files = sessions.iter().map(|&key| Seen::of(&library[key])).collect();
-    let sentence = format!("{} to the trash", size(context, sessions));
+    let files = sessions.iter().map(|&key| Seen::of(&context.library[key])).collect();
+    Choice::new(key, word, format!("{} to the trash", size(context, sessions)), Some(Command::ToTrash(files)))
+}
+
+/// Moves files to the trash. Where a pi seems to be at work it is asked for again.
+pub(crate) fn go(context: &Context<'_>, files: Vec<Seen>) -> Command {
+    let sessions: Vec<SessionKey> = files.iter().filter_map(|file| context.library.key_of(&file.path)).collect();
+    let mut lines = signs(context, &sessions);
     let trash = Command::Change(Request::Trash { files }, After::Rest);
-    if !sessions.iter().any(|&key| library.is_live(key)) {
-        return Choice::new(key, word, sentence, Some(trash));
+    if lines.is_empty() {
+        return trash;
     }
-    let text = "A pi that loses its file goes on writing into a new one, which it can't open later. End it first, if there is one.";
+    lines.push(DocLine::new(Tone::Text, LOSES));
     let sure = Choice::new('d', "delete", "move it to the trash all the same", Some(trash));
-    let lines = vec![DocLine::new(Tone::Warning, text)];
-    let question = Question::new("A pi seems to be at work here", lines, vec![cancel(), sure]);
-    Choice::new(key, word, sentence, Some(Command::show(Layer::Question(question))))
+    Command::show(Layer::Question(Question::new("A pi seems to be at work here", lines, vec![cancel(), sure])))
+}
+
+/// What tells that a pi may be at work in some sessions, a line each, up to a few.
+pub(crate) fn signs(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<DocLine> {
+    let signs = context.library.signs(sessions, context.now, &context.setting.home);
+    let line = |sign: &String| DocLine::new(Tone::Warning, &format!("{AT_WORK}: {sign}."));
+    let more = signs.len().saturating_sub(NAMED);
+    let rest = (more > 0).then(|| DocLine::new(Tone::Warning, &format!("and {}", count(more, "more", "more"))));
+    signs.iter().take(NAMED).map(line).chain(rest).collect()
 }
 
 /// A project's sessions, and those of their sub-agents, which may not be shown.
@@ -140,9 +155,7 @@ fn facts(context: &Context<'_>, sessions: &[SessionKey], notes: &[String]) -> Ve
     let newest = sessions.iter().filter_map(|&key| library[key].modified).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last said {} ago", time::age(context.now, newest)));
     lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(context, sessions))));
-    if sessions.iter().any(|&key| library.is_live(key)) {
-        lines.push(DocLine::new(Tone::Warning, "A pi seems to be at work here."));
-    }
+    lines.extend(signs(context, sessions));
     let links = sessions.iter().filter(|&&key| library[key].is_link).count();
     if links > 0 {
         let text = format!("{}: what it points at stays.", count(links, "symbolic link goes", "symbolic links go"));

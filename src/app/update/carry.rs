@@ -2,7 +2,7 @@
 
 use super::searching;
 use crate::app::command::{After, Command, GoOn};
-use crate::app::flows::{refusal, resume};
+use crate::app::flows::{delete, refusal, resume};
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::message::{Answer, Effect, Work};
@@ -25,6 +25,11 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
         Command::Toggle => model.sessions.toggle(&model.library, model.setting.glyphs),
         Command::GoToHit => drop(searching::go_to_hit(model)),
         Command::Change(request, after) => change(model, request, after, effects),
+        Command::LookForPis => model.looking = Some(model.ask(Work::LookForPis, effects)),
+        Command::ToTrash(files) => {
+            let command = delete::go(&model.context(), files);
+            carry(model, command, effects);
+        }
         Command::GoOn(next) => go_on(model, next, effects),
         Command::Copy(clip) => errand(model, Work::Copy(clip), None, effects),
         Command::CopyText(body) => errand(model, Work::Text(body), None, effects),

@@ -17,11 +17,12 @@ use crate::session::digest::Digest;
 /// Takes a reply to the work of a ticket.
 pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut Vec<Effect>) {
     match reply {
-        Reply::FilesFound { total, unreadable, live } => {
+        Reply::FilesFound { total, unreadable, pis } => {
             model.library.unreadable = unreadable;
             model.library.progress.total = Some(total);
-            model.library.set_live_dirs(live, model.now);
+            model.library.set_pis(pis, model.now);
         }
+        Reply::Pis(pis) => model.library.set_pis(pis, model.now),
         Reply::Scanned { mut batch, gone } => {
             batch.sessions.retain(|session| !model.scan.changed.contains(&session.path));
             model.scan.read.extend(batch.sessions.iter().map(|session| session.path.clone()));

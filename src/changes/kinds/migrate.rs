@@ -134,11 +134,7 @@ fn replace(
     by: &Path,
     (bin, wait): (&mut Bin<'_>, Wait<'_>),
 ) -> Result<()> {
-    let second = fs::hard_link(path, kept).or_else(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Err(error),
-        // Not every file system has hard links.
-        _ => fs::copy(path, kept).map(drop).inspect_err(|_| drop(fs::remove_file(kept))),
-    });
+    let second = create::second_name(path, kept);
     second.with_context(|| format!("can't keep the original as {}", kept.display()))?;
     if let Err(error) = bin.put(kept, item, wait) {
         let _ = fs::remove_file(kept); // a second name of what is still in its place

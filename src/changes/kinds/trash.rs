@@ -15,6 +15,7 @@ use crate::changes::outcome::{Done, Partly, Refusal};
 use crate::changes::request::Seen;
 use crate::disk::create;
 use crate::disk::reach::is_there;
+use crate::disk::trash::join::{self, Start};
 use crate::disk::trash::{Bin, NotTaken};
 
 pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
@@ -74,10 +75,19 @@ fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
 /// away.
 pub(super) fn moved(comes: bool, path: &Path, record: &Record) -> Option<bool> {
     let is_here = is_there(path).ok()?;
+    if comes && joined(path, record).is_some() {
+        return Some(is_here && join::start(path).ok()? == Start::Header);
+    }
     let Some(item) = &record.item else { return Some(is_here == comes) };
     // Where there is still one in both places, they are two.
     let is_in_trash = is_there(item).ok()?;
     Some(if comes { is_here && !is_in_trash } else { is_in_trash || !is_here })
+}
+
+/// Of a session that comes back to where a pi went on: where it lies in the trash, and where pi's lines are to.
+fn joined<'a>(path: &Path, record: &'a Record) -> Option<(&'a Path, &'a Path)> {
+    let (item, place) = (record.item_before.as_deref()?, record.item.as_deref()?);
+    join::is_late(path, place).then_some((item, place))
 }
 
 /// Clears away what is left when a file was on its way to the trash or, if that `brings` it, to its place.
@@ -85,6 +95,9 @@ pub(super) fn clear(brings: impl Fn(Step) -> bool, record: &Record, bin: &mut Bi
     let path = record.change.path();
     if record.cut_short().is_some_and(brings) {
         let _ = fs::remove_file(create::draft(path)); // made again when it is wanted
+        if let Some((item, place)) = joined(path, record) {
+            return bin.mend_join(path, item, place);
+        }
     }
     record.item.iter().for_each(|item| bin.clear(path, item));
 }

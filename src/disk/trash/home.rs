@@ -126,8 +126,13 @@ pub(super) fn put(path: &Path, item: &Path) -> Result<()> {
 /// Gives up a place in the trash in which nothing is.
 pub(super) fn give_up(item: &Path) {
     if item.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-        let _ = info_of(item).map(fs::remove_file); // a note of nothing is of no harm
+        forget(item);
     }
+}
+
+/// Removes the note of what is not in the trash any more.
+pub(super) fn forget(item: &Path) {
+    let _ = info_of(item).map(fs::remove_file); // a note of nothing is of no harm
 }
 
 /// The note of what lies in the trash.

@@ -5,24 +5,28 @@ mod back;
 mod command;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod home;
+pub(crate) mod join;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod over;
 
 use std::collections::HashSet;
 use std::fmt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 
 use crate::disk::create;
-use crate::disk::lock::Wait;
+use crate::disk::lock::{Wait, is_at};
 use crate::disk::reach::is_there;
 pub(crate) use crate::disk::trash::back::NotBack;
 use crate::disk::trash::back::{Contents, in_words};
 pub(crate) use crate::disk::trash::command::Hangs;
 #[cfg(all(unix, not(target_os = "macos")))]
 use crate::disk::trash::home::Home;
+use crate::disk::trash::join::Start;
 
 /// How files get into the trash.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,14 +220,82 @@ impl Bin<'_> {
         self.contents.insert(contents).take_back(path, &known, at_least)
     }
 
+    /// Whether a pi that was running went on where a session in the trash was, so that both can be [joined](Self::join).
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub(crate) fn can_join(&self, path: &Path, item: Option<&Path>) -> io::Result<bool> {
+        let Some(item) = item.filter(|_| !self.is_command()) else { return Ok(false) };
+        Ok(join::start(path)? == Start::Entry && join::start(item)? == Start::Header)
+    }
+
+    /// Takes a session back from the trash to where a pi went on: its lines, then those that pi wrote, which go to `place`
+    /// in the trash as well. What pi writes meanwhile is in it too.
+    ///
+    /// # Errors
+    /// One of them can't be read, written or moved; then both are where they were, or the whole is in its place.
+    pub(crate) fn join(&mut self, path: &Path, item: &Path, place: &Path, wait: Wait<'_>) -> Result<()> {
+        let (draft, late) = (create::draft(path), join::late(path));
+        let failed = || format!("can't join {} with what a pi wrote there since", path.display());
+        let mut lines = join::open(path).with_context(failed)?;
+        let taken = join::write_draft(path, item, &mut lines).with_context(failed)?;
+        let kept = create::second_name(path, &late).with_context(failed).and_then(|()| {
+            let put = self.put(&late, Some(place), wait);
+            put.inspect_err(|_| drop(fs::remove_file(&late)))
+        });
+        let replaced = kept.and_then(|()| {
+            let is_it = is_at(&lines, path).with_context(failed)?;
+            let replaced = if is_it {
+                fs::rename(&draft, path).with_context(failed)
+            } else {
+                Err(anyhow!("{} was replaced meanwhile; try again", path.display()))
+            };
+            // What is still in its place needs no second one in the trash.
+            replaced.inspect_err(|_| self.clear(path, place))
+        });
+        replaced.inspect_err(|_| drop(fs::remove_file(&draft)))?;
+        create::sync_folder(path);
+        let rest = join::take_rest(path, &mut lines, taken);
+        rest.with_context(|| format!("what a pi wrote last is in the trash only: {}", place.display()))?;
+        self.clear(path, item);
+        Ok(())
+    }
+
+    /// Brings to its end, or takes back, what was left when a [join](Self::join) was cut short.
+    pub(crate) fn mend_join(&mut self, path: &Path, item: &Path, place: &Path) {
+        let is_joined = join::start(path).is_ok_and(|start| start == Start::Header);
+        // A second name, or a copy, of what is in its place or in the trash.
+        #[cfg(all(unix, not(target_os = "macos")))]
+        {
+            let late = join::late(path);
+            if over::has(path, &late).unwrap_or(false) || over::has(place, &late).unwrap_or(false) {
+                let _ = fs::remove_file(&late); // what can't be cleared away stays; it is no session to pi or pitree
+            }
+        }
+        if is_joined {
+            let rest = join::open(place).and_then(|mut lines| {
+                let taken = join::taken(path, item, &mut lines)?;
+                join::take_rest(path, &mut lines, taken)
+            });
+            match rest {
+                Ok(()) => self.clear(path, item),
+                // Where the session is gone from the trash, all was in its place before.
+                Err(_) => self.give_up(item),
+            }
+        } else {
+            self.clear(path, place);
+        }
+    }
+
     /// Clears away what is left of a file in its place in the trash, if it is at `path` as well and nothing is lost by
     /// that: a copy that was not finished, or not removed.
     #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(clippy::unused_self, reason = "no home trash there"))]
     pub(crate) fn clear(&mut self, path: &Path, item: &Path) {
         #[cfg(all(unix, not(target_os = "macos")))]
         if path.symlink_metadata().is_ok() {
-            if over::has(path, item).unwrap_or(false) {
-                let _ = std::fs::remove_file(item); // what can't be cleared away stays
+            // What can't be cleared away stays.
+            if over::has(path, item).unwrap_or(false) && fs::remove_file(item).is_ok() {
+                home::forget(item);
             }
             home::give_up(item);
         }

@@ -131,6 +131,9 @@ impl Builder {
             self.digest.tokens += usage.tokens;
         }
         self.digest.message_count += usize::from(entry.type_name.is("message"));
+        if !matches!(entry.kind, Kind::Label | Kind::SessionInfo) {
+            self.digest.written = entry.timestamp.and_then(Stamp::ms);
+        }
         match entry.kind {
             Kind::User => self.said(at, entry),
             Kind::Assistant => {

@@ -37,6 +37,9 @@ pub struct Digest {
     pub bytes: u64,
     /// When the file was last written, in milliseconds since 1970.
     pub mtime: i64,
+    /// The time of the last entry that is neither a label nor a name, in milliseconds since 1970, if it has one. pitree
+    /// appends no others.
+    pub written: Option<i64>,
     /// Its first line.
     pub header: Header,
     /// The last name given; `None` if there is none or it was cleared.

@@ -1,0 +1,169 @@
+//! In which sessions a pi is likely at work, and what tells so. pi leaves no trace at a file, so that this is a guess: of
+//! as many pis as run in a directory, each is in one of as many sessions there that were written last; and one in any
+//! session that was written a moment ago, by a pi that can't be seen, or that was started in another directory.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::base::numbers::count;
+use crate::base::paths::shorten;
+use crate::base::text::{UNICODE, clean};
+use crate::disk::live::Pis;
+use crate::library::{Library, ProjectKey, SessionKey};
+use crate::session::digest::Digest;
+
+/// So long, in milliseconds, a session is taken for one in which a pi is at work after it was written.
+const MOMENT: i64 = 120_000;
+
+/// What is said before a sign that a pi is at work.
+pub(crate) const AT_WORK: &str = "A pi seems to be at work";
+
+/// What is said of a pi whose file goes to the trash.
+pub(crate) const LOSES: &str = "A pi that loses its file goes on writing into a new one, which nothing can open; only when its session comes back from the trash are both joined. End it first, if there is one.";
+
+/// The columns of a title in a sentence.
+const TITLE: usize = 60;
+
+impl Library {
+    /// Takes how many pis run in each directory; `now` is in milliseconds since 1970.
+    pub fn set_pis(&mut self, pis: Pis, now: i64) {
+        self.pis = pis;
+        self.note_live(now);
+    }
+
+    /// Finds the sessions in which a pi is likely at work.
+    pub(crate) fn note_live(&mut self, now: i64) {
+        let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
+        // A sub-agent's is written by the pi of the session that it belongs to.
+        for key in self.keys().filter(|&key| self[key].owner.is_none() && runs_in(&self.pis, &self[key]) > 0) {
+            in_dirs.entry(self.project(key)).or_default().push(key);
+        }
+        let mut live = std::mem::take(&mut self.live);
+        live.clear();
+        for mut keys in in_dirs.into_values() {
+            keys.sort_by_key(|&key| std::cmp::Reverse((self[key].mtime, &self[key].path)));
+            let pis = keys.first().map_or(0, |&key| runs_in(&self.pis, &self[key]));
+            live.extend(keys.into_iter().take(pis));
+        }
+        live.extend(self.keys().filter(|&key| is_fresh(&self[key], now)));
+        self.live = live;
+    }
+
+    /// Whether a pi is likely at work in a session.
+    pub fn is_live(&self, key: SessionKey) -> bool {
+        self.live.contains(&key)
+    }
+
+    /// In how many sessions a pi is likely at work.
+    pub(crate) fn live_count(&self) -> usize {
+        self.live.len()
+    }
+
+    /// What tells that a pi may be at work in any of some sessions, a sentence for each sign; none if nothing does. Any
+    /// pi in the directory of a session counts: which of them it is in is a guess.
+    pub fn signs(&self, sessions: &[SessionKey], now: i64, home: &str) -> Vec<String> {
+        let sessions: Vec<&Digest> = sessions.iter().map(|&key| &*self[key]).collect();
+        signs(&sessions, &self.pis, now, home)
+    }
+}
+
+/// What tells that a pi may be at work in any of some sessions: see [`Library::signs`].
+pub(crate) fn signs(sessions: &[&Digest], pis: &Pis, now: i64, home: &str) -> Vec<String> {
+    let (running, others): (Vec<&Digest>, Vec<&Digest>) =
+        sessions.iter().partition(|session| runs_in(pis, session) > 0);
+    let mut dirs: Vec<&str> = running.iter().map(|session| session.header.cwd.as_str()).collect();
+    dirs.sort_unstable();
+    dirs.dedup();
+    let runs = dirs.into_iter().map(|dir| format!("a pi runs in {}", shorten(dir, home)));
+    let written = others.into_iter().filter(|session| is_fresh(session, now)).map(|session| {
+        let what = match sessions.len() {
+            1 => "it".into(),
+            _ => format!("\"{}\"", UNICODE.cut(&clean(session.title()), TITLE)),
+        };
+        let seconds = usize::try_from((now - session.mtime) / 1000).unwrap_or_default();
+        format!("{what} was written {} ago", count(seconds, "second", "seconds"))
+    });
+    runs.chain(written).collect()
+}
+
+/// How many pis run in the directory of a session.
+fn runs_in(pis: &Pis, session: &Digest) -> usize {
+    let cwd = Path::new(&session.header.cwd);
+    pis.get(cwd).copied().unwrap_or_default()
+}
+
+/// Whether a session was written a moment ago. The file tells, and its last entry that is neither a label nor a name: so
+/// copies are not taken for it, nor what pitree writes.
+fn is_fresh(session: &Digest, now: i64) -> bool {
+    let is_fresh = |time: i64| (now - time).abs() < MOMENT;
+    is_fresh(session.mtime) && session.written.is_some_and(is_fresh)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A library of sessions of these names, directories, times of the file and of the last entry.
+    fn library(sessions: &[(&str, &str, i64, i64)]) -> Library {
+        let session = |&(name, cwd, mtime, written): &(&str, &str, i64, i64)| {
+            let mut session = Digest { path: name.into(), mtime, written: Some(written), ..Digest::default() };
+            session.name = Some(name.into());
+            session.header.cwd = cwd.into();
+            session
+        };
+        let mut library = Library::default();
+        library.add(sessions.iter().map(session).collect());
+        library
+    }
+
+    fn live(library: &Library) -> Vec<&str> {
+        let live = library.keys().filter(|&key| library.is_live(key));
+        live.map(|key| library[key].path.to_str().unwrap()).collect()
+    }
+
+    fn pis(dirs: &[(&str, usize)]) -> Pis {
+        dirs.iter().map(|&(dir, count)| (dir.into(), count)).collect()
+    }
+
+    #[test]
+    fn each_pi_of_a_directory_is_in_one_of_the_newest_sessions_there() {
+        let long_ago = -10 * MOMENT;
+        let mut library = library(&[("a", "/a", 1, 1), ("b", "/a", 3, 1), ("c", "/a", 2, 9), ("d", "/d", 5, 5)]);
+        for (dirs, wanted) in [
+            (&[][..], &[][..]),
+            (&[("/a", 1), ("", 1)], &["b"]),
+            (&[("/a", 2)], &["b", "c"]),
+            (&[("/a", 9), ("/d", 1)], &["a", "b", "c", "d"]),
+        ] {
+            library.set_pis(pis(dirs), long_ago);
+            assert_eq!(live(&library), wanted);
+        }
+    }
+
+    #[test]
+    fn what_was_written_a_moment_ago_is_live_and_what_was_copied_or_named_is_not() {
+        let now = 100 * MOMENT;
+        let old = now - MOMENT;
+        let mut library =
+            library(&[("pi", "/a", now - 1, now - 2), ("copied", "/a", now, old), ("restored", "/a", old, now)]);
+        library.set_pis(Pis::new(), now);
+        assert_eq!(live(&library), ["pi"]);
+        library.note_live(now + MOMENT);
+        assert_eq!(live(&library), [""; 0]);
+    }
+
+    #[test]
+    fn says_what_tells_that_a_pi_is_at_work() {
+        let now = 100 * MOMENT;
+        let sessions =
+            [("a", "/home/me/app", 1, 1), ("b", "/home/me/app", 2, 2), ("c", "/c", now - 40_999, now - 41_000)];
+        let mut library = library(&sessions);
+        library.set_pis(pis(&[("/home/me/app", 1)]), now);
+        let keys: Vec<SessionKey> = library.keys().collect();
+        let signs = |keys: &[SessionKey]| library.signs(keys, now, "/home/me");
+        assert_eq!(signs(&keys), ["a pi runs in ~/app", "\"c\" was written 40 seconds ago"]);
+        assert_eq!(signs(&keys[..1]), ["a pi runs in ~/app"], "whichever it is in");
+        assert_eq!(signs(&keys[2..]), ["it was written 40 seconds ago"]);
+        assert_eq!(signs(&[]), [""; 0]);
+    }
+}
