@@ -87,7 +87,10 @@ fn a_closed_window_ends_like_a_key() {
     let home = Home::new();
     let project = home.dir("project");
     let sessions: Vec<_> = (0..6)
-        .map(|at| home.session(&Session::new(&format!("s{at}")).cwd(&project).asked(&format!("hello {at}"), &["yes"])))
+        .map(|at| {
+            let session = Session::new(&format!("s{at}")).at(at).cwd(&project);
+            home.session(&session.asked(&format!("hello {at}"), &["yes"]))
+        })
         .collect();
     let left = || sessions.iter().filter(|path| path.exists()).count();
     let trash = "trash = [\"sh\", \"-c\", 'sleep 0.05; mv \"$1\" \"$1.kept\"', \"sh\"]\n";
