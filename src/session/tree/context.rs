@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use crate::session::entry::kind::Kind;
 use crate::session::shape::Index;
 use crate::session::tree::Tree;
+use crate::session::tree::said::Said;
 use crate::session::tree::sense::Setting;
 use crate::session::tree::sent;
-use crate::session::tree::sent::{Said, Sent};
+use crate::session::tree::sent::Sent;
 
 /// What the model would see at an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

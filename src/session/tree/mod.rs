@@ -8,6 +8,7 @@ pub mod active;
 pub mod context;
 pub mod node;
 pub mod resume;
+mod said;
 mod sense;
 pub mod sent;
 
@@ -23,8 +24,8 @@ pub use crate::session::shape::Index;
 use crate::session::shape::{ById, IdHash, Shape};
 use crate::session::tree::active::Active;
 use crate::session::tree::node::{Link, Loose, Node};
+use crate::session::tree::said::Said;
 use crate::session::tree::sense::Settings;
-use crate::session::tree::sent::Said;
 
 /// The tree of one session file.
 #[derive(Debug, Default)]

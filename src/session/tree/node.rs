@@ -4,8 +4,8 @@
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, Message, Stamp, row};
 use crate::session::shape::IdHash;
+use crate::session::tree::said;
 use crate::session::tree::sense::{Edit, FirstKept, Sense};
-use crate::session::tree::sent;
 
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Link {
             Kind::Compaction => Self::Kept(FirstKept::new(entry)),
             Kind::ContextEdit => Edit::new(entry).map_or(Self::None, Self::Edit),
             Kind::Assistant => {
-                let calls = entry.message.as_ref().map(|message| sent::calls(&message.content));
+                let calls = entry.message.as_ref().map(|message| said::calls(&message.content));
                 calls.filter(|calls| !calls.is_empty()).map_or(Self::None, Self::Calls)
             }
             Kind::User

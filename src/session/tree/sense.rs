@@ -7,7 +7,7 @@ use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, read};
 use crate::session::json::Str;
 use crate::session::shape::{IdHash, Index, Shape, Through};
-use crate::session::tree::sent::{Said, Sending};
+use crate::session::tree::said::{Said, Sending};
 
 /// What an entry is to the model.
 #[derive(Clone, Copy, Debug, Default)]
