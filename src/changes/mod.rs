@@ -53,7 +53,7 @@ impl Changes {
         let mut work = Engine::begin(&self.0, now, watch)?;
         let done = carry_out(&mut work, request);
         let warnings = work.finish();
-        done.map(|done| done.but(&warnings))
+        done.map(|done| done.but(warnings))
     }
 
     /// Says of files that hold entries without a header which of them belong to a session that is in the trash.

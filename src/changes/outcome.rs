@@ -22,6 +22,8 @@ pub struct Done {
     pub made: Option<PathBuf>,
     /// As many changes, or files deleted for good, were left when it was stopped; 0 if it was not.
     pub left: usize,
+    /// What else is to be known of it, which `said` has as well.
+    pub warnings: Vec<String>,
 }
 
 impl Done {
@@ -34,7 +36,7 @@ impl Done {
     pub(crate) fn of(step: Step, changes: Vec<Change>, left: usize) -> Self {
         let said = said(step, &changes);
         let made = changes.iter().find_map(|change| change.brings(step)).map(Path::to_path_buf);
-        Self { said, changes, made, left: 0 }.stopped(left)
+        Self { said, changes, made, ..Self::default() }.stopped(left)
     }
 
     /// That as many were left when it was stopped.
@@ -45,10 +47,10 @@ impl Done {
         Self { left, ..self }
     }
 
-    /// With what went wrong behind it.
-    pub(crate) fn but(mut self, warnings: &[String]) -> Self {
+    /// With what else is to be known of it.
+    pub(crate) fn but(mut self, warnings: Vec<String>) -> Self {
         warnings.iter().for_each(|warning| self.said += &format!("; but {warning}"));
-        self
+        Self { warnings, ..self }
     }
 
     /// What was done first, and what is done then. A dry run can't go on from a file that is not there.

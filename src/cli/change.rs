@@ -153,6 +153,7 @@ impl<'a> Changer<'a> {
             Ok::<_, Error>(out.flush()?)
         };
         print().with_context(|| self.unprinted(done))?;
+        done.warnings.iter().for_each(|warning| output::complain(warning));
         if done.left == 0 {
             return Ok(ExitCode::SUCCESS);
         }
@@ -172,8 +173,8 @@ impl<'a> Changer<'a> {
 
     /// Says on standard error what was done, where standard output is for something else.
     pub(super) fn say_aside(&self, done: &Done) {
-        for line in self.lines(done, Step::Make) {
-            output::tell(&line);
+        for line in self.lines(done, Step::Make).iter().chain(&done.warnings) {
+            output::tell(line);
         }
     }
 

@@ -62,7 +62,9 @@ fn what_a_pi_goes_on_with_is_told_and_comes_back_with_its_session() {
     for args in all {
         assert!(pitree.refuse(args).contains("it holds entries without a session header"), "{args:?}");
     }
-    pitree.print(&["restore", "1"]);
+    let restored = pitree.run(&["restore", "1"]);
+    let joined = "pitree: a pi went on in its place: what it wrote is joined to it\n";
+    assert_eq!((restored.code, restored.err.as_str()), (0, joined));
     assert_eq!(fs::read_to_string(&path).unwrap(), before + &lines);
     assert_eq!(pitree.listed(&path)["name"], "after");
 
