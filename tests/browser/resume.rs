@@ -157,3 +157,30 @@ fn the_whole_box_is_reached_on_a_small_terminal() {
         assert!(seen.to_lowercase().contains(&text.to_lowercase()), "{text}\n{}", browser.screen());
     }
 }
+
+#[test]
+fn beside_a_pi_at_work_it_is_asked_first() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let cwd = browser.session().unwrap().header.cwd.clone();
+    browser.model.library.set_pis([(cwd.into(), 9)].into(), super::harness::NOW);
+    let before = world.text("main");
+    browser.press("enter");
+    shows(&browser, "A pi seems to be at work: a pi runs in");
+    assert!(browser.wants.is_empty());
+    browser.press("c");
+    assert!(browser.wants.is_empty() && !browser.asks());
+    browser.press("enter o");
+    assert_eq!(resumed(&browser), ["main"]);
+    browser.send(Msg::NotResumed("no pi".into()));
+    browser.press("x enter n");
+    assert_eq!(browser.wants.len(), 2);
+    assert_ne!(resumed(&browser)[1], "main", "a new session of all of it");
+    assert_eq!(world.text("main"), before);
+    // Elsewhere in the session the question says so, too.
+    browser.send(Msg::NotResumed("no pi".into()));
+    browser.press("x l");
+    to_entry(&mut browser, "left it is");
+    browser.press("enter");
+    shows(&browser, "goes on from its own last entry");
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
-use crate::app::flows::{cancel, picker};
+use crate::app::flows::{cancel, delete, picker};
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::layers::question::{Choice, Question};
@@ -15,6 +15,7 @@ use crate::base::numbers::count;
 use crate::base::text::{Span, Tone};
 use crate::changes::Request;
 use crate::keymap::Place;
+use crate::library::SessionKey;
 use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::tree::context::context as model_context;
@@ -37,7 +38,7 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
     if let Some(answer) = picker::confirm(context) {
         return answer;
     }
-    let Some((_, session)) = context.meant_session() else { return Command::nothing() };
+    let Some((key, session)) = context.meant_session() else { return Command::nothing() };
     let (path, cwd) = (session.path.clone(), session.header.cwd.clone());
     let leaf = GoOn { path, cwd, text_of: None, request: None, text: None };
     if context.setting.demo {
@@ -45,23 +46,50 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
         return Command::show(Layer::Note(Note::new("Nothing to resume", text)));
     }
     let (Some(at), Some(tree)) = (context.meant_entry(), context.tree.tree.clone()) else {
-        return if context.focus == Place::Tree { Command::nothing() } else { Command::GoOn(leaf) };
+        return if context.focus == Place::Tree { Command::nothing() } else { at_leaf(context, key, leaf) };
     };
     let to = resume::at(&tree, at);
     if tree.header.is_newer() && !(to.is_here && to.text_of.is_none()) {
         return Command::show(Layer::Question(as_it_is(&tree, leaf)));
     }
     if to.is_here && to.text_of.is_none() {
-        Command::GoOn(leaf)
+        at_leaf(context, key, leaf)
     } else if tree.is_partial {
         Command::warn("the session is still being read")
     } else {
-        Command::show(Layer::Question(question(context, &tree, to, &leaf)))
+        Command::show(Layer::Question(question(context, (key, &tree), to, &leaf)))
     }
 }
 
+/// Goes on where a session was left. Where a pi seems to be at work in it, it is asked first.
+fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
+    if !context.library.is_live(key) {
+        return Command::GoOn(leaf);
+    }
+    let mut lines = delete::signs(context, &[key]);
+    let text =
+        "Neither of two pis sees what the other one writes: each goes on from its own last entry, as a branch of its own.";
+    lines.push(DocLine::new(Tone::Text, text));
+    let tree = context.tree.tree.as_ref().filter(|tree| context.tree.session == Some(key) && !tree.is_partial);
+    let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
+        let at = Some(EntryId::of(tree, tree.leaf?));
+        let request = Some(Request::Fork { path: leaf.path.clone(), at });
+        let there = Command::GoOn(GoOn { request, ..leaf.clone() });
+        Some(Choice::new('n', "new session", "a new file with all of it; that pi keeps this one", Some(there)))
+    });
+    let open = Choice::new('o', "open anyway", "go on in this session, beside that pi", Some(Command::GoOn(leaf)));
+    let cancel = Choice::new('c', "cancel", "leave everything as it is", None);
+    let choices = fork.into_iter().chain([open, cancel]).collect();
+    Command::show(Layer::Question(Question::new("A pi seems to be at work here", lines, choices)))
+}
+
 /// Asks where to go on.
-fn question(context: &Context<'_>, tree: &Arc<Tree>, to: Resume, leaf: &GoOn) -> Question<Command> {
+fn question(
+    context: &Context<'_>,
+    (key, tree): (SessionKey, &Arc<Tree>),
+    to: Resume,
+    leaf: &GoOn,
+) -> Question<Command> {
     let target = || to.at.map(|at| EntryId::of(tree, at));
     let text_of = to.text_of.map(|at| (tree.clone(), at));
     let path = leaf.path.clone();
@@ -77,7 +105,12 @@ fn question(context: &Context<'_>, tree: &Arc<Tree>, to: Resume, leaf: &GoOn) ->
         Choice::new('h', "here", here, there(move_leaf)),
         Choice::new('n', "new session", new, there(Some(Request::Fork { path, at: target() }))),
     ];
-    Question::new("Go on from here", facts(context, tree, to), choices)
+    let mut lines = facts(context, tree, to);
+    if context.library.is_live(key) {
+        lines.extend(delete::signs(context, &[key]));
+        lines.push(DocLine::new(Tone::Text, "That pi does not see it, and goes on from its own last entry."));
+    }
+    Question::new("Go on from here", lines, choices)
 }
 
 /// Asks whether pi shall open a session to which nothing is written.
