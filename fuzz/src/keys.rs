@@ -170,7 +170,7 @@ impl Browser {
             let Effect::Ask(ticket, work) = effect else { continue };
             if let Work::Copy(clip) = work {
                 let text = by_hand::text_of(clip);
-                let is_there = text.len() % 2 == 0;
+                let is_there = text.len().is_multiple_of(2);
                 self.send(Msg::Reply(ticket, Reply::Copied(text, is_there)));
                 continue;
             }

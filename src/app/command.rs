@@ -40,6 +40,17 @@ pub enum Command {
     ToTrash(Vec<Seen>),
     /// pi goes on.
     GoOn(GoOn),
+    /// It is looked for what the gone directory of a session may be now.
+    LookForMoved(PathBuf, String),
+    /// It is kept in mind what the gone directory of a session is now, and pi goes on there.
+    Elsewhere {
+        /// The session file.
+        path: PathBuf,
+        /// The directory that is gone.
+        gone: String,
+        /// What it is now, as it was typed or found.
+        dir: String,
+    },
     /// Something is copied.
     Copy(Clip),
     /// The whole text of an entry is copied.
@@ -91,4 +102,11 @@ pub struct GoOn {
     pub request: Option<Request>,
     /// The text that goes back, when it is read.
     pub text: Option<String>,
+}
+
+impl GoOn {
+    /// Where a session was left.
+    pub(crate) fn at(path: PathBuf, cwd: String) -> Self {
+        Self { path, cwd, text_of: None, request: None, text: None }
+    }
 }

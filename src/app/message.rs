@@ -9,6 +9,7 @@ use crate::app::panes::tree::Fork;
 use crate::app::ticket::Ticket;
 use crate::changes::{Done, Refusal, Request};
 use crate::disk::live::Pis;
+use crate::disk::moved::Candidate;
 use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
 use crate::library::SessionKey;
@@ -52,6 +53,13 @@ pub enum Msg {
     Now(i64),
     /// pi could not be started.
     NotResumed(String),
+    /// pi could not be started: the session's directory is gone.
+    Gone {
+        /// The session file.
+        path: PathBuf,
+        /// The directory.
+        cwd: String,
+    },
     /// Some of the work that was asked for is done.
     Reply(Ticket, Reply),
 }
@@ -109,6 +117,12 @@ pub enum Reply {
     Seen(Vec<Hit>),
     /// The whole text of an entry was read, or why it was not.
     Text(Result<String, String>),
+    /// Directories that may be what a gone one is now, the best first.
+    MayBe(Vec<Candidate>),
+    /// It is kept what a gone directory is now; or why not.
+    Remembered(Result<PathBuf, String>),
+    /// The path of a directory that was typed, the same completed, and the names that it could go on with.
+    CompletedDir(String, String, Vec<String>),
     /// Something was to be put on the clipboard: what, and whether that was possible.
     Copied(String, bool),
     /// So many files of a change are done, of so many.
@@ -215,6 +229,24 @@ pub enum Work {
     },
     /// Read the whole text of an entry.
     Text(Body),
+    /// Look for what a gone directory may be now.
+    LookForMoved {
+        /// The directory.
+        gone: PathBuf,
+        /// The files that the session touched.
+        touched: Vec<String>,
+        /// The directories in which other sessions worked.
+        known: Vec<PathBuf>,
+    },
+    /// Keep in mind what a gone directory is now.
+    Remember {
+        /// The directory that is gone.
+        gone: String,
+        /// What it is now.
+        dir: String,
+    },
+    /// Complete the path of a directory.
+    CompleteDir(String),
     /// Put something on the clipboard.
     Copy(Clip),
     /// Make a change, after those that were wanted before.

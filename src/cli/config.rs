@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
+use crate::base::text::clean;
 use crate::cli::output;
 use crate::config::default_toml;
-use crate::disk::locate;
+use crate::disk::{locate, moved};
 
 /// Show where the configuration is read from, or print the default one
 #[derive(Debug, clap::Args)]
@@ -16,6 +17,9 @@ pub(super) struct ConfigCommand {
     /// Print a commented default configuration
     #[arg(long)]
     default: bool,
+    /// List what directories that are gone are said to be now, and the file that says so
+    #[arg(long, conflicts_with = "default")]
+    moved: bool,
 }
 
 impl ConfigCommand {
@@ -23,12 +27,18 @@ impl ConfigCommand {
         let mut out = output::stdout();
         if self.default {
             write!(out, "{}", default_toml())?;
+        } else if self.moved {
+            let Some(state) = locate::state_dir() else { bail!("there is no home directory to keep it in; set HOME") };
+            for (gone, dir) in moved::all(&state) {
+                writeln!(out, "{}  {}", clean(&gone), clean(&dir))?;
+            }
+            output::tell(&moved::file(&state).to_string_lossy());
         } else {
             let Some(path) = file.map(Path::to_path_buf).or_else(locate::config_file) else {
                 bail!("there is no home directory to look for config.toml in; name a file with --config FILE")
             };
             crate::cli::read_config(file)?; // says what is wrong with it
-            writeln!(out, "{}", crate::base::text::clean(&path.to_string_lossy()))?;
+            writeln!(out, "{}", clean(&path.to_string_lossy()))?;
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)

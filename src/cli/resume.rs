@@ -16,6 +16,7 @@ use crate::cli::{Chosen, output, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::load::Bodies;
+use crate::disk::locate;
 use crate::runtime::{clipboard, product, resume as pi};
 use crate::session::entry::EntryId;
 use crate::session::entry::read;
@@ -73,7 +74,8 @@ impl Resume {
             None
         };
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
-        let start = Start { session, cwd: tree.header.cwd, text, pi: &chosen.config.pi };
+        let cwd = pi::place(&tree.header.cwd, locate::state_dir().as_deref());
+        let start = Start { session, cwd, text, pi: &chosen.config.pi };
         self.go_on(&changer, done.as_ref(), &start)
     }
 

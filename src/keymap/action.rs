@@ -220,7 +220,7 @@ actions! {
     RenameLabel, "rename-label", ["ctrl+r"], &[P::Labels], Choosing, "rename", "Rename the selected label.";
     ClearLabel, "clear-label", ["ctrl+d"], &[P::Labels], Choosing, "clear", "Clear the selected label.";
     OnlyHits, "only-hits", ["tab"], &[P::Find], Choosing, "only hits", "Hide all but the hits, or show all again.";
-    Complete, "complete", ["tab"], &[P::Search], Choosing, "complete", "Complete the qualifier, or its value.";
+    Complete, "complete", ["tab"], &[P::Search, P::Prompt], Choosing, "complete", "Complete the qualifier, or its value; the path of a directory.";
 
     CharLeft, "char-left", ["left", "ctrl+b"], TYPING, Typing, "left", "Go one character to the left.";
     CharRight, "char-right", ["right", "ctrl+f"], TYPING, Typing, "right", "Go one character to the right.";

@@ -105,7 +105,14 @@ impl Lanes {
             Job::Work(Work::Search { .. }) => &self.search,
             Job::Work(Work::Find { .. }) => &self.find,
             Job::Work(Work::Look { .. } | Work::LookForPis) => &self.look,
-            Job::Work(Work::Text(_) | Work::Copy(_)) | Job::Copy(..) => &self.errand,
+            Job::Work(
+                Work::Text(_)
+                | Work::Copy(_)
+                | Work::LookForMoved { .. }
+                | Work::Remember { .. }
+                | Work::CompleteDir(_),
+            )
+            | Job::Copy(..) => &self.errand,
             Job::Work(Work::Change { .. }) => {
                 // The lane ends only with the loop that would hear of it.
                 let _ = self.changes.send((ticket, job));
@@ -153,7 +160,13 @@ mod tests {
     fn desk() -> Desk {
         let located = Located { dirs: Vec::new(), origin: String::new() };
         let setting = Setting::new(&Config::default(), located, String::new(), true);
-        Desk { setting: Arc::new(setting), files: Files::Demo, changes: None, searcher: Arc::default() }
+        Desk {
+            setting: Arc::new(setting),
+            files: Files::Demo,
+            changes: None,
+            searcher: Arc::default(),
+            state_dir: None,
+        }
     }
 
     fn reply(events: &mpsc::Receiver<Event>) -> (u64, Reply) {

@@ -11,6 +11,7 @@ mod terminal;
 pub mod work;
 
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant, SystemTime};
@@ -26,6 +27,7 @@ use crate::base::text;
 use crate::changes::Changes;
 use crate::config::Config;
 use crate::disk::files::Files;
+use crate::disk::locate;
 use crate::disk::scan::milliseconds;
 use crate::keymap::Key;
 use crate::ui;
@@ -33,6 +35,7 @@ use event::{Event, Signal};
 use lanes::{Job, Lanes};
 pub use os::Hold;
 pub(crate) use os::survive_file_size_limit;
+use resume::NotStarted;
 use terminal::Screen;
 use work::Desk;
 
@@ -78,10 +81,12 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     let mut screen = Screen::open(config.mouse).context("can't draw on this terminal")?;
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
     let model = Model::new(setting.clone(), config, size, now());
-    let desk = Desk { setting: setting.clone(), files, changes, searcher: Arc::default() };
+    let state_dir = locate::state_dir();
+    let desk =
+        Desk { setting: setting.clone(), files, changes, searcher: Arc::default(), state_dir: state_dir.clone() };
     let lanes = Lanes::new(&desk, &sender);
     watch_input(sender);
-    let mut browser = Browser { model, lanes, clicked: None };
+    let mut browser = Browser { model, lanes, state_dir, clicked: None };
     let end = browser.run(&mut screen, &events);
     drop(screen);
     browser.finish(&events, !matches!(end, Ok(End::Quit | End::Answer(_))));
@@ -101,7 +106,10 @@ fn print(setting: &Setting, answer: &Answer) -> Result<()> {
     let answer = match answer {
         Answer::Path(path) => path.clone().into_os_string(),
         Answer::Id(id) => id.into(),
-        Answer::Command { path, cwd } => resume::command_line(&setting.pi, path, cwd).into(),
+        Answer::Command { path, cwd } => {
+            let cwd = resume::place(cwd, locate::state_dir().as_deref());
+            resume::command_line(&setting.pi, path, &cwd).into()
+        }
     };
     product::print(&answer)
 }
@@ -120,6 +128,8 @@ fn watch_input(sender: Sender<Event>) {
 struct Browser {
     model: Model,
     lanes: Lanes,
+    /// Where it is kept what gone directories are now, if there is a home directory.
+    state_dir: Option<PathBuf>,
     clicked: Option<(Instant, u16, u16)>,
 }
 
@@ -215,15 +225,22 @@ impl Browser {
                 Effect::Ask(ticket, Work::Copy(clip)) => {
                     let text = clipboard::clean(&match clip {
                         Clip::Text(text) => text,
-                        Clip::Command { path, cwd } => resume::command_line(&self.model.setting.pi, &path, &cwd),
+                        Clip::Command { path, cwd } => {
+                            let cwd = resume::place(&cwd, self.state_dir.as_deref());
+                            resume::command_line(&self.model.setting.pi, &path, &cwd)
+                        }
                     });
                     let is_sent = clipboard::give_to_terminal(&text);
                     self.lanes.start(ticket, Job::Copy(text, is_sent));
                 }
                 Effect::Ask(ticket, work) => self.lanes.start(ticket, Job::Work(work)),
                 Effect::Resume { path, cwd } => {
-                    let reason = resume::resume(&self.model.setting.pi, &path, &cwd, screen)?;
-                    self.send(Msg::NotResumed(reason), screen)?;
+                    let place = (&*cwd, self.state_dir.as_deref());
+                    let msg = match resume::resume(&self.model.setting.pi, &path, place, screen)? {
+                        NotStarted::Gone => Msg::Gone { path, cwd },
+                        NotStarted::Because(reason) => Msg::NotResumed(reason),
+                    };
+                    self.send(msg, screen)?;
                 }
             }
         }

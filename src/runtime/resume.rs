@@ -8,22 +8,41 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::base::shell::quote;
-use crate::disk::program;
+use crate::disk::{moved, program};
 use crate::runtime::os;
 use crate::runtime::terminal;
 use crate::runtime::terminal::Screen;
 
-/// Starts pi on a session from the browser. Returns only if that is not possible: why, and what to do.
+/// Why pi was not started.
+pub(super) enum NotStarted {
+    /// The session's directory is gone.
+    Gone,
+    /// Something else, and what to do: in words, on several lines.
+    Because(String),
+}
+
+/// Starts pi on a session from the browser, in its directory or in what that was said to be now. Returns only if that is
+/// not possible: why.
 ///
 /// # Errors
 /// The terminal can't be taken back.
-pub(super) fn resume(pi: &[String], session: &Path, cwd: &str, screen: &mut Screen) -> Result<String> {
-    let mut command = match command(pi, session, cwd) {
+pub(super) fn resume(
+    pi: &[String],
+    session: &Path,
+    (cwd, state): (&str, Option<&Path>),
+    screen: &mut Screen,
+) -> Result<NotStarted> {
+    let place = moved::now(state, cwd);
+    if place.is_none() && !cwd.is_empty() {
+        return Ok(NotStarted::Gone);
+    }
+    let cwd = place.as_ref().map_or("".into(), |place| place.to_string_lossy());
+    let mut command = match command(pi, session, &cwd) {
         Ok(command) => command,
-        Err(reason) => return Ok(reason),
+        Err(reason) => return Ok(NotStarted::Because(reason)),
     };
     let (error, _) = screen.pause(|| terminal::replaced(|| os::replace_process(&mut command)))?;
-    Ok(not_started(pi, session, cwd, &error.to_string()))
+    Ok(NotStarted::Because(not_started(pi, session, &cwd, &error.to_string())))
 }
 
 /// Lets pi take the place of this process. Returns only if that is not possible: why, and what to do, on several lines.
@@ -49,6 +68,11 @@ pub fn arguments(pi: &[String], session: &Path) -> Vec<OsString> {
 /// A path that is no option and no word with a meaning of its own, such as `-` to `cd`.
 fn from_root(path: &Path) -> OsString {
     absolute(path).unwrap_or_else(|_| path.to_path_buf()).into()
+}
+
+/// The directory of a session, or what it was said to be now if it is gone.
+pub(crate) fn place(cwd: &str, state: Option<&Path>) -> String {
+    moved::now(state, cwd).map_or_else(|| cwd.into(), |place| place.to_string_lossy().into_owned())
 }
 
 /// Whether a session's directory is known and still there.

@@ -18,7 +18,7 @@ use crate::base::fold::fold;
 use crate::changes::{Changes, News, Progress, Refusal, Request, touched};
 use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies};
-use crate::disk::{live, scan};
+use crate::disk::{live, locate, moved, scan};
 use crate::library;
 use crate::library::search::Searcher;
 use crate::render;
@@ -42,6 +42,8 @@ pub struct Desk {
     pub changes: Option<Changes>,
     /// Who searches sessions.
     pub searcher: Arc<Searcher>,
+    /// Where it is kept what gone directories are now, if there is a home directory.
+    pub state_dir: Option<PathBuf>,
 }
 
 impl Desk {
@@ -126,6 +128,20 @@ impl Desk {
             Work::Change { request, now } => {
                 let changed = self.change(ticket, (request, now), &mut reply);
                 reply(Reply::Changed(Box::new(changed)));
+            }
+            Work::LookForMoved { gone, touched, known } => {
+                reply(Reply::MayBe(moved::candidates(&gone, &touched, &known)));
+            }
+            Work::Remember { gone, dir } => {
+                let dir = locate::expand(&dir, Path::new(&self.setting.home));
+                let state = self.state_dir.as_deref().ok_or_else(|| "there is no home directory to keep it in".into());
+                let kept =
+                    state.and_then(|state| moved::remember(state, &gone, &dir).map_err(|error| error.to_string()));
+                reply(Reply::Remembered(kept.map(|()| dir)));
+            }
+            Work::CompleteDir(typed) => {
+                let (path, names) = moved::complete(&locate::expand(&typed, Path::new(&self.setting.home)));
+                reply(Reply::CompletedDir(typed, path.to_string_lossy().into_owned(), names));
             }
             Work::Copy(_) => {}
         }

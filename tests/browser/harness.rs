@@ -54,7 +54,7 @@ pub(crate) struct Browser {
     pub(crate) copied: Vec<String>,
     /// Whether it can be.
     pub(crate) has_clipboard: bool,
-    desk: Desk,
+    pub(crate) desk: Desk,
     /// The journal and the trash; they go when this is dropped.
     state: tempfile::TempDir,
 }

@@ -184,3 +184,84 @@ fn beside_a_pi_at_work_it_is_asked_first() {
     browser.press("enter");
     shows(&browser, "goes on from its own last entry");
 }
+
+/// A session whose directory is gone, and the directory that it became, with the file that it touched.
+fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let (gone, moved) = (dir.path().join("old/app"), dir.path().join("new/app"));
+    std::fs::create_dir_all(&moved).unwrap();
+    std::fs::write(moved.join("a.rs"), "").unwrap();
+    let sessions = dir.path().join("sessions");
+    std::fs::create_dir(&sessions).unwrap();
+    let lines = format!(
+        concat!(
+            r#"{{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":{:?}}}"#,
+            "\n",
+            r#"{{"type":"message","id":"a","parentId":null,"message":{{"role":"assistant","content":[{{"type":"toolCall","id":"c","name":"read","arguments":{{"path":"a.rs"}}}}]}}}}"#,
+            "\n"
+        ),
+        gone
+    );
+    std::fs::write(sessions.join("s.jsonl"), lines).unwrap();
+    let mut browser = Browser::on(&[&sessions], 120, 40);
+    browser.press("g j enter");
+    let path = browser.session().unwrap().path.clone();
+    assert_eq!(resumed(&browser), ["s"]);
+    browser.wants.clear();
+    let cwd = gone.to_str().unwrap().to_string();
+    browser.send(Msg::Gone { path, cwd: cwd.clone() });
+    shows(&browser, "The session's directory is gone");
+    (dir, browser, cwd, moved)
+}
+
+/// Where pi is to go on.
+fn places(browser: &Browser) -> Vec<String> {
+    let place = |effect: &Effect| match effect {
+        Effect::Resume { cwd, .. } => cwd.clone(),
+        other => format!("{other:?}"),
+    };
+    browser.wants.iter().map(place).collect()
+}
+
+#[test]
+fn where_the_directory_is_gone_the_one_that_it_became_is_offered_and_remembered() {
+    let (_dir, mut browser, gone, moved) = with_a_gone_directory();
+    shows(&browser, "1 of the 1 files are there");
+    browser.press("1");
+    assert_eq!(places(&browser), [moved.to_str().unwrap()]);
+    let state = browser.desk.state_dir.clone();
+    assert_eq!(pitree::disk::moved::now(state.as_deref(), &gone), Some(moved));
+}
+
+#[test]
+fn where_the_directory_is_gone_another_one_can_be_named() {
+    let (dir, mut browser, gone, moved) = with_a_gone_directory();
+    browser.press("d");
+    let typed = |browser: &mut Browser, text: &str| {
+        browser.press("ctrl+u").type_text(text);
+    };
+    typed(&mut browser, dir.path().join("ne").to_str().unwrap());
+    browser.press("tab").type_text("a").press("tab enter");
+    assert_eq!(places(&browser), [format!("{}/", moved.display())]);
+    assert!(pitree::disk::moved::now(browser.desk.state_dir.as_deref(), &gone).is_some());
+
+    let (_dir, mut browser, _, _) = with_a_gone_directory();
+    browser.press("d");
+    typed(&mut browser, "/no/such/directory");
+    browser.press("enter");
+    shows(&browser, "there is no directory /no/such/directory");
+    assert!(browser.wants.is_empty());
+}
+
+#[test]
+fn where_the_directory_is_gone_pi_can_go_on_here_or_not_at_all() {
+    let (_dir, mut browser, _, _) = with_a_gone_directory();
+    browser.press("h");
+    assert_eq!(places(&browser), [""]);
+    let (_dir, mut browser, _, _) = with_a_gone_directory();
+    browser.press("y");
+    assert!(browser.copied[0].starts_with("command ") && browser.wants.is_empty(), "{:?}", browser.copied);
+    let (_dir, mut browser, _, _) = with_a_gone_directory();
+    browser.press("c");
+    assert!(browser.wants.is_empty() && !browser.asks());
+}

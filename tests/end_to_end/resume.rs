@@ -169,19 +169,37 @@ fn without_pi_there_is_the_command_to_run_by_hand() {
 }
 
 #[test]
-fn a_directory_that_is_gone_is_said() {
+fn where_the_directory_is_gone_pi_goes_on_here_or_where_it_is_said_to_be() {
     let world = World::new();
     world.home.script("bin/pi", PI);
     fs::remove_dir(&world.project).unwrap();
     let mut pitree = world.open();
     pitree.wait_for("my project (gone)");
     pitree.send(ENTER);
-    pitree.wait_for("The session's directory is gone:");
-    pitree.wait_for("pi --session");
+    pitree.wait_for("The session's directory is gone");
     assert_eq!(world.started(), None);
+    pitree.send("c");
+    pitree.wait_without("The session's directory is gone");
     pitree.send(ENTER);
-    pitree.wait_without("is gone:");
-    pitree.quit();
+    pitree.wait_for("in the directory in which pitree was started");
+    let moved = world.home.dir("moved");
+    pitree.send("d");
+    pitree.wait_for("directory: ");
+    pitree.send("\u{15}~/mov\t");
+    pitree.wait_for("~/moved/");
+    let goes_on_there = |terminal: &mut Terminal| {
+        terminal.send(ENTER);
+        terminal.wait_for("pi is here");
+        assert_eq!(world.started().unwrap().lines().nth(1).unwrap(), moved.to_str().unwrap());
+        terminal.send("hello\r");
+        assert_eq!(terminal.wait_exit(), 7);
+    };
+    goes_on_there(&mut pitree);
+    // It is known from then on.
+    fs::remove_file(world.home.path().join("started")).unwrap();
+    let mut again = world.open();
+    again.wait_for("my project (gone)");
+    goes_on_there(&mut again);
 }
 
 #[test]

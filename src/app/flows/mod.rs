@@ -3,6 +3,7 @@
 pub mod change;
 pub mod copy;
 pub mod delete;
+pub mod gone;
 pub mod name;
 pub mod picker;
 pub mod resume;

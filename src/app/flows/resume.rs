@@ -39,8 +39,7 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
         return answer;
     }
     let Some((key, session)) = context.meant_session() else { return Command::nothing() };
-    let (path, cwd) = (session.path.clone(), session.header.cwd.clone());
-    let leaf = GoOn { path, cwd, text_of: None, request: None, text: None };
+    let leaf = GoOn::at(session.path.clone(), session.header.cwd.clone());
     if context.setting.demo {
         let text = "These are pitree's sample sessions: there is no file that pi could open.\nRun `pitree` without --demo to browse and resume your own.";
         return Command::show(Layer::Note(Note::new("Nothing to resume", text)));
@@ -67,8 +66,7 @@ fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
         return Command::GoOn(leaf);
     }
     let mut lines = delete::signs(context, &[key]);
-    let text =
-        "Neither of two pis sees what the other one writes: each goes on from its own last entry, as a branch of its own.";
+    let text = "Neither of two pis sees what the other one writes: each goes on from its own last entry, as a branch of its own.";
     lines.push(DocLine::new(Tone::Text, text));
     let tree = context.tree.tree.as_ref().filter(|tree| context.tree.session == Some(key) && !tree.is_partial);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {

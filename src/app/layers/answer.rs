@@ -1,5 +1,7 @@
 //! What layers answer when something happens to them, and what they see of the world.
 
+use std::path::PathBuf;
+
 use crate::app::setting::Setting;
 use crate::changes::Seen;
 use crate::keymap::Action;
@@ -30,6 +32,8 @@ pub enum Answer<C> {
     Typed(String),
     /// What is looked for stays.
     Keep,
+    /// The path of a directory that is typed is to be completed.
+    Complete(String),
     /// What was looked for is given up.
     GiveUp,
     /// The layer closes; a line was typed.
@@ -51,6 +55,13 @@ pub enum Purpose {
     Label(SessionKey, EntryId),
     /// The word without which nothing is deleted for good, and what goes then.
     Word(Vec<Seen>),
+    /// What the gone directory of a session is now.
+    Directory {
+        /// The session file.
+        path: PathBuf,
+        /// The directory.
+        gone: String,
+    },
 }
 
 /// What a row leads to.

@@ -25,6 +25,9 @@ impl Prompt {
         match action {
             Some(Action::Accept) => Answer::Accepted(self.purpose.clone(), self.line.value().into()),
             Some(Action::Cancel | Action::Close) => Answer::Close,
+            Some(Action::Complete) if matches!(self.purpose, Purpose::Directory { .. }) => {
+                Answer::Complete(self.line.value().into())
+            }
             action => {
                 self.line.press(key, action);
                 Answer::Stay

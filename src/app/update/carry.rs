@@ -2,7 +2,7 @@
 
 use super::searching;
 use crate::app::command::{After, Command, GoOn};
-use crate::app::flows::{delete, refusal, resume};
+use crate::app::flows::{delete, gone, refusal, resume};
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::message::{Answer, Effect, Work};
@@ -31,6 +31,14 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
             carry(model, command, effects);
         }
         Command::GoOn(next) => go_on(model, next, effects),
+        Command::LookForMoved(path, cwd) => {
+            let work = gone::look(&model.context(), &path, &cwd);
+            errand(model, work, Some(GoOn::at(path, cwd)), effects);
+        }
+        Command::Elsewhere { path, gone, dir } => {
+            let then = GoOn::at(path, gone.clone());
+            errand(model, Work::Remember { gone, dir }, Some(then), effects);
+        }
         Command::Copy(clip) => errand(model, Work::Copy(clip), None, effects),
         Command::CopyText(body) => errand(model, Work::Text(body), None, effects),
         Command::Answer(answer) => effects.push(Effect::Answer(answer)),
@@ -76,7 +84,7 @@ fn change(model: &mut Model, request: Request, after: After, effects: &mut Vec<E
     model.changes.push_back(Pending { claim, request, after, progress: None, waits: None });
 }
 
-fn errand(model: &mut Model, work: Work, then: Option<GoOn>, effects: &mut Vec<Effect>) {
+pub(super) fn errand(model: &mut Model, work: Work, then: Option<GoOn>, effects: &mut Vec<Effect>) {
     let claim = model.ask(work, effects);
     model.errand = Some(Errand { claim, then });
 }

@@ -8,7 +8,7 @@ use crate::app::flows::name;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{Answer, Leads};
 use crate::app::layers::help::Help;
-use crate::app::message::Effect;
+use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::app::palettes;
 use crate::base::text::Tone;
@@ -110,6 +110,7 @@ fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
         Answer::Typed(text) => finding::typed(model, &text, effects),
         Answer::Keep => finding::keep(model),
         Answer::GiveUp => finding::give_up(model),
+        Answer::Complete(typed) => carry::errand(model, Work::CompleteDir(typed), None, effects),
         Answer::Accepted(purpose, text) => {
             let command = name::accept(&model.context(), purpose, text);
             carry::carry(model, command, effects);

@@ -12,6 +12,7 @@ mod searching;
 mod settle;
 mod typing;
 
+use crate::app::command::Command;
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::message::{Effect, Msg};
@@ -47,6 +48,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Click { column, row, double } => keys::click(model, (column, row), double, &mut effects),
         Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
+        Msg::Gone { path, cwd } => carry::carry(model, Command::LookForMoved(path, cwd), &mut effects),
         Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("pi was not started", text))),
     }
     settle::settle(model, &mut effects);

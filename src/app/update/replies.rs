@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{carry, searching};
 use crate::app::command::{Command, GoOn};
-use crate::app::flows::{change, copy};
+use crate::app::flows::{change, copy, gone};
 use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
@@ -55,6 +55,24 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::Seen(hits) => model.preview.take_hits(hits),
         Reply::EntriesFound { hits, first_last } => model.tree.take_hits(hits, first_last),
         Reply::Text(text) => take_text(model, text, effects),
+        Reply::MayBe(candidates) => {
+            if let Some(go_on) = model.errand.take().and_then(|errand| errand.then) {
+                let question = gone::ask(&model.context(), go_on, &candidates);
+                carry::carry(model, question, effects);
+            }
+        }
+        Reply::Remembered(kept) => {
+            if let Some(go_on) = model.errand.take().and_then(|errand| errand.then) {
+                carry::carry(model, gone::go(go_on, kept), effects);
+            }
+        }
+        Reply::CompletedDir(typed, path, names) => {
+            model.errand = None;
+            gone::complete(&mut model.layers, (&typed, &path), &model.setting.home);
+            if names.len() > 1 {
+                model.say(Tone::Dim, names.join("  "));
+            }
+        }
         Reply::Copied(text, done) => {
             let then = model.errand.take().and_then(|errand| errand.then);
             let command = copy::take_copied(&text, done, then, model.setting.glyphs);

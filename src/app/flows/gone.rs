@@ -1,0 +1,93 @@
+//! Going on in a session whose directory is gone, such as a project that was moved, or a session of another machine: in the
+//! current directory, in the one that it became, or with the command copied.
+
+use std::path::{Path, PathBuf};
+
+use crate::app::command::{Command, GoOn};
+use crate::app::context::Context;
+use crate::app::layers::answer::Purpose;
+use crate::app::layers::prompt::Prompt;
+use crate::app::layers::question::{Choice, Question};
+use crate::app::layers::{Layer, Layers};
+use crate::app::message::{Clip, Work};
+use crate::app::widgets::line::LineEdit;
+use crate::base::paths::shorten;
+use crate::base::text::Tone;
+use crate::disk::moved::Candidate;
+use crate::render::DocLine;
+
+/// The letters of directories that are offered.
+const LETTERS: [char; 3] = ['1', '2', '3'];
+
+/// As many files that a session touched are enough to know its directory again.
+const MOST_FILES: usize = 500;
+
+/// What is to be looked for.
+pub(crate) fn look(context: &Context<'_>, path: &Path, cwd: &str) -> Work {
+    let library = context.library;
+    let session = library.key_of(path).map(|key| &library[key]);
+    let touched = session.into_iter().flat_map(|session| session.touches.paths.iter());
+    let touched = touched.take(MOST_FILES).map(String::from).collect();
+    let mut known: Vec<&str> = library.keys().map(|key| &*library[key].header.cwd).collect();
+    known.sort_unstable();
+    known.dedup();
+    let known = known.into_iter().filter(|dir| !library.gone_dirs.contains(*dir)).map(PathBuf::from).collect();
+    Work::LookForMoved { gone: cwd.into(), touched, known }
+}
+
+/// Asks where to go on.
+pub(crate) fn ask(context: &Context<'_>, go_on: GoOn, candidates: &[Candidate]) -> Command {
+    let home = &context.setting.home;
+    let GoOn { path, cwd: gone, .. } = go_on;
+    let lines = vec![
+        DocLine::new(Tone::Warning, &shorten(&gone, home)),
+        DocLine::new(Tone::Text, "pi asks once more before it goes on in another directory."),
+    ];
+    let moved = |(key, candidate): (&char, &Candidate)| {
+        let dir = candidate.dir.to_string_lossy();
+        let why = match candidate.of {
+            0 => "a repository of that name".into(),
+            of => format!("{} of the {of} files are there", candidate.files),
+        };
+        let what = format!("in {} ({why}), from now on for all sessions of that directory", shorten(&dir, home));
+        let elsewhere = Command::Elsewhere { path: path.clone(), gone: gone.clone(), dir: dir.into_owned() };
+        Choice::new(*key, "moved", what, Some(elsewhere))
+    };
+    let mut choices: Vec<Choice<Command>> = LETTERS.iter().zip(candidates).map(moved).collect();
+    let here = Command::GoOn(GoOn::at(path.clone(), String::new()));
+    choices.push(Choice::new('h', "here", "in the directory in which pitree was started", Some(here)));
+    let purpose = Purpose::Directory { path: path.clone(), gone: gone.clone() };
+    let prompt = Layer::Prompt(Prompt::new(purpose, "directory: ", &start(&gone)));
+    let other = "in a directory that you name, from now on for all sessions of that one";
+    choices.push(Choice::new('d', "directory", other, Some(Command::show(prompt))));
+    let clip = Clip::Command { path, cwd: String::new() };
+    choices.push(Choice::new('y', "copy", "the command, to be run where it shall go on", Some(Command::Copy(clip))));
+    choices.push(Choice::new('c', "cancel", "leave everything as it is", None));
+    Command::show(Layer::Question(Question::new("The session's directory is gone", lines, choices)))
+}
+
+/// What a line for a directory begins with.
+fn start(gone: &str) -> String {
+    Path::new(gone).parent().map_or(String::new(), |parent| format!("{}/", parent.display()))
+}
+
+/// Goes on where a gone directory is said to be now.
+pub(crate) fn go(go_on: GoOn, kept: Result<PathBuf, String>) -> Command {
+    match kept {
+        Ok(dir) => Command::GoOn(GoOn { cwd: dir.to_string_lossy().into_owned(), ..go_on }),
+        Err(why) => Command::Complain("pi was not started", why),
+    }
+}
+
+/// Completes the directory in the line on top, if it is still what was `typed`.
+pub(crate) fn complete(layers: &mut Layers<Command>, (typed, path): (&str, &str), home: &str) {
+    if let Some(Layer::Prompt(prompt)) = layers.top_mut()
+        && matches!(prompt.purpose, Purpose::Directory { .. })
+        && prompt.line.value() == typed
+    {
+        // A slash at the end says that it is one directory.
+        let end = if path.ends_with('/') { "/" } else { "" };
+        let short = if typed.starts_with('~') { shorten(path, home) + end } else { path.into() };
+        prompt.line = LineEdit::new(&short);
+    }
+}

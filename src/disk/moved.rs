@@ -1,0 +1,220 @@
+//! Directories that are gone: where what was in them may be now, and where it was said to be. That is kept in `moved.json`
+//! in the state directory, for all sessions that worked there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::base::paths::normal;
+use crate::disk::create;
+
+/// How many directories are looked at on the way to one that moved.
+const MOST_DIRS: usize = 5_000;
+
+/// How many directories are offered.
+const MOST: usize = 3;
+
+/// How many files are looked for in each.
+const MOST_FILES: usize = 200;
+
+/// A directory that may be what a gone one is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The directory.
+    pub dir: PathBuf,
+    /// As many of the files that the session touched are in it.
+    pub files: usize,
+    /// Of as many.
+    pub of: usize,
+}
+
+/// Directories that may be what `gone` is now, the best first: those of its name near where it was, those that other
+/// sessions work in (`known`), and git worktrees of these that git still calls so. One of them must have a file that was
+/// `touched`, by its path from the gone directory; if none was, a git repository does.
+pub fn candidates(gone: &Path, touched: &[String], known: &[PathBuf]) -> Vec<Candidate> {
+    let Some(name) = gone.file_name() else { return Vec::new() };
+    let is_of_name = |dir: &PathBuf| dir.file_name() == Some(name);
+    let known: Vec<PathBuf> = known.iter().filter(|dir| dir.is_dir()).cloned().collect();
+    let mut dirs: BTreeSet<PathBuf> = known.iter().filter(|dir| is_of_name(dir)).cloned().collect();
+    dirs.extend(known.iter().filter_map(|dir| worktree(dir, name)));
+    let near = gone.ancestors().skip(1).find(|dir| dir.is_dir());
+    dirs.extend(near.into_iter().flat_map(below).filter(is_of_name));
+    let inside = |file: &String| normal(&gone.join(file)).strip_prefix(gone).map(Path::to_path_buf).ok();
+    let files: BTreeSet<PathBuf> = touched.iter().filter_map(inside).take(MOST_FILES).collect();
+    let candidate = |dir: PathBuf| {
+        let there = files.iter().filter(|file| dir.join(file).exists()).count();
+        Candidate { files: there, of: files.len(), dir }
+    };
+    let is_likely = |one: &Candidate| one.files > 0 || (one.of == 0 && one.dir.join(".git").exists());
+    let mut all: Vec<Candidate> = dirs.into_iter().map(candidate).filter(is_likely).collect();
+    all.sort_by_key(|one| std::cmp::Reverse(one.files));
+    all.truncate(MOST);
+    all
+}
+
+/// The worktree of a name that the repository in a directory knows, where it is now: `git worktree move` keeps its name.
+fn worktree(dir: &Path, name: &std::ffi::OsStr) -> Option<PathBuf> {
+    let pointer = fs::read_to_string(dir.join(".git/worktrees").join(name).join("gitdir")).ok()?;
+    Path::new(pointer.trim()).parent().filter(|tree| tree.is_dir()).map(Path::to_path_buf)
+}
+
+/// The directories in a directory, in those, and in these; hidden ones left out.
+fn below(dir: &Path) -> Vec<PathBuf> {
+    let mut found = vec![dir.to_path_buf()];
+    let mut level = 0;
+    for _ in 0..3 {
+        let last = found.len();
+        for at in level..last {
+            let inside = fs::read_dir(&found[at]).into_iter().flatten().flatten();
+            let is_dir = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let is_hidden = |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(b".");
+            found.extend(inside.filter(|entry| is_dir(entry) && !is_hidden(entry)).map(|entry| entry.path()));
+            if found.len() > MOST_DIRS {
+                return found;
+            }
+        }
+        level = last;
+    }
+    found
+}
+
+/// The path of a directory that is typed, as far as it can be only one; and the names that it could go on with.
+pub fn complete(typed: &Path) -> (PathBuf, Vec<String>) {
+    let ends = typed.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let (dir, start) = match (ends, typed.parent(), typed.file_name()) {
+        (false, Some(parent), Some(name)) => (parent, name.to_string_lossy().into_owned()),
+        _ => (typed, String::new()),
+    };
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let names = entries.filter(|entry| entry.path().is_dir()).filter_map(|entry| entry.file_name().into_string().ok());
+    let is_hidden = |name: &String| name.starts_with('.') && !start.starts_with('.');
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(&start) && !is_hidden(name)).collect();
+    names.sort();
+    let common = |one: String, other: &String| {
+        let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a);
+        same.collect::<String>()
+    };
+    let all = names.iter().skip(1).fold(names.first().cloned().unwrap_or(start), common);
+    let end = if names.len() == 1 { format!("{all}/") } else { all };
+    (dir.join(end), names)
+}
+
+/// Where a directory is: it, or what it was said to have become; `None` if that is gone, or nothing is known.
+pub fn now(state: Option<&Path>, dir: &str) -> Option<PathBuf> {
+    let is_there = |dir: &PathBuf| dir.is_dir();
+    let said = || state.and_then(|state| all(state).remove(dir)).map(PathBuf::from);
+    Some(PathBuf::from(dir)).filter(is_there).or_else(|| said().filter(is_there))
+}
+
+/// What was said: directories that are gone, and what they are now.
+pub(crate) fn all(state: &Path) -> BTreeMap<String, String> {
+    let text = fs::read(file(state)).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// Keeps in mind what a gone directory is now.
+///
+/// # Errors
+/// There is no such directory, it has a name that is no text, or it can't be written down.
+pub(crate) fn remember(state: &Path, gone: &str, dir: &Path) -> io::Result<()> {
+    let not_found = || io::Error::new(io::ErrorKind::NotFound, format!("there is no directory {}", dir.display()));
+    let dir = Some(dir).filter(|dir| dir.is_dir()).ok_or_else(not_found)?;
+    let dir = dir.to_str().ok_or_else(|| io::Error::other("its name is no text"))?;
+    let mut said = all(state);
+    said.insert(gone.into(), dir.into());
+    create::private_folder(state)?;
+    let path = file(state);
+    let draft = create::draft(&path);
+    let mut new = create::private().write(true).create(true).truncate(true).open(&draft)?;
+    serde_json::to_writer_pretty(&mut new, &said)?;
+    new.write_all(b"\n")?;
+    fs::rename(&draft, &path)
+}
+
+/// The file with what was said.
+pub(crate) fn file(state: &Path) -> PathBuf {
+    state.join("moved.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dir(root: &Path, path: &str) -> PathBuf {
+        let dir = root.join(path);
+        fs::create_dir_all(&dir).unwrap();
+        dir
+    }
+
+    #[test]
+    fn a_directory_that_has_the_files_is_offered() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let gone = root.join("code/app");
+        let touched = ["src/main.rs", "./a/../README.md", "/etc/hosts"].map(String::from);
+        let moved = dir(root, "code/2026/rust/app");
+        let empty = dir(root, "code/other/app");
+        let elsewhere = dir(root, "elsewhere/app");
+        fs::write(moved.join("README.md"), "").unwrap();
+        dir(&moved, "src");
+        fs::write(moved.join("src/main.rs"), "").unwrap();
+        fs::write(elsewhere.join("README.md"), "").unwrap();
+        let found = candidates(&gone, &touched, &[elsewhere.clone(), root.join("gone/app"), empty.clone()]);
+        let dirs: Vec<_> = found.iter().map(|one| (one.dir.clone(), one.files, one.of)).collect();
+        assert_eq!(dirs, [(moved, 2, 2), (elsewhere, 1, 2)]);
+        // Without a file to go by, a repository.
+        assert_eq!(candidates(&gone, &[], &[]), []);
+        dir(&empty, ".git");
+        assert_eq!(candidates(&gone, &[], &[])[0].dir, empty);
+        assert_eq!(candidates(Path::new("/"), &[], &[]), []);
+    }
+
+    #[test]
+    fn a_worktree_that_git_moved_is_offered() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let (main, tree) = (dir(root, "main"), dir(root, "deep/down/below/all/renamed"));
+        dir(&main, ".git/worktrees/feature");
+        fs::write(main.join(".git/worktrees/feature/gitdir"), format!("{}/.git\n", tree.display())).unwrap();
+        fs::write(tree.join(".git"), "gitdir: ...").unwrap();
+        let found = candidates(&root.join("feature"), &[], &[main]);
+        assert_eq!(found.into_iter().map(|one| one.dir).collect::<Vec<_>>(), [tree]);
+    }
+
+    #[test]
+    fn what_is_typed_is_completed_as_far_as_it_is_clear() {
+        let root = tempfile::tempdir().unwrap();
+        for path in ["project", "program", "other", ".hidden"] {
+            dir(root.path(), path);
+        }
+        fs::write(root.path().join("profile"), "").unwrap();
+        let completed = |typed: &str| {
+            let (path, names) = complete(&root.path().join(typed));
+            let start = format!("{}/", root.path().display());
+            (path.to_str().unwrap().strip_prefix(&start).unwrap().to_string(), names.join(" "))
+        };
+        assert_eq!(completed("p"), ("pro".into(), "program project".into()));
+        assert_eq!(completed("proj"), ("project/".into(), "project".into()));
+        assert_eq!(completed(".h"), (".hidden/".into(), ".hidden".into()));
+        assert_eq!(completed("x"), ("x".into(), String::new()));
+        let (_, names) = complete(&root.path().join(""));
+        assert_eq!(names, ["other", "program", "project"]);
+    }
+
+    #[test]
+    fn what_was_said_holds_while_it_is_there() {
+        let root = tempfile::tempdir().unwrap();
+        let (state, new) = (root.path().join("state"), dir(root.path(), "new"));
+        assert_eq!(now(Some(&state), "/gone"), None);
+        assert!(remember(&state, "/gone", &root.path().join("no")).is_err());
+        remember(&state, "/gone", &new).unwrap();
+        remember(&state, "/other", &new).unwrap();
+        assert_eq!(now(Some(&state), "/gone"), Some(new.clone()));
+        assert_eq!(all(&state).len(), 2);
+        let there = root.path().to_str().unwrap();
+        assert_eq!(now(Some(&state), there), Some(there.into()));
+        fs::remove_dir(&new).unwrap();
+        assert_eq!(now(Some(&state), "/gone"), None);
+    }
+}
