@@ -69,6 +69,7 @@ for (const file of files) {
 	} catch {
 		continue; // pi can't open it
 	}
+	if (basename(file) === "header-newer-version.jsonl") continue; // pi writes to it, pitree never does
 	if (/^v1-/.test(basename(file)) || entries.length === 0 || entries.some((entry) => typeof entry.id !== "string")) continue;
 	const isOld = /^v2-/.test(basename(file));
 	for (const at of new Set([0, entries.length >> 1, entries.length - 1])) {

@@ -36,6 +36,7 @@ use Place as P;
 const PANES: &[Place] = &[P::Sessions, P::Tree, P::Preview];
 const SESSIONS: &[Place] = &[P::Sessions];
 const TREE: &[Place] = &[P::Tree];
+const PREVIEW: &[Place] = &[P::Preview];
 /// Where an entry is selected or shown.
 const ENTRIES: &[Place] = &[P::Tree, P::Preview];
 /// Panes, and what is scrolled or chosen from with the same keys.
@@ -153,6 +154,8 @@ actions! {
     Down, "down", ["j", "down"], ROWS, Moving, "down", "Go one row down.";
     PageUp, "page-up", ["pageup", "ctrl+b"], ROWS, Moving, "page up", "Go one page up.";
     PageDown, "page-down", ["pagedown", "ctrl+f"], ROWS, Moving, "page down", "Go one page down.";
+    HalfPageUp, "half-page-up", ["ctrl+u"], PREVIEW, Moving, "half up", "Go half a page up in the preview.";
+    HalfPageDown, "half-page-down", ["ctrl+d"], PREVIEW, Moving, "half down", "Go half a page down in the preview.";
     First, "first", ["g", "home"], PANES_AND_HELP, Moving, "first", "Go to the first row.";
     Last, "last", ["G", "end"], PANES_AND_HELP, Moving, "last", "Go to the last row.";
     Fold, "fold", ["h", "left"], PANES, Moving, "fold", "Fold the row; when there is nothing to fold, go to its parent, or back a pane.";
@@ -184,7 +187,7 @@ actions! {
     Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Give the session a name; an empty one clears it.";
     Label, "label", ["L"], ENTRIES, Changing, "label", "Label the entry; an empty label clears it.";
     Fork, "fork", ["f"], ENTRIES, Changing, "fork", "Make a new session of the path to the entry.";
-    Delete, "delete", ["ctrl+d", "delete"], PANES_AND_SEARCH, Changing, "delete", "Move the session to the trash, or all marked ones, or a project's.";
+    Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "delete", "Move the session to the trash, or all marked ones, or a project's.";
     Mark, "mark", ["space"], SESSIONS, Changing, "mark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions.";
     MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions in the list, or none.";
     Undo, "undo", ["u"], PANES, Changing, "undo", "Take the last change back.";
@@ -197,7 +200,7 @@ actions! {
 
     NextFilter, "next-filter", ["ctrl+o"], TREE, Tree, "filter", "Show the tree through the next filter.";
     PreviousFilter, "previous-filter", ["alt+o", "ctrl+shift+o"], TREE, Tree, "filter", "Show the tree through the previous filter.";
-    FilterDefault, "filter-default", ["1"], TREE, Tree, "default", "Show what pi shows by default.";
+    FilterDefault, "filter-default", ["1", "ctrl+d"], TREE, Tree, "default", "Show what pi shows by default.";
     FilterNoTools, "filter-no-tools", ["2", "ctrl+t"], TREE, Tree, "no tools", "Hide tool calls and their results; again: back to the default.";
     FilterUserOnly, "filter-user-only", ["3", "ctrl+u"], TREE, Tree, "user only", "Show only what the user wrote; again: back to the default.";
     FilterLabeledOnly, "filter-labeled-only", ["4", "ctrl+l"], TREE, Tree, "labelled", "Show only labelled entries; again: back to the default.";

@@ -460,3 +460,27 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn what_shapes_the_tree_does_so_from_any_pane_and_no_key_is_silent() {
+    let mut browser = Browser::demo(160, 12);
+    let filter = |browser: &Browser| browser.model.tree.filter;
+    assert_eq!(browser.model.focus, Place::Sessions);
+    browser.press("6");
+    assert_eq!((filter(&browser), browser.model.focus), (Filter::Outline, Place::Sessions));
+    browser.press("l l ctrl+t");
+    assert_eq!((filter(&browser), browser.model.focus), (Filter::NoTools, Place::Preview));
+    browser.press("f7");
+    assert!(browser.footer().contains("f7 does nothing here"), "{}", browser.footer());
+    browser.press("space");
+    assert!(browser.footer().contains("space (mark) works in: Sessions"), "{}", browser.footer());
+    // As in pi's /tree; in the sessions it deletes, in the preview it goes down.
+    browser.press("esc ctrl+d");
+    assert_eq!((filter(&browser), browser.model.focus), (Filter::Default, Place::Tree));
+    browser.press("k k tab ctrl+d");
+    assert!(browser.model.preview.top > 0 && filter(&browser) == Filter::Default);
+    browser.press("ctrl+u");
+    assert_eq!((browser.model.preview.top, filter(&browser)), (0, Filter::Default));
+    browser.press("esc esc ctrl+d");
+    assert!(browser.footer().contains("sample sessions"), "{}", browser.footer());
+}

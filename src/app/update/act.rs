@@ -13,7 +13,7 @@ use crate::base::numbers::count;
 use crate::base::text::Tone;
 use crate::changes::Request;
 use crate::config::Filter;
-use crate::keymap::{Action, Place};
+use crate::keymap::{Action, Group, Key, Place};
 
 pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
     let page = isize::try_from(model.height(model.focus).saturating_sub(1).max(1)).unwrap_or(1);
@@ -36,6 +36,8 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::Down => go(model, 1),
         Action::PageUp => go(model, -page),
         Action::PageDown => go(model, page),
+        Action::HalfPageUp => go(model, -(page / 2).max(1)),
+        Action::HalfPageDown => go(model, (page / 2).max(1)),
         Action::First => go(model, isize::MIN),
         Action::Last => go(model, isize::MAX),
         Action::PreviewUp => model.preview.scroll(-1),
@@ -112,6 +114,19 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         | Action::DeleteToStart
         | Action::DeleteToEnd
         | Action::Yank => {}
+    }
+}
+
+/// A key that does nothing in the pane with the keyboard: what shapes the tree does so from any pane, and of anything else
+/// it is said where it works.
+pub(super) fn act_elsewhere(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
+    let keymap = &model.setting.keymap;
+    let others = Place::PANES.iter().filter(|place| **place != model.focus);
+    let found = others.filter_map(|&place| Some((place, keymap.resolve(place, key)?))).next();
+    match found {
+        Some((_, action)) if action.group() == Group::Tree => act(model, action, effects),
+        Some((place, action)) => model.say(Tone::Dim, format!("{key} ({}) works in: {}", action.word(), place.name())),
+        None => model.say(Tone::Dim, format!("{key} does nothing here")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a person does: keys, pasted text, the mouse. The layer on top gets it first; what it passes on is the pane's that
 //! has the keyboard.
 
-use super::act::{act, confirm};
+use super::act::{act, act_elsewhere, confirm};
 use super::{carry, finding, searching, typing};
 use crate::app::command::{After, Command};
 use crate::app::flows::name;
@@ -30,8 +30,9 @@ pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
         Answer::Pass if model.layers.has_search() => typing::press(model, (key, action), effects),
         Answer::Pass => {
             searching::stay(model);
-            if let Some(action) = action {
-                act(model, action, effects);
+            match action {
+                Some(action) => act(model, action, effects),
+                None => act_elsewhere(model, key, effects),
             }
         }
         answer => take(model, answer, effects),
