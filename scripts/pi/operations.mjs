@@ -93,9 +93,7 @@ for (const file of files) {
 		const before = theirs.getEntries().length;
 		pitree("resume", ours, id, "--print");
 		const goesBack = (type === "message" && message?.role === "user") || type === "custom_message";
-		const isLeaf = entries.slice(at + 1).every((one) => ["label", "custom", "model_change", "thinking_level_change", "session_info", "usage"].includes(one.type)) && theirs.getBranch(leaf).some((one) => one.id === id);
-		if (isLeaf) theirs.branch(id);
-		else if (!goesBack) theirs.branch(id);
+		if (!goesBack || id === leaf) theirs.branch(id);
 		else if (parentId === null || !theirs.getEntry(parentId)) theirs.resetLeaf();
 		else theirs.branch(parentId);
 		const moved = SessionManager.open(ours);

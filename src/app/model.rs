@@ -11,6 +11,7 @@ use crate::app::layers::Layers;
 use crate::app::layers::answer::View;
 use crate::app::message::{Effect, Work};
 use crate::app::panes::layout::{Layout, PaneArea};
+use crate::app::panes::sessions::here::Here;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::setting::Setting;
 use crate::app::ticket::{Claim, Ticket};
@@ -113,13 +114,16 @@ pub fn bounded((columns, rows): (u16, u16)) -> (u16, u16) {
 impl Model {
     /// A browser that has read nothing yet.
     pub fn new(setting: Arc<Setting>, config: &Config, size: (u16, u16), now: i64) -> Self {
+        let here = Here::new(setting.here.clone(), setting.home.clone());
+        let mut sessions = sessions::Pane::new(config.sort, here);
+        sessions.shows.here_only = setting.here_only;
         Self {
             setting,
             now,
             size: bounded(size),
             library: Library::default(),
             focus: Place::Sessions,
-            sessions: sessions::Pane::new(config.sort),
+            sessions,
             tree: tree::Pane::new(config.filter),
             preview: preview::Pane::default(),
             layers: Layers::default(),

@@ -12,6 +12,10 @@ pub struct Setting {
     pub located: Located,
     /// The home directory, for `~`.
     pub home: String,
+    /// The directory in which pitree was started; empty if that is of no matter.
+    pub here: String,
+    /// Whether only sessions that worked there are shown at the start.
+    pub here_only: bool,
     /// Whether these are the sample sessions.
     pub demo: bool,
     /// The signs to draw with.
@@ -38,6 +42,8 @@ impl Setting {
         Self {
             located,
             home,
+            here: String::new(),
+            here_only: false,
             demo,
             glyphs: if config.ascii { &ASCII } else { &UNICODE },
             theme: Some(config.theme),

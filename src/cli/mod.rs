@@ -95,6 +95,7 @@ enum Command {
 
 const EXAMPLES: &str = "Examples:
   pitree                          browse the sessions that pi would list
+  pitree .                        browse those of this directory
   pitree --demo                   try it on sample sessions
   pitree --dir ~/backup/sessions  browse another directory
   pitree jwt file:auth.rs         begin with a search
@@ -225,7 +226,12 @@ fn browse(chosen: Chosen, print: Option<Print>, query: &[String]) -> Result<Exit
     }
     let mut setting = Setting::new(&config, located, home, files == Files::Demo);
     setting.picker = print;
-    setting.query = query.join(" ");
+    // `pitree .` is about where one is.
+    setting.here_only = query == ["."];
+    setting.query = if setting.here_only { String::new() } else { query.join(" ") };
+    if files == Files::Disk {
+        setting.here = Environment::current().cwd.to_string_lossy().into_owned();
+    }
     let state_dir = locate::state_dir().filter(|_| files == Files::Disk);
     let changes = state_dir.map(|dir| Changes::new(dir, change::trash(&config)));
     runtime::run(setting, &config, files, changes).map(ExitCode::from)

@@ -195,6 +195,7 @@ actions! {
 
     NextSort, "next-sort", ["ctrl+s"], SEARCHED, Sessions, "sort", "Sort the sessions in the next way.";
     NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Show only sessions that have a name, or all.";
+    HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Show only sessions that worked where pitree was started, or all.";
     ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Show or hide the paths of the sessions.";
     ShowSubagents, "show-subagents", ["ctrl+g"], SEARCHED, Sessions, "subagents", "Show or hide the sessions of subagents.";
 

@@ -217,6 +217,11 @@ impl Library {
         self.slots[key.place()].project
     }
 
+    /// The working directories of all projects, those that had sessions before included.
+    pub(crate) fn project_dirs(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.dirs.iter()
+    }
+
     /// The working directory of a project.
     pub fn dir(&self, project: ProjectKey) -> &Arc<str> {
         &self.dirs[project.place()]

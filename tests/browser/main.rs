@@ -28,6 +28,7 @@ use common::session::Session;
 use harness::Browser;
 use pitree::app::message::{Effect, Msg, Reply};
 use pitree::app::panes::preview::Subject;
+use pitree::app::panes::sessions::here::Here;
 use pitree::app::ticket::Ticket;
 use pitree::config::{Filter, Sort};
 use pitree::keymap::Place;
@@ -483,4 +484,22 @@ fn what_shapes_the_tree_does_so_from_any_pane_and_no_key_is_silent() {
     assert_eq!((browser.model.preview.top, filter(&browser)), (0, Filter::Default));
     browser.press("esc esc ctrl+d");
     assert!(browser.footer().contains("sample sessions"), "{}", browser.footer());
+}
+
+#[test]
+fn only_the_sessions_of_the_directory_where_one_is_can_be_shown() {
+    let mut browser = Browser::demo(160, 40);
+    let all = browser.model.sessions.totals.sessions;
+    browser.press("H");
+    assert!(browser.screen().contains("no session worked here: H shows all"), "{}", browser.screen());
+    browser.press("H");
+    let home = pitree::disk::demo::HOME;
+    browser.model.sessions.here = Here::new(format!("{home}/code/webshop/src"), home.into());
+    browser.press("H");
+    let shown = browser.model.sessions.totals.sessions;
+    assert!(shown > 1 && shown < all, "{shown} of {all}");
+    assert_eq!(browser.model.sessions.totals.projects, 1);
+    assert!(browser.footer().contains("only sessions of this directory"), "{}", browser.footer());
+    browser.press("H");
+    assert_eq!(browser.model.sessions.totals.sessions, all);
 }

@@ -241,3 +241,24 @@ fn sub_agents_find_their_session_behind_symbolic_links() {
     pitree.wait_for("└─ ↳ the agent");
     pitree.quit();
 }
+
+#[test]
+fn started_in_a_project_it_begins_there_and_can_stay_there() {
+    let home = Home::new();
+    let (here, elsewhere) = (home.dir("here"), home.dir("elsewhere"));
+    home.session(&session("one", &here, "an older prompt").at(10));
+    home.session(&session("two", &elsewhere, "a newer prompt").at(20));
+    let below = home.dir("here/src");
+    let mut pitree = home.launch(&[]).cwd(&below).open();
+    pitree.wait_for("a newer prompt");
+    pitree.wait_selected("an older prompt");
+    pitree.send("H");
+    pitree.wait_without("a newer prompt");
+    pitree.quit();
+    let mut pitree = home.launch(&["."]).cwd(&below).open();
+    pitree.wait_selected("an older prompt");
+    pitree.wait_without("a newer prompt");
+    pitree.send("H");
+    pitree.wait_for("a newer prompt");
+    pitree.quit();
+}

@@ -63,6 +63,12 @@ impl Launch {
         self
     }
 
+    /// Where it is started.
+    pub(crate) fn cwd(mut self, dir: &std::path::Path) -> Self {
+        self.command.cwd(dir);
+        self
+    }
+
     /// Columns and rows.
     pub(crate) fn size(mut self, columns: u16, rows: u16) -> Self {
         self.size = (columns, rows);

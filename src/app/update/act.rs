@@ -70,7 +70,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         }
         Action::Search => searching::open(model, "", effects),
         Action::SearchEverything => searching::toggle_everything(model, effects),
-        Action::NextSort | Action::NamedOnly | Action::ShowSubagents => list(model, action),
+        Action::NextSort | Action::NamedOnly | Action::HereOnly | Action::ShowSubagents => list(model, action),
         Action::ShowPaths => model.sessions.show_paths = !model.sessions.show_paths,
         Action::NextFilter => model.tree.set_filter(model.tree.filter.next()),
         Action::PreviousFilter => model.tree.set_filter(model.tree.filter.previous()),
@@ -184,6 +184,10 @@ fn list(model: &mut Model, action: Action) {
         Action::NamedOnly => {
             shows.named_only = !shows.named_only;
             Some(if shows.named_only { "only sessions with a name" } else { "all sessions" }.into())
+        }
+        Action::HereOnly => {
+            shows.here_only = !shows.here_only;
+            Some(if shows.here_only { "only sessions of this directory" } else { "all sessions" }.into())
         }
         _ => {
             shows.subagents = !shows.subagents;

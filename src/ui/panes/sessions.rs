@@ -25,6 +25,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         None => facts.push(pane.shows.sort.name().to_string()),
     }
     facts.extend(pane.shows.named_only.then(|| "named only".into()));
+    facts.extend(pane.shows.here_only.then(|| "here".into()));
     facts.extend(pane.shows.subagents.then(|| "sub-agents".into()));
     let right = facts.join(&format!(" {} ", pen.glyphs().dot)) + " ";
     let focused = model.focus == Place::Sessions;
@@ -41,7 +42,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         pen.put(frame, body, &[Span::new(Tone::Dim, text)]);
     } else if pane.rows.is_empty() && model.library.progress.finished {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
-        let text = if pane.shows.named_only {
+        let text = if pane.shows.here_only {
+            format!("  no session worked here: {} shows all", key_of(model, pen, Action::HereOnly))
+        } else if pane.shows.named_only {
             format!("  no session has a name: {} shows all", key_of(model, pen, Action::NamedOnly))
         } else {
             format!("  only sub-agents' sessions: {} shows them", key_of(model, pen, Action::ShowSubagents))

@@ -1,6 +1,7 @@
 //! The sessions pane: projects, families and sessions as rows; sorting, folding, marks, and what is hidden. `rows` makes
 //! the rows, `projects` says whose they are, `hits` what a search found.
 
+pub mod here;
 mod hits;
 mod marks;
 mod projects;
@@ -8,6 +9,7 @@ mod rows;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::app::panes::sessions::here::Here;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
 use crate::config::Sort;
@@ -61,6 +63,8 @@ pub struct Shows {
     pub named_only: bool,
     /// Whether sessions of sub-agents are shown.
     pub subagents: bool,
+    /// Whether only sessions are shown that worked where pitree was started.
+    pub here_only: bool,
     /// Whether what was found is ordered by time rather than by how well it matches.
     pub newest_hits_first: bool,
     /// Whether what was found stands without its projects even where there is room for them.
@@ -74,6 +78,8 @@ pub struct Pane {
     pub shows: Shows,
     /// Whether rows show their file.
     pub show_paths: bool,
+    /// Where pitree was started.
+    pub here: Here,
     /// The rows.
     pub rows: Vec<SessionRow>,
     /// The selected row.
@@ -99,9 +105,9 @@ pub struct Pane {
 }
 
 impl Pane {
-    /// An empty list, ordered by `sort`.
-    pub fn new(sort: Sort) -> Self {
-        Self { shows: Shows { sort, ..Shows::default() }, ..Self::default() }
+    /// An empty list, ordered by `sort`, of a pitree that was started `here`.
+    pub fn new(sort: Sort, here: Here) -> Self {
+        Self { shows: Shows { sort, ..Shows::default() }, here, ..Self::default() }
     }
 
     fn key(&self, row: usize) -> Option<RowKey> {
@@ -214,6 +220,7 @@ impl Pane {
         }
         self.shows.subagents |= session.owner.is_some();
         self.shows.named_only &= session.name.is_some();
+        self.shows.here_only &= self.here.has(&session.header.cwd);
         for above in library.families().line(key).skip(1) {
             self.folds.remove(&RowKey::Session(above));
         }

@@ -15,6 +15,7 @@ impl Pane {
     /// Makes the rows anew; the selection stays on the same session, or on what stands in its place if it is gone.
     pub(crate) fn rebuild(&mut self, library: &Library, glyphs: &Glyphs) {
         self.marks.retain(|&key| library.has(key));
+        self.here.find(library.project_dirs());
         let is_gone = |row: &&SessionRow| matches!(row, SessionRow::Session { key, .. } if !library.has(*key));
         self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(is_gone).count();
         let shown: Vec<SessionKey> = library.keys().filter(|&key| self.is_shown(library, key)).collect();
@@ -36,7 +37,9 @@ impl Pane {
 
     fn is_shown(&self, library: &Library, key: SessionKey) -> bool {
         let session = &library[key];
-        (session.owner.is_none() || self.shows.subagents) && (session.name.is_some() || !self.shows.named_only)
+        (session.owner.is_none() || self.shows.subagents)
+            && (session.name.is_some() || !self.shows.named_only)
+            && (!self.shows.here_only || self.here.has(&session.header.cwd))
     }
 
     /// The families and projects of some sessions.
@@ -96,9 +99,15 @@ impl Pane {
 
     fn find_selection(&mut self, library: &Library) {
         if !self.touched {
-            // Until somebody chooses, the newest session is the chosen one; it is more telling than its project.
+            // Until somebody chooses, the newest session is the chosen one, where pitree was started if there is any; it is
+            // more telling than its project.
+            let is_here = |row: &SessionRow| match row {
+                SessionRow::Session { key, .. } => self.here.has(&library[*key].header.cwd),
+                SessionRow::Project(_) => false,
+            };
             let first = usize::from(self.rows.len() > 1 && !self.is_flat);
-            self.cursor = Cursor { at: first, top: 0 };
+            let at = self.rows.iter().position(is_here).unwrap_or(first);
+            self.cursor = Cursor { at, top: 0 };
             return self.note_selection();
         }
         let Some(selected) = self.selected else { return self.note_selection() };

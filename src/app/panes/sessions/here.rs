@@ -1,0 +1,59 @@
+//! The directory in which pitree was started: which sessions worked there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+/// The directory in which pitree was started, and the project that it is in.
+#[derive(Clone, Debug, Default)]
+pub struct Here {
+    dir: String,
+    home: String,
+    project: Option<Arc<str>>,
+}
+
+impl Here {
+    /// In a directory; the one `home` is no project for all that is below it.
+    pub fn new(dir: String, home: String) -> Self {
+        Self { dir, home, project: None }
+    }
+
+    /// Finds the project among the directories in which sessions worked: the nearest one on the way up.
+    pub(super) fn find<'a>(&mut self, dirs: impl Iterator<Item = &'a Arc<str>>) {
+        let is_around = |dir: &&Arc<str>| {
+            let is_root = Path::new(&self.home).starts_with(&***dir) && ***dir != *self.dir;
+            !dir.is_empty() && !is_root && Path::new(&self.dir).starts_with(&***dir)
+        };
+        self.project = dirs.filter(is_around).max_by_key(|dir| dir.len()).cloned();
+    }
+
+    /// Whether a session that worked in a directory is of the project, or worked below the directory.
+    pub(super) fn has(&self, cwd: &str) -> bool {
+        self.project.as_deref() == Some(cwd) || (!self.dir.is_empty() && Path::new(cwd).starts_with(&self.dir))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_project_on_the_way_up_is_the_one() {
+        let dirs: Vec<Arc<str>> =
+            ["/", "/home/me", "/home/me/code", "/home/me/code/app", "/home/me/code/app/sub/x", ""]
+                .map(Arc::from)
+                .to_vec();
+        let here = |dir: &str| {
+            let mut here = Here::new(dir.into(), "/home/me".into());
+            here.find(dirs.iter());
+            here
+        };
+        let within = here("/home/me/code/app/sub");
+        assert_eq!(within.project.as_deref(), Some("/home/me/code/app"));
+        let found = dirs.iter().filter(|dir| within.has(dir)).map(|dir| &**dir).collect::<Vec<_>>();
+        assert_eq!(found, ["/home/me/code/app", "/home/me/code/app/sub/x"]);
+        assert_eq!(here("/home/me/other").project, None);
+        assert_eq!(here("/home/me").project.as_deref(), Some("/home/me"));
+        assert_eq!(here("/home/me/code/apple").project.as_deref(), Some("/home/me/code"));
+        assert!(!Here::default().has("/home/me"));
+    }
+}
