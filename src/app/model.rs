@@ -11,7 +11,6 @@ use crate::app::layers::Layers;
 use crate::app::layers::answer::View;
 use crate::app::message::{Effect, Work};
 use crate::app::panes::layout::{Layout, PaneArea};
-use crate::app::panes::sessions::here::Here;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::setting::Setting;
 use crate::app::ticket::{Claim, Ticket};
@@ -20,6 +19,7 @@ use crate::changes::Request;
 use crate::config::Config;
 use crate::keymap::Place;
 use crate::library::Library;
+use crate::library::here::Here;
 use crate::search::lists::Lists;
 
 /// What the footer says until the next key.

@@ -14,7 +14,7 @@ use crate::runtime::product;
 /// Print the path of a session's file
 #[derive(Debug, clap::Args)]
 pub(super) struct PathCommand {
-    /// A path, an id, or an unambiguous start of an id
+    /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
     session: OsString,
     /// As a JSON object, with the id and the directory
     #[arg(long)]

@@ -15,7 +15,7 @@ use crate::session::entry::EntryId;
 /// Give a session a name
 #[derive(Debug, clap::Args)]
 pub(super) struct Rename {
-    /// A path, an id, or an unambiguous start of an id
+    /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
     session: OsString,
     /// The name; an empty one ("") clears it
     name: String,
@@ -35,7 +35,7 @@ impl Rename {
 /// Label an entry
 #[derive(Debug, clap::Args)]
 pub(super) struct LabelCommand {
-    /// A path, an id, or an unambiguous start of an id
+    /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
     session: OsString,
     /// An id, its unambiguous start, or a label
     entry: String,

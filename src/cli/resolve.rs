@@ -1,4 +1,5 @@
-//! Which session or entry a word on the command line means: a path, an id, a label, or an unambiguous start of an id.
+//! Which session or entry a word on the command line means: a path, an id, a label, an unambiguous start of an id, the
+//! name of a session, or `.` for the newest one where one is.
 
 use std::cell::OnceCell;
 use std::ffi::OsStr;
@@ -6,9 +7,12 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use crate::cli::Chosen;
+use crate::cli::{Chosen, now};
+use crate::disk::locate::Environment;
 use crate::disk::scan;
 use crate::disk::scan::Unreadable;
+use crate::library::here::Here;
+use crate::library::{Library, SessionKey};
 use crate::session::digest::Digest;
 use crate::session::tree::{Index, Tree};
 
@@ -20,11 +24,12 @@ pub(super) struct Sessions<'a> {
     chosen: &'a Chosen,
     /// In the order of the ids.
     by_id: OnceCell<Vec<(String, PathBuf)>>,
+    library: OnceCell<Library>,
 }
 
 impl<'a> Sessions<'a> {
     pub(super) fn new(chosen: &'a Chosen) -> Self {
-        Self { chosen, by_id: OnceCell::new() }
+        Self { chosen, by_id: OnceCell::new(), library: OnceCell::new() }
     }
 
     /// The ids that start so, with their files.
@@ -38,6 +43,35 @@ impl<'a> Sessions<'a> {
         });
         let from = &all[all.partition_point(|(id, _)| id.as_str() < start)..];
         &from[..from.partition_point(|(id, _)| id.starts_with(start))]
+    }
+
+    /// All of them, read: for names, and for what is newest.
+    fn library(&self) -> &Library {
+        self.library.get_or_init(|| Library::read(self.chosen.sessions(), now(), Path::to_path_buf))
+    }
+
+    /// The sessions of a name.
+    fn named(&self, name: &str) -> Vec<(String, PathBuf)> {
+        let library = self.library();
+        let is_of_name = |key: &SessionKey| library[*key].name.as_deref() == Some(name.trim());
+        library
+            .keys()
+            .filter(is_of_name)
+            .map(|key| (library[key].header.id.clone(), library[key].path.clone()))
+            .collect()
+    }
+
+    /// The newest session of the project in which one is, or below the directory.
+    fn newest_here(&self) -> Result<PathBuf> {
+        let library = self.library();
+        let cwd = Environment::current().cwd;
+        let mut here = Here::new(cwd.to_string_lossy().into_owned(), self.chosen.home.clone());
+        here.find(library.project_dirs());
+        let is_here = |key: &SessionKey| library[*key].owner.is_none() && here.has(&library[*key].header.cwd);
+        let newest = library.keys().filter(is_here).max_by_key(|&key| library[key].order_time());
+        let none =
+            || format!("no session worked in {}, nor in a project around it; `pitree ls` lists all", cwd.display());
+        newest.map(|key| library[key].path.clone()).with_context(none)
     }
 
     /// The file that `word` means, from the root of the file system, as the journal and forks name it.
@@ -62,18 +96,22 @@ fn named(word: &OsStr, sessions: &Sessions<'_>) -> Result<PathBuf> {
     if bytes.contains(&(std::path::MAIN_SEPARATOR as u8)) || bytes.ends_with(b".jsonl") || path.is_file() {
         return Ok(path.to_path_buf());
     }
+    if word == "." {
+        return sessions.newest_here();
+    }
     // An id is text.
     let word = word.to_str().with_context(|| format!("there is no file {word:?}, and no session has such an id"))?;
     let starting = if word.is_empty() { &[] } else { sessions.starting(word) };
     // Those that are no longer stand first.
     let exact = starting.partition_point(|(id, _)| id == word);
     let matches = if exact > 0 { &starting[..exact] } else { starting };
-    match matches {
+    let of_name = if matches.is_empty() && !word.is_empty() { sessions.named(word) } else { Vec::new() };
+    match if matches.is_empty() { &of_name } else { matches } {
         [(_, path)] => Ok(path.clone()),
-        [] => bail!("no session has the id {word:?}, nor one that starts so; `pitree ls` lists them"),
+        [] => bail!("no session has the id {word:?}, nor one that starts so, nor that name; `pitree ls` lists them"),
         several => {
             let list: Vec<String> = several.iter().map(|(id, path)| format!("\n{id}  {}", path.display())).collect();
-            bail!("{} sessions match {word:?}; say more of the id, or name the path:{}", several.len(), list.concat())
+            bail!("{} sessions match {word:?}; say more of the id, or the path:{}", several.len(), list.concat())
         }
     }
 }

@@ -28,7 +28,8 @@ use crate::session::tree::{Index, Tree};
 /// As in pi's /tree, a message of yours means the place before it: its text is given back to you.
 #[derive(Debug, clap::Args)]
 pub(super) struct Resume {
-    /// A path, an id, or an unambiguous start of an id
+    /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    #[arg(default_value = ".")]
     session: OsString,
     /// An id, its unambiguous start, or a label; the leaf moves there
     entry: Option<String>,

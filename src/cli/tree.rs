@@ -24,7 +24,7 @@ use crate::session::tree::{Index, Tree};
 /// Show the tree of one session
 #[derive(Debug, clap::Args)]
 pub(super) struct TreeCommand {
-    /// A path, an id, or an unambiguous start of an id
+    /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
     session: OsString,
     /// Which entries to show
     #[arg(long, value_name = "MODE")]

@@ -7,6 +7,7 @@ pub mod families;
 pub mod files;
 pub mod find;
 pub mod grep;
+pub mod here;
 mod kept;
 pub mod key;
 pub(crate) mod live;

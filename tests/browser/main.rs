@@ -28,10 +28,10 @@ use common::session::Session;
 use harness::Browser;
 use pitree::app::message::{Effect, Msg, Reply};
 use pitree::app::panes::preview::Subject;
-use pitree::app::panes::sessions::here::Here;
 use pitree::app::ticket::Ticket;
 use pitree::config::{Filter, Sort};
 use pitree::keymap::Place;
+use pitree::library::here::Here;
 
 #[test]
 fn the_newest_session_is_selected_and_its_tree_open_at_the_leaf() {

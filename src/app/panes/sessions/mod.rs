@@ -1,7 +1,6 @@
 //! The sessions pane: projects, families and sessions as rows; sorting, folding, marks, and what is hidden. `rows` makes
 //! the rows, `projects` says whose they are, `hits` what a search found.
 
-pub mod here;
 mod hits;
 mod marks;
 mod projects;
@@ -9,11 +8,11 @@ mod rows;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::app::panes::sessions::here::Here;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
 use crate::config::Sort;
 use crate::library::families::Families;
+use crate::library::here::Here;
 use crate::library::search::SessionHit;
 use crate::library::{Library, ProjectKey, SessionKey};
 pub use projects::Project;

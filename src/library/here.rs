@@ -18,7 +18,7 @@ impl Here {
     }
 
     /// Finds the project among the directories in which sessions worked: the nearest one on the way up.
-    pub(super) fn find<'a>(&mut self, dirs: impl Iterator<Item = &'a Arc<str>>) {
+    pub(crate) fn find<'a>(&mut self, dirs: impl Iterator<Item = &'a Arc<str>>) {
         let is_around = |dir: &&Arc<str>| {
             let is_root = Path::new(&self.home).starts_with(&***dir) && ***dir != *self.dir;
             !dir.is_empty() && !is_root && Path::new(&self.dir).starts_with(&***dir)
@@ -27,7 +27,7 @@ impl Here {
     }
 
     /// Whether a session that worked in a directory is of the project, or worked below the directory.
-    pub(super) fn has(&self, cwd: &str) -> bool {
+    pub(crate) fn has(&self, cwd: &str) -> bool {
         self.project.as_deref() == Some(cwd) || (!self.dir.is_empty() && Path::new(cwd).starts_with(&self.dir))
     }
 }

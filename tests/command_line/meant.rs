@@ -1,0 +1,36 @@
+//! Which session a word means.
+
+use crate::common::session::Session;
+use crate::pitree::Pitree;
+
+#[test]
+fn a_name_and_the_directory_where_one_is_mean_a_session() {
+    let pitree = Pitree::new();
+    let home = pitree.home().canonicalize().unwrap();
+    let session = |id: &str, time: i64| Session::new(id).at(time).user("u1", id);
+    let older = pitree.write_session(&session("older", 10).cwd(&home).name("n1", "Fix the flaky test"));
+    let newer = pitree.write_session(&session("newer", 20).cwd(home.join("below")).name("n1", "Twice"));
+    let elsewhere = pitree.write_session(&session("elsewhere", 30).cwd("/elsewhere").name("n1", "Twice"));
+    let path = |word: &str| pitree.print(&["path", word]).trim_end().to_string();
+    assert_eq!(path("Fix the flaky test"), older.to_str().unwrap());
+    assert_eq!(path("."), newer.to_str().unwrap(), "the newest, below the directory as well");
+    assert_eq!(path("elsewhere"), elsewhere.to_str().unwrap(), "an id comes first");
+    assert!(pitree.refuse(&["path", "fix the"]).contains("nor that name"));
+    let several = pitree.refuse(&["path", "Twice"]);
+    assert!(several.contains("2 sessions match \"Twice\"") && several.contains("\n  newer  "), "{several}");
+
+    let alone = Pitree::new();
+    alone.write_session(&session("elsewhere", 30).cwd("/elsewhere"));
+    assert!(alone.refuse(&["path", "."]).contains("no session worked in "));
+}
+
+#[test]
+fn resume_goes_on_with_the_newest_session_where_one_is() {
+    let pitree = Pitree::new();
+    let home = pitree.home().canonicalize().unwrap();
+    let newest =
+        pitree.write_session(&Session::new("newest").at(20).cwd(&home).user("u1", "hello").assistant("a1", "hi"));
+    pitree.write_session(&Session::new("older").at(10).cwd(&home).user("u1", "hello"));
+    let printed = pitree.print(&["resume", "--print"]);
+    assert!(printed.trim_end().ends_with(newest.to_str().unwrap()), "{printed}");
+}
