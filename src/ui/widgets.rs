@@ -22,11 +22,7 @@ pub(super) fn title(
     (left, right): (Span, String),
 ) {
     let left = if focused { Span { tone: Tone::Accent, ..left } } else { left };
-    let mark = match (focused, pen.is_ascii()) {
-        (true, true) => ">",
-        (true, false) => "▌",
-        (false, _) => " ",
-    };
+    let mark = if focused { &*pen.glyphs().focus } else { " " };
     let spans = [Span::new(Tone::Accent, mark), left];
     pen.put_both(frame, area.title, &spans, &[Span::new(Tone::Dim, right)]);
 }
@@ -94,7 +90,7 @@ pub(super) fn scroll_bar(frame: &mut Frame<'_>, area: Rect, pen: &Pen<'_>, top: 
     let start = top * (height - thumb) / (len - height).max(1);
     for row in start..(start + thumb).min(height) {
         let cell = Rect { x: area.right() - 1, y: area.y + row as u16, width: 1, height: 1 };
-        pen.put(frame, cell, &[Span::new(Tone::Dim, pen.glyphs().thumb)]);
+        pen.put(frame, cell, &[Span::new(Tone::Dim, &*pen.glyphs().thumb)]);
     }
 }
 

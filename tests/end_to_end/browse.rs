@@ -62,10 +62,10 @@ fn folds_projects_and_families() {
     let (_home, mut pitree) = demo();
     pitree.send("jh");
     pitree.wait_selected("▸ Refactor aut");
-    pitree.wait_without("▾ ⑂ Sessions");
+    pitree.wait_without("▾ ⋎ Sessions");
     pitree.send(RIGHT);
     pitree.wait_selected("▾ Refactor");
-    pitree.wait_for("▾ ⑂ Sessions");
+    pitree.wait_for("▾ ⋎ Sessions");
     pitree.send(&format!("{HOME}{ENTER}"));
     pitree.wait_selected("▸ ~/code/webshop");
     pitree.wait_without("Refactor");

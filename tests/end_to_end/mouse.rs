@@ -36,7 +36,7 @@ fn the_wheel_scrolls_what_is_under_it() {
     pitree.wait_without("reading");
     pitree.wait_until("the first project on top", |screen| row(screen, 2).contains("▾ ~/code/webshop"));
     pitree.wheel_down((5, 5));
-    pitree.wait_until("three rows further", |screen| row(screen, 2).contains("├─ ▾ ⑂ Sessions"));
+    pitree.wait_until("three rows further", |screen| row(screen, 2).contains("├─ ▾ ⋎ Sessions"));
     pitree.wait_selected("Sessions"); // the selection stays in sight
     pitree.send("l");
     pitree.wait_until("the tree's leaf", |screen| selected(screen).contains("← leaf"));

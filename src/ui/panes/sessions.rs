@@ -80,7 +80,7 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
 fn project(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: usize) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let project = &model.sessions.projects[place];
-    let mark = if model.sessions.is_folded(row) { glyphs.closed } else { glyphs.open };
+    let mark = if model.sessions.is_folded(row) { &glyphs.closed } else { &glyphs.open };
     let name =
         if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, &model.setting.home) };
     let mut left = vec![Span::new(Tone::Dim, format!("{mark} ")), Span::clean(Tone::Strong, &name)];
@@ -199,6 +199,6 @@ fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> Vec<S
 /// The age, and whether a pi is likely at work.
 fn age(model: &Model, pen: &Pen<'_>, key: SessionKey) -> [Span; 2] {
     let age = model.library[key].modified.map_or("?".into(), |then| time::age(model.now, then));
-    let live = if model.library.is_live(key) { pen.glyphs().live } else { " " };
+    let live = if model.library.is_live(key) { &*pen.glyphs().live } else { " " };
     [Span::new(Tone::Dim, format!("{age:>4} ")), Span::new(Tone::Warning, live)]
 }
