@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::path::is_separator;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -283,6 +284,7 @@ glyphs! {
     closed: "A folded row of the sessions.", "▸", ">";
     active: "On the active path.", "•", "*";
     live: "A session in which a pi is likely at work.", "●", "@";
+    gone: "A project whose directory is not there any more.", "✗", "X";
     fork: "A fork.", "⋎", "Y";
     leaf: "The leaf.", "←", "<-";
     hidden: "What a fold hides.", "⋯", "...";
@@ -309,6 +311,30 @@ impl Glyphs {
         });
         let start = end.last().map_or(text.len(), |(at, _)| at);
         Cow::Owned(format!("{}{}", self.ellipsis, &text[start..]))
+    }
+
+    /// `text`, or its start and its end with an ellipsis between, the end of at most `end` columns: for names.
+    pub(crate) fn cut_middle<'a>(&self, text: &'a str, columns: usize, end: usize) -> Cow<'a, str> {
+        let start = match columns.checked_sub(end + width(&self.ellipsis)) {
+            Some(room) if width(text) > columns => fit(text, room),
+            _ => return self.cut(text, columns),
+        };
+        Cow::Owned(format!("{start}{}", self.cut_start(&text[start.len()..], columns - width(start))))
+    }
+
+    /// `text`, or as much of it as fits into `columns` with ellipses where it is cut: its end, or where the character at
+    /// `place` is not in it, what begins with the part of the path that has the character.
+    pub(crate) fn cut_around<'a>(&self, text: &'a str, place: usize, columns: usize) -> Cow<'a, str> {
+        let end = self.cut_start(text, columns);
+        let room = columns.saturating_sub(2 * width(&self.ellipsis));
+        if width(text) <= columns || place + end.chars().count() > text.chars().count() || room == 0 {
+            return end;
+        }
+        let at = text.char_indices().nth(place).map_or(0, |(at, _)| at);
+        let part = text[..at].rfind(is_separator).map_or(0, |separator| separator + 1);
+        let start = if width(&text[part..at]) < room { part } else { at };
+        let before = if start == 0 { "" } else { &self.ellipsis };
+        Cow::Owned(format!("{before}{}{}", fit(&text[start..], room), self.ellipsis))
     }
 
     /// `text`, or as much of it as fits into `columns` with an ellipsis behind.
@@ -370,6 +396,13 @@ mod tests {
         assert_eq!(UNICODE.cut("abc", 0), "");
         assert_eq!(UNICODE.cut_start("/a/b/漢字.jsonl", 10), "…字.jsonl");
         assert_eq!(UNICODE.cut_start("short", 5), "short");
+        assert_eq!(UNICODE.cut_middle("漢字-of-a-name-2", 9, 4), "漢字…me-2");
+        assert_eq!(UNICODE.cut_middle("short", 5, 2), "short");
+        assert_eq!(UNICODE.cut_middle("short", 2, 3), "s…");
+        assert_eq!(UNICODE.cut_around("~/code/one/packages", 12, 8), "…ackages");
+        assert_eq!(UNICODE.cut_around("~/code/one/packages", 8, 8), "…one/pa…");
+        assert_eq!(UNICODE.cut_around("one/packages/deeper", 1, 8), "one/pa…");
+        assert_eq!(UNICODE.cut_around("~/very-long-part/packages", 10, 8), "…g-part…");
     }
 
     proptest::proptest! {
@@ -378,6 +411,10 @@ mod tests {
             let safe = clean(&text).into_owned();
             proptest::prop_assert!(!safe.contains(is_unsafe));
             proptest::prop_assert!(width(&UNICODE.cut(&safe, columns)) <= columns);
+            for at in 0..columns {
+                proptest::prop_assert!(width(&UNICODE.cut_middle(&safe, columns, at)) <= columns);
+                proptest::prop_assert!(width(&UNICODE.cut_around(&safe, at, columns)) <= columns);
+            }
         }
     }
 }
