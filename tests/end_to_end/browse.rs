@@ -84,7 +84,7 @@ fn folds_projects_and_families() {
     pitree.wait_until("everything unfolded", |screen| {
         let contents = screen.contents();
         let is_open = PROJECTS.iter().all(|name| contents.contains(&format!("▾ {name} ")));
-        is_open && !contents.contains('▸') && contents.contains("Redis: slidi")
+        is_open && !contents.contains('▸') && contents.contains("Redis: sli")
     });
     pitree.quit();
 }
