@@ -80,7 +80,7 @@ fn session(context: &Context<'_>, key: SessionKey) -> Vec<DocLine> {
     inside(&mut lines, context, digest);
     if !digest.problems.is_empty() {
         heading(&mut lines, "Problems");
-        let glyph = context.setting.glyphs.warning;
+        let glyph = &context.setting.glyphs.warning;
         lines.extend(digest.problems.iter().map(|problem| DocLine::new(Tone::Warning, &format!("{glyph} {problem}"))));
     }
     lines

@@ -1,6 +1,6 @@
 //! What does not change while the browser runs.
 
-use crate::base::text::{ASCII, Glyphs, UNICODE};
+use crate::base::text::Glyphs;
 use crate::config::{Config, SavedQuery, ThemeName};
 use crate::disk::locate::Located;
 use crate::keymap::Keymap;
@@ -19,7 +19,7 @@ pub struct Setting {
     /// Whether these are the sample sessions.
     pub demo: bool,
     /// The signs to draw with.
-    pub glyphs: &'static Glyphs,
+    pub glyphs: Glyphs,
     /// The colours; `None` if there are to be none (`NO_COLOR`).
     pub theme: Option<ThemeName>,
     /// The keys.
@@ -45,7 +45,7 @@ impl Setting {
             here: String::new(),
             here_only: false,
             demo,
-            glyphs: if config.ascii { &ASCII } else { &UNICODE },
+            glyphs: config.signs().clone(),
             theme: Some(config.theme),
             keymap: config.keymap.clone(),
             pi: config.pi.clone(),

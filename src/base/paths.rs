@@ -19,6 +19,18 @@ pub(crate) fn shorten<'a>(path: &'a str, home: &str) -> Cow<'a, str> {
     }
 }
 
+/// The directory that a path is in, and its name there; all of it is the name where there is no other.
+pub(crate) fn split_name(path: &str) -> (&str, &str) {
+    let path = match path.trim_end_matches(MAIN_SEPARATOR) {
+        "" => path,
+        trimmed => trimmed,
+    };
+    match path.rfind(MAIN_SEPARATOR).map(|at| path.split_at(at + 1)) {
+        Some((dir, name)) if !name.is_empty() => (if dir.len() > 1 { &dir[..dir.len() - 1] } else { dir }, name),
+        _ => ("", path),
+    }
+}
+
 /// `path` without `.`, `..` and doubled separators, without asking the file system, as Node's `normalize`.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::path::is_separator;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -220,6 +221,11 @@ pub fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
 }
 
+/// Whether text is one character that takes one column.
+pub(crate) fn is_sign(text: &str) -> bool {
+    text.chars().count() == 1 && !text.contains(is_unsafe) && width(text) == 1
+}
+
 /// The longest start of `text` that fits into `columns`, cut between characters as a person sees them.
 pub fn fit(text: &str, columns: usize) -> &str {
     if text.len() <= columns {
@@ -235,106 +241,61 @@ pub fn fit(text: &str, columns: usize) -> &str {
     text
 }
 
-/// The signs that pitree draws with: Unicode, or ASCII for terminals and fonts that lack them.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Glyphs {
-    /// Behind text that was cut.
-    pub ellipsis: &'static str,
-    /// A branch that is followed by a sibling.
-    pub tee: &'static str,
-    /// The last branch.
-    pub corner: &'static str,
-    /// A line that goes on below.
-    pub bar: &'static str,
-    /// The middle of a connector.
-    pub dash: &'static str,
-    /// An unfolded segment that can be folded.
-    pub unfolded: &'static str,
-    /// A folded segment.
-    pub folded: &'static str,
-    /// An open row of the sessions pane.
-    pub open: &'static str,
-    /// A closed row of the sessions pane.
-    pub closed: &'static str,
-    /// On the active path; a live session.
-    pub active: &'static str,
-    /// A live session.
-    pub live: &'static str,
-    /// A fork.
-    pub fork: &'static str,
-    /// The leaf.
-    pub leaf: &'static str,
-    /// What a fold hides.
-    pub hidden: &'static str,
-    /// Between facts.
-    pub dot: &'static str,
-    /// Something is wrong.
-    pub warning: &'static str,
-    /// A label count.
-    pub label: &'static str,
-    /// A sub-agent session.
-    pub subagent: &'static str,
-    /// In another project.
-    pub elsewhere: &'static str,
-    /// Between panes.
-    pub rule: &'static str,
-    /// A marked session.
-    pub mark: &'static str,
-    /// The thumb of a scroll bar.
-    pub thumb: &'static str,
+/// The table of all signs: a field for each, the two sets, and their names with what they mean.
+macro_rules! glyphs {
+    ($($name:ident: $means:literal, $unicode:literal, $ascii:literal;)*) => {
+        /// The signs that pitree draws with: Unicode, or ASCII for terminals and fonts that lack them.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Glyphs {
+            $(#[doc = $means] pub $name: Cow<'static, str>,)*
+        }
+
+        /// The signs for terminals with Unicode, each of one column. All are in
+        /// DejaVu Sans Mono 2.37, and most in Noto Sans Mono.
+        pub(crate) static UNICODE: Glyphs = Glyphs { $($name: Cow::Borrowed($unicode),)* };
+
+        /// The signs for terminals without (`--ascii`).
+        pub static ASCII: Glyphs = Glyphs { $($name: Cow::Borrowed($ascii),)* };
+
+        impl Glyphs {
+            /// The name and the meaning of each sign.
+            pub(crate) const ALL: &'static [(&'static str, &'static str)] = &[$((stringify!($name), $means),)*];
+
+            /// The sign that has a name.
+            pub(crate) fn named(&mut self, name: &str) -> Option<&mut Cow<'static, str>> {
+                match name {
+                    $(stringify!($name) => Some(&mut self.$name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
 }
 
-/// The signs for terminals with Unicode.
-pub(crate) const UNICODE: Glyphs = Glyphs {
-    ellipsis: "…",
-    tee: "├",
-    corner: "└",
-    bar: "│",
-    dash: "─",
-    unfolded: "⊟",
-    folded: "⊞",
-    open: "▾",
-    closed: "▸",
-    active: "•",
-    live: "●",
-    fork: "⑂",
-    leaf: "←",
-    hidden: "⋯",
-    dot: "·",
-    warning: "⚠",
-    label: "#",
-    subagent: "↳",
-    elsewhere: "↗",
-    rule: "─",
-    mark: "✓",
-    thumb: "▐",
-};
-
-/// The signs for terminals without (`--ascii`).
-pub const ASCII: Glyphs = Glyphs {
-    ellipsis: "...",
-    tee: "|",
-    corner: "`",
-    bar: "|",
-    dash: "-",
-    unfolded: "-",
-    folded: "+",
-    open: "v",
-    closed: ">",
-    active: "*",
-    live: "@",
-    fork: "Y",
-    leaf: "<-",
-    hidden: "...",
-    dot: "-",
-    warning: "!",
-    label: "#",
-    subagent: ">",
-    elsewhere: "^",
-    rule: "-",
-    mark: "x",
-    thumb: "#",
-};
+glyphs! {
+    ellipsis: "Where text was cut.", "…", "...";
+    tee: "A branch that is followed by a sibling; before how many ends of branches there are.", "├", "|";
+    corner: "The last branch.", "└", "`";
+    bar: "A line that goes on below; between panes.", "│", "|";
+    dash: "The middle of a connector.", "─", "-";
+    unfolded: "An unfolded branch of the tree.", "⊟", "-";
+    folded: "A folded branch of the tree.", "⊞", "+";
+    open: "An unfolded row of the sessions.", "▾", "v";
+    closed: "A folded row of the sessions.", "▸", ">";
+    active: "On the active path.", "•", "*";
+    live: "A session in which a pi is likely at work.", "●", "@";
+    gone: "A project whose directory is not there any more.", "✗", "X";
+    fork: "A fork.", "⋎", "Y";
+    leaf: "The leaf.", "←", "<-";
+    hidden: "What a fold hides.", "⋯", "...";
+    dot: "Between facts.", "·", "-";
+    warning: "Something is wrong.", "⚠", "!";
+    label: "Before the number of labels.", "#", "#";
+    subagent: "A session of a sub-agent.", "↳", ">";
+    mark: "A marked session.", "✓", "x";
+    focus: "Before the title of the pane that has the keyboard.", "▌", ">";
+    thumb: "The thumb of a scroll bar.", "▐", "#";
+}
 
 impl Glyphs {
     /// `text`, or as much of its end as fits into `columns` with an ellipsis before: for paths.
@@ -342,7 +303,7 @@ impl Glyphs {
         if width(text) <= columns {
             return Cow::Borrowed(text);
         }
-        let Some(room) = columns.checked_sub(width(self.ellipsis)) else { return Cow::Borrowed("") };
+        let Some(room) = columns.checked_sub(width(&self.ellipsis)) else { return Cow::Borrowed("") };
         let mut used = 0;
         let end = text.grapheme_indices(true).rev().take_while(|(_, cluster)| {
             used += width(cluster);
@@ -352,12 +313,36 @@ impl Glyphs {
         Cow::Owned(format!("{}{}", self.ellipsis, &text[start..]))
     }
 
+    /// `text`, or its start and its end with an ellipsis between, the end of at most `end` columns: for names.
+    pub(crate) fn cut_middle<'a>(&self, text: &'a str, columns: usize, end: usize) -> Cow<'a, str> {
+        let start = match columns.checked_sub(end + width(&self.ellipsis)) {
+            Some(room) if width(text) > columns => fit(text, room),
+            _ => return self.cut(text, columns),
+        };
+        Cow::Owned(format!("{start}{}", self.cut_start(&text[start.len()..], columns - width(start))))
+    }
+
+    /// `text`, or as much of it as fits into `columns` with ellipses where it is cut: its end, or where the character at
+    /// `place` is not in it, what begins with the part of the path that has the character.
+    pub(crate) fn cut_around<'a>(&self, text: &'a str, place: usize, columns: usize) -> Cow<'a, str> {
+        let end = self.cut_start(text, columns);
+        let room = columns.saturating_sub(2 * width(&self.ellipsis));
+        if width(text) <= columns || place + end.chars().count() > text.chars().count() || room == 0 {
+            return end;
+        }
+        let at = text.char_indices().nth(place).map_or(0, |(at, _)| at);
+        let part = text[..at].rfind(is_separator).map_or(0, |separator| separator + 1);
+        let start = if width(&text[part..at]) < room { part } else { at };
+        let before = if start == 0 { "" } else { &self.ellipsis };
+        Cow::Owned(format!("{before}{}{}", fit(&text[start..], room), self.ellipsis))
+    }
+
     /// `text`, or as much of it as fits into `columns` with an ellipsis behind.
     pub fn cut<'a>(&self, text: &'a str, columns: usize) -> Cow<'a, str> {
         if fit(text, columns).len() == text.len() {
             return Cow::Borrowed(text);
         }
-        let Some(room) = columns.checked_sub(width(self.ellipsis)) else { return Cow::Borrowed(fit(text, columns)) };
+        let Some(room) = columns.checked_sub(width(&self.ellipsis)) else { return Cow::Borrowed(fit(text, columns)) };
         Cow::Owned(format!("{}{}", fit(text, room).trim_end(), self.ellipsis))
     }
 }
@@ -370,6 +355,17 @@ mod tests {
     fn cleans_escape_sequences_and_reordering() {
         assert_eq!(clean("a\x1b[31mb\u{9b}c\u{202e}d\x7f\n\te"), "a␛[31mb\u{fffd}c\u{fffd}d␡  e");
         assert!(matches!(clean("plain é 漢"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn every_sign_has_one_column() {
+        let mut glyphs = UNICODE.clone();
+        for (name, _) in Glyphs::ALL {
+            assert!(glyphs.named(name).is_some_and(|sign| is_sign(sign)), "{name}");
+        }
+        let mut ascii = ASCII.clone();
+        assert!(Glyphs::ALL.iter().all(|(name, _)| ascii.named(name).is_some_and(|sign| sign.is_ascii())));
+        assert!(["", "ab", "漢", "\t", "\u{202e}", "e\u{301}", "\u{301}"].iter().all(|text| !is_sign(text)));
     }
 
     #[test]
@@ -400,6 +396,13 @@ mod tests {
         assert_eq!(UNICODE.cut("abc", 0), "");
         assert_eq!(UNICODE.cut_start("/a/b/漢字.jsonl", 10), "…字.jsonl");
         assert_eq!(UNICODE.cut_start("short", 5), "short");
+        assert_eq!(UNICODE.cut_middle("漢字-of-a-name-2", 9, 4), "漢字…me-2");
+        assert_eq!(UNICODE.cut_middle("short", 5, 2), "short");
+        assert_eq!(UNICODE.cut_middle("short", 2, 3), "s…");
+        assert_eq!(UNICODE.cut_around("~/code/one/packages", 12, 8), "…ackages");
+        assert_eq!(UNICODE.cut_around("~/code/one/packages", 8, 8), "…one/pa…");
+        assert_eq!(UNICODE.cut_around("one/packages/deeper", 1, 8), "one/pa…");
+        assert_eq!(UNICODE.cut_around("~/very-long-part/packages", 10, 8), "…g-part…");
     }
 
     proptest::proptest! {
@@ -408,6 +411,10 @@ mod tests {
             let safe = clean(&text).into_owned();
             proptest::prop_assert!(!safe.contains(is_unsafe));
             proptest::prop_assert!(width(&UNICODE.cut(&safe, columns)) <= columns);
+            for at in 0..columns {
+                proptest::prop_assert!(width(&UNICODE.cut_middle(&safe, columns, at)) <= columns);
+                proptest::prop_assert!(width(&UNICODE.cut_around(&safe, at, columns)) <= columns);
+            }
         }
     }
 }

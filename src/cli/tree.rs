@@ -12,7 +12,6 @@ use serde_json::Number;
 
 use crate::app::panes::tree::rows::{Item, TreeRows, passes};
 use crate::app::panes::tree::text as row_text;
-use crate::base::text::{ASCII, UNICODE};
 use crate::cli::{Chosen, output, resolve};
 use crate::config::Filter;
 use crate::disk::load;
@@ -50,7 +49,7 @@ impl TreeCommand {
 }
 
 fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &Chosen) -> Result<()> {
-    let glyphs = if chosen.config.ascii { &ASCII } else { &UNICODE };
+    let glyphs = chosen.config.signs();
     let rows = TreeRows::new(tree, |at| passes(tree, at, filter), &HashSet::new(), &[]);
     for row in 0..rows.list.len() {
         let Item::Entry(at) = rows.list[row].item else { continue };

@@ -3,6 +3,7 @@
 //! Pure: text in, settings or errors out. Where the file lies and reading it belong to the caller; what the keys do to
 //! [`keymap`](crate::keymap).
 
+mod glyphs;
 mod keys;
 mod queries;
 mod reader;
@@ -10,6 +11,7 @@ mod reader;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
+use glyphs::GLYPHS;
 use keys::KEYS;
 use queries::QUERIES;
 pub use queries::SavedQuery;
@@ -17,6 +19,7 @@ use reader::{Reader, wrong_type};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::base::text::{ASCII, Glyphs, UNICODE};
 use crate::keymap::{Action, Keymap};
 
 /// An enum of names from which one is chosen.
@@ -134,6 +137,8 @@ pub struct Config {
     pub trash_seconds: u64,
     /// Session directories to read instead of pi's; `~` is not expanded yet.
     pub dirs: Vec<String>,
+    /// The signs where not all is to be ASCII.
+    pub glyphs: Glyphs,
     /// The queries that have a name, in the order of the file.
     pub queries: Vec<SavedQuery>,
     /// The keys: the defaults with the user's changes.
@@ -152,6 +157,7 @@ impl Default for Config {
             trash: Vec::new(),
             trash_seconds: 60,
             dirs: Vec::new(),
+            glyphs: UNICODE.clone(),
             queries: Vec::new(),
             keymap: Keymap::default(),
         }
@@ -214,6 +220,11 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 impl Config {
+    /// The signs to draw with.
+    pub(crate) fn signs(&self) -> &Glyphs {
+        if self.ascii { &ASCII } else { &self.glyphs }
+    }
+
     /// The settings in the text; `file` is its name in the errors.
     ///
     /// # Errors
@@ -246,6 +257,8 @@ fn read(reader: &mut Reader, table: &DeTable<'_>, config: &mut Config) {
         let name = key.get_ref().as_ref();
         if name == KEYS {
             config.keymap = keys::read(reader, value).unwrap_or_default();
+        } else if name == GLYPHS {
+            config.glyphs = glyphs::read(reader, value);
         } else if name == QUERIES {
             saved = Some(value);
         } else if let Some((_, set)) = SETTINGS.iter().find(|(known, _)| *known == name) {
@@ -253,7 +266,7 @@ fn read(reader: &mut Reader, table: &DeTable<'_>, config: &mut Config) {
                 reader.problem(value.span(), format!("{name:?}: {what}"));
             }
         } else {
-            let names: Vec<_> = SETTINGS.iter().map(|(known, _)| *known).chain([QUERIES, KEYS]).collect();
+            let names: Vec<_> = SETTINGS.iter().map(|(known, _)| *known).chain([GLYPHS, QUERIES, KEYS]).collect();
             reader.problem(key.span(), format!("unknown setting {name:?}; the settings are {}", names.join(", ")));
         }
     }
@@ -291,7 +304,7 @@ fn one_of(names: &[&str]) -> String {
 
 /// A configuration file that changes nothing: every setting with its default, explained.
 ///
-/// The keys stand in comments, so that the defaults of a later version hold for those that the user leaves alone.
+/// Signs and keys stand in comments, so that the defaults of a later version hold for those that the user leaves alone.
 pub(crate) fn default_toml() -> String {
     let mut text = include_str!("../../assets/config.toml").to_owned();
     let keymap = Keymap::default();
@@ -299,7 +312,7 @@ pub(crate) fn default_toml() -> String {
         let keys: Vec<_> = keymap.keys(action).iter().map(|key| format!("{:?}", key.to_string())).collect();
         let _ = write!(text, "\n# {}\n# {} = [{}]\n", action.help(), action.name(), keys.join(", "));
     }
-    text
+    text + &glyphs::default_toml()
 }
 
 #[cfg(test)]
@@ -330,12 +343,16 @@ mod tests {
     #[test]
     fn every_line_of_the_default_file_can_be_used() {
         let text = default_toml();
+        let (settings, glyphs) = text.split_once("[glyphs]").unwrap();
+        assert!(Glyphs::ALL.iter().all(|(name, _)| glyphs.contains(&format!("\n# {name} = "))));
         for name in SETTINGS.iter().map(|(name, _)| *name).chain(Action::ALL.iter().map(|action| action.name())) {
             let said = |line: &&str| line.trim_start_matches("# ").starts_with(&format!("{name} = "));
-            assert_eq!(text.lines().filter(said).count(), 1, "{name}");
+            assert_eq!(settings.lines().filter(said).count(), 1, "{name}");
         }
-        let is_key = |line: &str| Action::ALL.iter().any(|action| line.starts_with(&format!("# {} = ", action.name())));
-        let active: Vec<_> = text.lines().map(|line| if is_key(line) { &line[2..] } else { line }).collect();
+        let names = Action::ALL.iter().map(|action| action.name()).chain(Glyphs::ALL.iter().map(|(name, _)| *name));
+        let names: Vec<_> = names.map(|name| format!("# {name} = ")).collect();
+        let is_commented = |line: &str| names.iter().any(|name| line.starts_with(name));
+        let active: Vec<_> = text.lines().map(|line| if is_commented(line) { &line[2..] } else { line }).collect();
         assert_eq!(parse(&active.join("\n")), Config::default());
         let names = ThemeName::ALL.iter().map(|it| it.name()).chain(Sort::ALL.iter().map(|it| it.name()));
         for name in names.chain(Filter::ALL.iter().map(|it| it.name())) {
@@ -363,7 +380,7 @@ mod tests {
             errors(text),
             "config.toml:1: \"theme\": unknown value \"drak\"; use \"dark\", \"light\" or \"terminal\"\n\
              config.toml:2: \"mouse\": must be true or false, but is of type integer\n\
-             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, pi, trash, trash-seconds, dirs, queries, keys\n\
+             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, pi, trash, trash-seconds, dirs, glyphs, queries, keys\n\
              config.toml:4: \"pi\": names no program; use [\"pi\"]\n\
              config.toml:5: \"dirs\": must be a list of texts, such as [\"one\", \"two\"], but is of type integer\n\
              config.toml:8: unknown action \"filter-nxet\" in [keys]; did you mean \"next-filter\"?\n\
@@ -372,6 +389,26 @@ mod tests {
              config.toml:14: \"quit\" needs at least one key\n\
              config.toml:15: key \"T\" is bound to both \"help\" and \"label-times\"; give one of them other keys"
         );
+    }
+
+    #[test]
+    fn reads_signs_and_says_what_is_wrong_with_them() {
+        let config = parse("glyphs.fork = 'ψ'");
+        assert_eq!((&*config.signs().fork, &*config.signs().tee), ("ψ", "├"));
+        assert_eq!(parse("ascii = true\nglyphs.fork = 'ψ'").signs(), &ASCII);
+        let all: Vec<_> = Glyphs::ALL.iter().map(|(name, _)| *name).collect();
+        assert_eq!(
+            errors("[glyphs]\nforks = 'x'\nfork = 'ab'\nleaf = '漢'\ndot = \"\\u001b\"\nbar = 1\n"),
+            format!(
+                "config.toml:2: unknown sign \"forks\" in [glyphs]; the signs are {}\n\
+                 config.toml:3: \"fork\": must be one character that takes one column\n\
+                 config.toml:4: \"leaf\": must be one character that takes one column\n\
+                 config.toml:5: \"dot\": must be one character that takes one column\n\
+                 config.toml:6: \"bar\": must be one character in quotes, but is of type integer",
+                all.join(", ")
+            )
+        );
+        assert!(errors("glyphs = 3").starts_with("config.toml:1: \"glyphs\": must be a table of signs"));
     }
 
     #[test]

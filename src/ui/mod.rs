@@ -28,7 +28,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
     } else {
         for bar in layout.bars.into_iter().flatten() {
             for row in bar.rows() {
-                pen.put(frame, row, &[Span::new(Tone::Dim, model.setting.glyphs.bar)]);
+                pen.put(frame, row, &[Span::new(Tone::Dim, &*model.setting.glyphs.bar)]);
             }
         }
         panes::draw(frame, &layout, model, &pen);

@@ -21,7 +21,7 @@ pub(super) struct Pen<'a> {
 
 impl<'a> Pen<'a> {
     pub(super) fn new(setting: &'a Setting) -> Self {
-        Self { theme: setting.theme, glyphs: setting.glyphs }
+        Self { theme: setting.theme, glyphs: &setting.glyphs }
     }
 
     pub(super) fn glyphs(&self) -> &'a Glyphs {
@@ -41,9 +41,9 @@ impl<'a> Pen<'a> {
     }
 
     /// Spans as a line of at most `columns`, with an ellipsis where they are cut.
-    pub(super) fn line<'t>(&self, spans: &'t [Span], columns: usize) -> Drawn<'t> {
+    pub(super) fn line<'t>(&'t self, spans: &'t [Span], columns: usize) -> Drawn<'t> {
         let fits = spans_width(spans) <= columns;
-        let mut left = if fits { columns } else { columns.saturating_sub(width(self.glyphs.ellipsis)) };
+        let mut left = if fits { columns } else { columns.saturating_sub(width(&self.glyphs.ellipsis)) };
         let mut drawn = Vec::with_capacity(spans.len() + 1);
         for span in spans {
             let part = crate::base::text::fit(&span.text, left);
@@ -54,7 +54,7 @@ impl<'a> Pen<'a> {
             }
         }
         if !fits {
-            drawn.push(DrawnSpan::styled(self.glyphs.ellipsis, self.style(Tone::Dim)));
+            drawn.push(DrawnSpan::styled(&*self.glyphs.ellipsis, self.style(Tone::Dim)));
         }
         Drawn::from(drawn)
     }
@@ -112,7 +112,7 @@ pub(super) fn cut(spans: &[Span], columns: usize, glyphs: &Glyphs) -> Vec<Span> 
     let mut out = Vec::new();
     for (at, span) in spans.iter().enumerate() {
         let rest: usize = spans[at..].iter().map(|span| width(&span.text)).sum();
-        if rest <= left || width(&span.text) + width(glyphs.ellipsis) <= left {
+        if rest <= left || width(&span.text) + width(&glyphs.ellipsis) <= left {
             left -= width(&span.text);
             out.push(span.clone());
             continue;

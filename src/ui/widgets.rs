@@ -13,21 +13,17 @@ use crate::base::text::{Span, Tone, spans_width};
 use crate::keymap::Action;
 use crate::ui::pen::Pen;
 
-/// The title of a pane: a name to the left, facts to the right.
+/// The title of a pane: a name and facts behind it to the left, others to the right.
 pub(super) fn title(
     frame: &mut Frame<'_>,
     pen: &Pen<'_>,
     area: PaneArea,
     focused: bool,
-    (left, right): (Span, String),
+    (name, facts, right): (Span, &str, String),
 ) {
-    let left = if focused { Span { tone: Tone::Accent, ..left } } else { left };
-    let mark = match (focused, pen.is_ascii()) {
-        (true, true) => ">",
-        (true, false) => "▌",
-        (false, _) => " ",
-    };
-    let spans = [Span::new(Tone::Accent, mark), left];
+    let name = if focused { Span { tone: Tone::Accent, ..name } } else { name };
+    let mark = if focused { &*pen.glyphs().focus } else { " " };
+    let spans = [Span::new(Tone::Accent, mark), name, Span::new(Tone::Dim, facts)];
     pen.put_both(frame, area.title, &spans, &[Span::new(Tone::Dim, right)]);
 }
 
@@ -94,7 +90,7 @@ pub(super) fn scroll_bar(frame: &mut Frame<'_>, area: Rect, pen: &Pen<'_>, top: 
     let start = top * (height - thumb) / (len - height).max(1);
     for row in start..(start + thumb).min(height) {
         let cell = Rect { x: area.right() - 1, y: area.y + row as u16, width: 1, height: 1 };
-        pen.put(frame, cell, &[Span::new(Tone::Dim, pen.glyphs().thumb)]);
+        pen.put(frame, cell, &[Span::new(Tone::Dim, &*pen.glyphs().thumb)]);
     }
 }
 

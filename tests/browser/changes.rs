@@ -235,7 +235,7 @@ fn marks_are_seen_counted_and_deleted_together() {
     shows_not(&browser, "marked");
     browser.press("*");
     shows(&browser, "5 marked");
-    shows(&browser, "/nowhere ✓");
+    shows(&browser, "nowhere  / ✗ ✓");
     browser.press("*");
     assert!(browser.model.sessions.marks.is_empty());
     browser.press("g").press("space");

@@ -62,8 +62,13 @@ pub(crate) struct Browser {
 impl Browser {
     /// On the sample sessions.
     pub(crate) fn demo(columns: u16, rows: u16) -> Self {
+        Self::configured(&Config::default(), columns, rows)
+    }
+
+    /// On the sample sessions, with settings.
+    pub(crate) fn configured(config: &Config, columns: u16, rows: u16) -> Self {
         let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
-        Self::new(&Config::default(), located, Files::Demo, (columns, rows))
+        Self::new(config, located, Files::Demo, (columns, rows))
     }
 
     /// On directories.

@@ -265,7 +265,7 @@ fn late_replies_are_dropped() {
     }
     assert_eq!(browser.model.tree.session, open);
     assert!(browser.model.tree.error.is_none());
-    assert!(!browser.screen().contains("a late reply") && !browser.screen().contains("(gone)"));
+    assert!(!browser.screen().contains("a late reply") && !browser.screen().contains('✗'));
 }
 
 #[test]
@@ -370,12 +370,12 @@ fn a_project_that_is_there_again_is_not_gone() {
     let dir = tempfile::tempdir().unwrap();
     chain(&dir.path().join("s.jsonl"), "s", 2, None);
     let mut browser = Browser::on(&[dir.path()], 160, 40);
-    assert!(browser.screen().contains("(gone)"));
+    assert!(browser.screen().contains("nowhere  / ✗"));
     let text = std::fs::read_to_string(dir.path().join("s.jsonl")).unwrap();
     let here = text.replace("/nowhere", dir.path().to_str().unwrap());
     std::fs::write(dir.path().join("s.jsonl"), here).unwrap();
     browser.press("f5");
-    assert!(!browser.screen().contains("(gone)"), "{}", browser.screen());
+    assert!(!browser.screen().contains('✗'), "{}", browser.screen());
 }
 
 #[test]

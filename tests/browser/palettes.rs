@@ -198,7 +198,7 @@ fn replies_go_to_the_palette_that_asked() {
 fn ascii_and_no_colours_are_enough() {
     let mut browser = Browser::demo(80, 24);
     browser.set(|setting| {
-        setting.glyphs = &pitree::base::text::ASCII;
+        setting.glyphs = pitree::base::text::ASCII.clone();
         setting.theme = None;
     });
     for keys in [":", "esc j F", "esc l / w"] {

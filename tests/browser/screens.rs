@@ -1,6 +1,8 @@
 //! What the screen looks like: snapshots of the demo.
 
-use super::harness::Browser;
+use pitree::config::Config;
+
+use super::harness::{Browser, shows};
 
 snapshot!(wide, (200, 60), "j l");
 snapshot!(medium, (120, 30), "");
@@ -15,6 +17,15 @@ snapshot!(folded, (120, 30), "j l -");
 snapshot!(help, (100, 30), "?");
 snapshot!(sorted_by_cost, (120, 30), "ctrl+s ctrl+s ctrl+s ctrl+s");
 snapshot!(a_project, (120, 30), "g");
+
+#[test]
+fn signs_can_be_set() {
+    let config = Config::parse("[glyphs]\nfork = 'ψ'\nfocus = '*'\nbar = '!'\n", "config.toml").unwrap();
+    let browser = Browser::configured(&config, 120, 30);
+    shows(&browser, "*Sessions");
+    shows(&browser, "ψ Sessions in Redis");
+    shows(&browser, "! Flaky");
+}
 
 /// As if the samples could be changed.
 macro_rules! asking {

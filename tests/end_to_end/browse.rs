@@ -5,6 +5,9 @@ use std::path::Path;
 use crate::home::{Home, session};
 use crate::terminal::{ENTER, ESC, HOME, RIGHT, TAB, Terminal, ctrl, is_taken, row, selected};
 
+/// The names of the projects of the samples.
+const PROJECTS: [&str; 4] = ["webshop", "infra", "docs", "logq"];
+
 fn demo() -> (Home, Terminal) {
     let home = Home::new();
     let pitree = home.open(&["--demo"]);
@@ -61,26 +64,27 @@ fn opens_the_demo_and_walks_to_an_entry_and_back() {
 fn folds_projects_and_families() {
     let (_home, mut pitree) = demo();
     pitree.send("jh");
-    pitree.wait_selected("▸ Refactor aut");
-    pitree.wait_without("▾ ⑂ Sessions");
+    pitree.wait_selected("▸ Refactor");
+    pitree.wait_without("▾ ⋎ Sessions");
     pitree.send(RIGHT);
     pitree.wait_selected("▾ Refactor");
-    pitree.wait_for("▾ ⑂ Sessions");
+    pitree.wait_for("▾ ⋎ Sessions");
     pitree.send(&format!("{HOME}{ENTER}"));
-    pitree.wait_selected("▸ ~/code/webshop");
+    pitree.wait_selected("▸ webshop  ~/code");
     pitree.wait_without("Refactor");
     pitree.send("l");
-    pitree.wait_selected("▾ ~/code/webshop");
+    pitree.wait_selected("▾ webshop  ~/code");
     pitree.wait_for("Refactor");
     pitree.send("-");
     pitree.wait_until("four folded projects", |screen| {
         let contents = screen.contents();
-        contents.matches("▸ ~/").count() == 4 && !contents.contains('▾')
+        PROJECTS.iter().all(|name| contents.contains(&format!("▸ {name} "))) && !contents.contains('▾')
     });
     pitree.send("+");
     pitree.wait_until("everything unfolded", |screen| {
         let contents = screen.contents();
-        contents.matches("▾ ~/").count() == 4 && !contents.contains('▸') && contents.contains("Redis: slidi")
+        let is_open = PROJECTS.iter().all(|name| contents.contains(&format!("▾ {name} ")));
+        is_open && !contents.contains('▸') && contents.contains("Redis: sli")
     });
     pitree.quit();
 }
@@ -167,7 +171,7 @@ fn sorts_in_every_way() {
         ("name", "Docs: string"),
         ("size", " KB "),
         ("cost", "$0.83"),
-        ("threaded", "▾ ~/code/webshop"),
+        ("threaded", "▾ webshop  ~/code"),
     ] {
         pitree.send(&ctrl('s'));
         pitree.wait_until(&format!("the order {sort}"), |screen| {

@@ -145,7 +145,7 @@ fn ascii_draws_the_lines_of_the_demo_in_ascii() {
     let home = Home::new();
     let mut pitree = home.open(&["--demo", "--ascii"]);
     tour(&mut pitree);
-    let drawn = ['│', '├', '└', '─', '▾', '▸', '⊟', '⊞', '•', '←', '⋯', '·', '⑂', '●', '▐', '▌', '╭', '╯', '↵', '⇥'];
+    let drawn = ['│', '├', '└', '─', '▾', '▸', '⊟', '⊞', '•', '←', '⋯', '·', '⋎', '●', '▐', '▌', '╭', '╯', '↵', '⇥'];
     pitree.wait_until("ASCII", |screen| is_taken(screen) && !screen.contents().contains(drawn));
     let raw = String::from_utf8_lossy(&pitree.raw()).into_owned();
     let odd: Vec<char> = drawn.into_iter().filter(|&sign| raw.contains(sign)).collect();

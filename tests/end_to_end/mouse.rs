@@ -16,14 +16,14 @@ fn a_click_selects_and_a_double_click_folds() {
     let leaf = pitree.place("← leaf");
     pitree.click(leaf);
     pitree.wait_selected("← leaf");
-    let project = pitree.place("▾ ~/ops/infra");
+    let project = pitree.place("▾ infra  ~/ops");
     pitree.click(project);
     pitree.click(project);
-    pitree.wait_selected("▸ ~/ops/infra");
+    pitree.wait_selected("▸ infra  ~/ops");
     pitree.wait_without("Terraform");
     pitree.click(project);
     pitree.click(project);
-    pitree.wait_selected("▾ ~/ops/infra");
+    pitree.wait_selected("▾ infra  ~/ops");
     pitree.wait_for("Terraform");
     pitree.quit();
 }
@@ -34,9 +34,9 @@ fn the_wheel_scrolls_what_is_under_it() {
     let mut pitree = home.launch(&["--demo"]).size(100, 12).open();
     pitree.wait_for("17 sessions");
     pitree.wait_without("reading");
-    pitree.wait_until("the first project on top", |screen| row(screen, 2).contains("▾ ~/code/webshop"));
+    pitree.wait_until("the first project on top", |screen| row(screen, 2).contains("▾ webshop  ~/code"));
     pitree.wheel_down((5, 5));
-    pitree.wait_until("three rows further", |screen| row(screen, 2).contains("├─ ▾ ⑂ Sessions"));
+    pitree.wait_until("three rows further", |screen| row(screen, 2).contains("├─ ▾ ⋎ Sessions"));
     pitree.wait_selected("Sessions"); // the selection stays in sight
     pitree.send("l");
     pitree.wait_until("the tree's leaf", |screen| selected(screen).contains("← leaf"));

@@ -72,7 +72,7 @@ pub(crate) fn take_copied(text: &str, done: bool, then: Option<GoOn>, glyphs: &G
         (true, Some(go_on)) => Command::GoOn(go_on),
         (true, None) => {
             let start = start(SHOWN);
-            let more = if start.len() < text.len() { glyphs.ellipsis } else { "" };
+            let more = if start.len() < text.len() { &*glyphs.ellipsis } else { "" };
             Command::Say(Tone::Active, format!("copied: {start}{more}"))
         }
         (false, Some(go_on)) => {

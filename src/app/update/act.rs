@@ -50,7 +50,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::FoldAll | Action::UnfoldAll => {
             let fold = action == Action::FoldAll;
             match model.focus {
-                Place::Sessions => model.sessions.fold_all(fold, &model.library, model.setting.glyphs),
+                Place::Sessions => model.sessions.fold_all(fold, &model.library, &model.setting.glyphs),
                 _ => model.tree.fold_all(fold),
             }
         }
@@ -194,7 +194,7 @@ fn list(model: &mut Model, action: Action) {
             Some(if shows.subagents { "sub-agents' sessions shown" } else { "sub-agents' sessions hidden" }.into())
         }
     };
-    model.sessions.rebuild(&model.library, model.setting.glyphs);
+    model.sessions.rebuild(&model.library, &model.setting.glyphs);
     if let Some(said) = said {
         model.say(Tone::Dim, said);
     }
@@ -224,7 +224,7 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
 fn fold(model: &mut Model) {
     match model.focus {
         // There is no pane to go back to.
-        Place::Sessions => drop(model.sessions.fold(&model.library, model.setting.glyphs)),
+        Place::Sessions => drop(model.sessions.fold(&model.library, &model.setting.glyphs)),
         Place::Tree if model.tree.fold_or_up() => {}
         Place::Tree => model.focus = Place::Sessions,
         _ => model.focus = Place::Tree,
@@ -233,12 +233,12 @@ fn fold(model: &mut Model) {
 
 fn unfold(model: &mut Model) {
     match model.focus {
-        Place::Sessions if model.sessions.unfold(&model.library, model.setting.glyphs) => {}
+        Place::Sessions if model.sessions.unfold(&model.library, &model.setting.glyphs) => {}
         Place::Sessions if model.sessions.selected_project().is_some() => go(model, 1),
         Place::Sessions => model.focus = Place::Tree,
         Place::Tree if model.tree.unfold_or_in() => {}
         Place::Tree => match model.tree.selected_fork().map(|fork| fork.key) {
-            Some(fork) => drop(model.sessions.select(fork, &model.library, model.setting.glyphs)),
+            Some(fork) => drop(model.sessions.select(fork, &model.library, &model.setting.glyphs)),
             None => model.focus = Place::Preview,
         },
         _ => {}

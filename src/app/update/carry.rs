@@ -20,9 +20,9 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
         Command::Complain(title, error) => complain(model, title, error),
         Command::Show(layer) => show(model, *layer),
         Command::Focus(place) => model.focus = place,
-        Command::Select(key) => drop(model.sessions.select(key, &model.library, model.setting.glyphs)),
+        Command::Select(key) => drop(model.sessions.select(key, &model.library, &model.setting.glyphs)),
         Command::GoTo(entry) => go_to(model, entry),
-        Command::Toggle => model.sessions.toggle(&model.library, model.setting.glyphs),
+        Command::Toggle => model.sessions.toggle(&model.library, &model.setting.glyphs),
         Command::GoToHit => drop(searching::go_to_hit(model)),
         Command::Change(request, after) => change(model, request, after, effects),
         Command::LookForPis => model.looking = Some(model.ask(Work::LookForPis, effects)),
@@ -64,7 +64,7 @@ fn complain(model: &mut Model, title: &str, error: String) {
 
 /// Goes to an entry of any session, whatever hides it; as soon as its tree is open.
 fn go_to(model: &mut Model, entry: EntryRef) {
-    if model.sessions.select(entry.session, &model.library, model.setting.glyphs) {
+    if model.sessions.select(entry.session, &model.library, &model.setting.glyphs) {
         model.focus = Place::Tree;
         model.tree.go_to_entry(entry);
     } else {

@@ -75,7 +75,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         }
         Reply::Copied(text, done) => {
             let then = model.errand.take().and_then(|errand| errand.then);
-            let command = copy::take_copied(&text, done, then, model.setting.glyphs);
+            let command = copy::take_copied(&text, done, then, &model.setting.glyphs);
             carry::carry(model, command, effects);
         }
         Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),
@@ -92,7 +92,7 @@ fn failure(error: &str) -> Vec<DocLine> {
 /// The list of sessions changed.
 fn list_anew(model: &mut Model) {
     model.library.note_live(model.now);
-    model.sessions.rebuild(&model.library, model.setting.glyphs);
+    model.sessions.rebuild(&model.library, &model.setting.glyphs);
 }
 
 fn take_text(model: &mut Model, text: Result<String, String>, effects: &mut Vec<Effect>) {

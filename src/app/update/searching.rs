@@ -32,7 +32,7 @@ pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 pub(super) fn close(model: &mut Model, effects: &mut Vec<Effect>) {
     end(model, effects);
     model.sessions.hits = None;
-    model.sessions.rebuild(&model.library, model.setting.glyphs);
+    model.sessions.rebuild(&model.library, &model.setting.glyphs);
 }
 
 fn end(model: &mut Model, effects: &mut Vec<Effect>) {
@@ -100,7 +100,7 @@ fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
     model.search = Some(search);
     if let Some(hits) = hits {
         model.sessions.hits = hits;
-        model.sessions.rebuild(&model.library, model.setting.glyphs);
+        model.sessions.rebuild(&model.library, &model.setting.glyphs);
     }
 }
 
@@ -149,7 +149,7 @@ pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, p
     let mut hits = model.sessions.hits.take().filter(|_| more && !is_new).unwrap_or_default();
     hits.extend(found.into_iter().map(|found| (found.session, found)));
     model.sessions.hits = Some(hits);
-    model.sessions.rebuild(&model.library, model.setting.glyphs);
+    model.sessions.rebuild(&model.library, &model.setting.glyphs);
     if !is_chosen {
         model.sessions.select_first_hit();
     }

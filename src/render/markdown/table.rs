@@ -93,7 +93,7 @@ fn clipped(spans: Vec<Span>) -> Vec<Span> {
     if spans_width(&spans) <= MAX_CELL {
         return spans;
     }
-    let mut left = MAX_CELL - width(UNICODE.ellipsis);
+    let mut left = MAX_CELL - width(&UNICODE.ellipsis);
     let mut kept = Vec::new();
     for mut span in spans {
         let fitting = fit(&span.text, left).len();
@@ -105,7 +105,7 @@ fn clipped(spans: Vec<Span>) -> Vec<Span> {
             break;
         }
     }
-    kept.push(Span::new(Tone::Dim, UNICODE.ellipsis));
+    kept.push(Span::new(Tone::Dim, &*UNICODE.ellipsis));
     kept
 }
 

@@ -2,6 +2,7 @@
 
 mod hits;
 mod preview;
+mod project;
 mod sessions;
 mod tree;
 

@@ -30,7 +30,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         None => right,
     };
     let focused = model.focus == Place::Preview;
-    title(frame, pen, area, focused, (Span::clean(Tone::Text, &name(model)), right));
+    title(frame, pen, area, focused, (Span::clean(Tone::Text, &name(model)), "", right));
     for (at, row) in area.text().rows().enumerate() {
         let index = pane.top + at;
         if index >= pane.wrapped.len() {

@@ -6,13 +6,13 @@ use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{bytes, dollars, thousands};
-use crate::base::paths::shorten;
-use crate::base::text::{Span, Tone, clean, spans_width};
+use crate::base::paths::{shorten, split_name};
+use crate::base::text::{Span, Tone, clean, spans_text, spans_width, width};
 use crate::base::time;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
 use crate::library::SessionKey;
-use crate::ui::panes::hits;
+use crate::ui::panes::{hits, project};
 use crate::ui::pen::{Pen, both, cut};
 use crate::ui::widgets::{List, key_of, list, title};
 
@@ -27,9 +27,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     facts.extend(pane.shows.named_only.then(|| "named only".into()));
     facts.extend(pane.shows.here_only.then(|| "here".into()));
     facts.extend(pane.shows.subagents.then(|| "sub-agents".into()));
-    let right = facts.join(&format!(" {} ", pen.glyphs().dot)) + " ";
+    let facts = format!("  {}", facts.join(&format!(" {} ", pen.glyphs().dot)));
     let focused = model.focus == Place::Sessions;
-    title(frame, pen, area, focused, (Span::new(Tone::Text, "Sessions"), right));
+    let columns = usize::from(area.title.width);
+    let heads = heads(model, columns.saturating_sub(1));
+    let is_room = width("  Sessions") + width(&facts) + width(&heads) <= columns;
+    let heads = if is_room { heads } else { String::new() };
+    title(frame, pen, area, focused, (Span::new(Tone::Text, "Sessions"), &facts, heads));
     if let (true, Some(found)) = (pane.rows.is_empty(), &pane.hits) {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
         let hidden = found.len();
@@ -57,7 +61,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
 
 fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
     match &model.sessions.rows[at] {
-        SessionRow::Project(place) => project(model, pen, at, *place, columns),
+        SessionRow::Project(place) => project_row(model, pen, at, *place, columns),
         SessionRow::Session { key: session, prefix, below } => {
             let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
             let mut left = session_left(model, pen, (*session, columns), prefix, fold.map(|folded| (folded, *below)));
@@ -80,26 +84,33 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
     }
 }
 
-fn project(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: usize) -> Vec<Span> {
+fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: usize) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let project = &model.sessions.projects[place];
-    let mark = if model.sessions.is_folded(row) { glyphs.closed } else { glyphs.open };
-    let name =
-        if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, &model.setting.home) };
-    let mut left = vec![Span::new(Tone::Dim, format!("{mark} ")), Span::clean(Tone::Strong, &name)];
+    let is_folded = model.sessions.is_folded(row);
+    let mut behind = String::new();
+    if model.library.gone_dirs.contains(&*project.cwd) {
+        behind += &format!(" {}", glyphs.gone);
+    }
+    if is_folded {
+        behind += &format!("  {} {}", glyphs.hidden, thousands(project.sessions.len()));
+    }
+    let mut behind = vec![Span::new(Tone::Dim, behind)];
     if model.sessions.is_marked(&model.sessions.rows[row]) {
-        left.push(Span::new(Tone::Accent, format!(" {}", glyphs.mark)));
+        behind.push(Span::new(Tone::Accent, format!(" {}", glyphs.mark)));
     }
     let age = if project.latest > i64::MIN { time::age(model.now, project.latest) } else { "?".into() };
-    let mut right = String::new();
-    if columns >= 44 && project.cost >= 0.005 {
-        right = format!("{}  ", dollars(project.cost));
-    }
-    right += &format!("{:>5}  {age:>4}  ", thousands(project.sessions.len()));
-    let mut right = vec![Span::new(Tone::Dim, right)];
-    if model.library.gone_dirs.contains(&*project.cwd) {
-        right.insert(0, Span::new(Tone::Warning, "(gone)  "));
-    }
+    let right = numbers(
+        model,
+        columns,
+        (&some_dollars(project.cost), &thousands(project.entries)),
+        &[Span::new(Tone::Dim, format!("{age:>4}  "))],
+    );
+    let mut left = vec![Span::new(Tone::Dim, format!("{} ", if is_folded { &glyphs.closed } else { &glyphs.open }))];
+    let room =
+        columns.saturating_sub([&left, &behind, &right].map(|spans| spans_width(spans)).iter().sum::<usize>() + 1);
+    left.extend(project::label(project, &model.setting.home, glyphs, room));
+    left.extend(behind);
     both(&left, &right, columns, glyphs)
 }
 
@@ -152,7 +163,9 @@ fn session_left(
         left.push(Span::new(Tone::Dim, format!("  {} {below}", glyphs.hidden)));
     }
     if model.sessions.is_flat && !has_snippet {
-        left.push(Span::clean(Tone::Dim, &format!("  {}", shorten(&session.header.cwd, &model.setting.home))));
+        let cwd = shorten(&session.header.cwd, &model.setting.home);
+        let (dir, name) = split_name(&cwd);
+        left.push(Span::clean(Tone::Dim, &format!("  {name}  {dir}")));
     }
     left
 }
@@ -170,38 +183,56 @@ fn add_path(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, key: SessionKey,
 fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let session = &model.library[key];
-    let mut marks = Vec::new();
-    let wide_fact = if matches!(model.sessions.shows.sort, Sort::Size | Sort::Cost) { 9 } else { 0 };
-    if columns >= 36 + wide_fact {
-        let forks = model.library.forks(key).count();
-        if !session.labels.is_empty() {
-            marks.push(Span::new(Tone::Label, format!("{}{} ", glyphs.label, session.labels.len())));
-        }
-        if session.leaves > 1 {
-            marks.push(Span::new(Tone::Active, format!("{}{} ", glyphs.tee, session.leaves)));
-        }
-        if forks > 0 {
-            marks.push(Span::new(Tone::Fork, format!("{}{forks} ", glyphs.fork)));
-        }
+    let first = if model.sessions.shows.sort == Sort::Size { bytes(session.bytes) } else { some_dollars(session.cost) };
+    let numbers = numbers(model, columns, (&first, &thousands(session.entry_count)), &age(model, pen, key));
+    let mut facts = Vec::new();
+    let forks = model.library.forks(key).count();
+    if !session.labels.is_empty() {
+        facts.push(Span::new(Tone::Label, format!("{}{} ", glyphs.label, session.labels.len())));
     }
+    if session.leaves > 1 {
+        facts.push(Span::new(Tone::Active, format!("{}{} ", glyphs.tee, session.leaves)));
+    }
+    if forks > 0 {
+        facts.push(Span::new(Tone::Fork, format!("{}{forks} ", glyphs.fork)));
+    }
+    if columns < 36 || spans_width(&facts) + spans_width(&numbers) + columns / 3 >= columns {
+        facts.clear();
+    }
+    facts.extend(numbers);
+    facts
+}
+
+/// What stands in the columns on the right, of which there are fewer where there is little room: the cost, or the size where
+/// it is the order; entries; the age.
+fn numbers(model: &Model, columns: usize, (first, entries): (&str, &str), age: &[Span]) -> Vec<Span> {
+    let mut spans = Vec::new();
     match model.sessions.shows.sort {
-        Sort::Size => marks.push(Span::new(Tone::Cost, format!("{:>8} ", bytes(session.bytes)))),
-        Sort::Cost => marks.push(Span::new(Tone::Cost, format!("{:>8} ", dollars(session.cost)))),
-        _ if columns >= 50 && session.cost >= 0.005 => {
-            marks.push(Span::new(Tone::Cost, format!("{:>6} ", dollars(session.cost))));
-        }
+        Sort::Size | Sort::Cost => spans.push(Span::new(Tone::Cost, format!("{first:>8} "))),
+        _ if columns >= 50 => spans.push(Span::new(Tone::Cost, format!("{first:>7} "))),
         _ => {}
     }
-    if columns >= 30 {
-        marks.push(Span::new(Tone::Dim, format!("{:>5} ", thousands(session.entry_count))));
+    if columns >= 34 {
+        spans.push(Span::new(Tone::Dim, format!("{entries:>7} ")));
     }
-    marks.extend(age(model, pen, key));
-    marks
+    spans.extend_from_slice(age);
+    spans
+}
+
+/// What the columns on the right are.
+fn heads(model: &Model, columns: usize) -> String {
+    let first = if model.sessions.shows.sort == Sort::Size { "size" } else { "cost" };
+    spans_text(&numbers(model, columns, (first, "entries"), &[Span::new(Tone::Dim, " age   ")]))
+}
+
+/// A cost, if there is any.
+fn some_dollars(cost: f64) -> String {
+    if cost >= 0.005 { dollars(cost) } else { String::new() }
 }
 
 /// The age, and whether a pi is likely at work.
 fn age(model: &Model, pen: &Pen<'_>, key: SessionKey) -> [Span; 2] {
     let age = model.library[key].modified.map_or("?".into(), |then| time::age(model.now, then));
-    let live = if model.library.is_live(key) { pen.glyphs().live } else { " " };
+    let live = if model.library.is_live(key) { &*pen.glyphs().live } else { " " };
     [Span::new(Tone::Dim, format!("{age:>4} ")), Span::new(Tone::Warning, live)]
 }

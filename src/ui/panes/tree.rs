@@ -52,7 +52,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     }
     right.push(' ');
     let focused = model.focus == Place::Tree;
-    title(frame, pen, area, focused, (Span::clean(Tone::Text, name), right));
+    title(frame, pen, area, focused, (Span::clean(Tone::Text, name), "", right));
     let Some(tree) = &pane.tree else {
         let spans = match (&pane.error, pane.session) {
             (Some(error), _) => vec![Span::clean(Tone::Error, &format!(" {error}"))],

@@ -20,6 +20,10 @@ pub struct Project {
     pub latest: i64,
     /// US dollars.
     pub cost: f64,
+    /// Entries.
+    pub entries: usize,
+    /// As many characters at the end of `cwd` as are the same in another project: what stands before tells them apart.
+    pub shared: usize,
 }
 
 /// The projects of families, the newest first. A fork belongs to the project in which its family began.
@@ -38,6 +42,8 @@ pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
                 roots: Vec::new(),
                 latest: families.latest(root),
                 cost: 0.0,
+                entries: 0,
+                shared: 0,
             });
             projects.len() - 1
         });
@@ -46,7 +52,23 @@ pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
         for session in families.below_all(&[root]) {
             project.sessions.push(session);
             project.cost += library[session].cost;
+            project.entries += library[session].entry_count;
         }
     }
+    tell_apart(&mut projects);
     projects
+}
+
+/// Finds out how much of its end each project shares with the one that ends most like it: ordered from their ends, the two
+/// are neighbours.
+fn tell_apart(projects: &mut [Project]) {
+    let mut order: Vec<usize> = (0..projects.len()).collect();
+    order.sort_unstable_by(|&a, &b| projects[a].cwd.chars().rev().cmp(projects[b].cwd.chars().rev()));
+    for pair in order.windows(2) {
+        let (a, b) = (projects[pair[0]].cwd.chars(), projects[pair[1]].cwd.chars());
+        let shared = a.rev().zip(b.rev()).take_while(|(a, b)| a == b).count();
+        for &at in pair {
+            projects[at].shared = projects[at].shared.max(shared);
+        }
+    }
 }

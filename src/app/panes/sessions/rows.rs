@@ -66,7 +66,7 @@ impl Pane {
             let prefix = match last {
                 None => String::new(),
                 Some(last) => {
-                    format!("{lines}{}{} ", if last { glyphs.corner } else { glyphs.tee }, glyphs.dash)
+                    format!("{lines}{}{} ", if last { &glyphs.corner } else { &glyphs.tee }, glyphs.dash)
                 }
             };
             self.rows.push(SessionRow::Session { key, prefix, below: self.families.below(key) });

@@ -224,19 +224,19 @@ impl TreeRows {
         while let Some(at) = gutter {
             let ancestor = &self.list[at];
             if !ancestor.last {
-                put(ancestor.indent - 1, 0, glyphs.bar);
+                put(ancestor.indent - 1, 0, &glyphs.bar);
             }
             gutter = ancestor.gutter;
         }
         if one.connector {
             let level = one.indent - 1;
-            put(level, 0, if one.last { glyphs.corner } else { glyphs.tee });
+            put(level, 0, if one.last { &glyphs.corner } else { &glyphs.tee });
             let fold = if one.folded {
-                glyphs.folded
+                &glyphs.folded
             } else if self.is_foldable(row) {
-                glyphs.unfolded
+                &glyphs.unfolded
             } else {
-                glyphs.dash
+                &glyphs.dash
             };
             put(level, 1, fold);
         }

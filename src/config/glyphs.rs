@@ -1,0 +1,55 @@
+//! The signs that pitree draws with: the table `[glyphs]` of the file.
+
+use std::fmt::Write as _;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::base::text::{Glyphs, UNICODE, is_sign};
+use crate::config::reader::{Reader, wrong_type};
+
+/// The table of the file that holds them.
+pub(super) const GLYPHS: &str = "glyphs";
+
+/// The table as it stands in the default file, in comments.
+pub(super) fn default_toml() -> String {
+    let mut text = "\n# The signs that pitree draws with, each one character of one column; remove the # in front of a line to change it,\n\
+                    # where the font lacks one. With ascii = true they are those of ASCII.\n[glyphs]\n"
+        .to_owned();
+    let mut glyphs = UNICODE.clone();
+    for (name, means) in Glyphs::ALL {
+        let sign = glyphs.named(name).map(|sign| &**sign).unwrap_or_default();
+        let _ = write!(text, "\n# {means}\n# {name} = {sign:?}\n");
+    }
+    text
+}
+
+/// The signs with the changes of the table.
+pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> Glyphs {
+    let mut glyphs = UNICODE.clone();
+    let Some(table) = value.get_ref().as_table() else {
+        let what = wrong_type("a table of signs, such as [glyphs] and a line fork = \"Y\"", value.get_ref());
+        reader.problem(value.span(), format!("{GLYPHS:?}: {what}"));
+        return glyphs;
+    };
+    for (key, value) in table {
+        let name = key.get_ref().as_ref();
+        let Some(glyph) = glyphs.named(name) else {
+            let names: Vec<_> = Glyphs::ALL.iter().map(|(name, _)| *name).collect();
+            reader.problem(
+                key.span(),
+                format!("unknown sign {name:?} in [{GLYPHS}]; the signs are {}", names.join(", ")),
+            );
+            continue;
+        };
+        match value.get_ref().as_str() {
+            Some(text) if is_sign(text) => *glyph = text.to_owned().into(),
+            Some(_) => reader.problem(value.span(), format!("{name:?}: must be one character that takes one column")),
+            None => {
+                let what = wrong_type("one character in quotes", value.get_ref());
+                reader.problem(value.span(), format!("{name:?}: {what}"));
+            }
+        }
+    }
+    glyphs
+}

@@ -1,0 +1,113 @@
+//! What a project is called in its row: the end of its path first, so that the name is seen, and what tells it apart from
+//! another one of that name.
+
+use crate::app::panes::sessions::Project;
+use crate::base::paths::{shorten, split_name};
+use crate::base::text::{Glyphs, Span, Tone, clean, width};
+
+/// As many columns the directory gets beside a long name, where the name alone is not enough.
+const LEAST: usize = 12;
+
+/// The name of a project, and behind it the directory that it is in, cut in front, in at most `room` columns.
+pub(super) fn label(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
+    if project.cwd.is_empty() {
+        return vec![Span::new(Tone::Strong, glyphs.cut("(no directory)", room))];
+    }
+    let path = clean(&shorten(&project.cwd, home)).into_owned();
+    let (dir, name) = split_name(&path);
+    // How much another project shares with the name, and then with the directory.
+    let (of_name, of_dir) = (project.shared, project.shared.checked_sub(name.chars().count() + 1));
+    let least = if of_dir.is_some() { LEAST.min(width(dir)) + 2 } else { 0 };
+    let columns = width(name).min(room.saturating_sub(least).max(room / 2));
+    let mut spans = vec![Span::new(
+        Tone::Strong,
+        glyphs.cut_middle(name, columns, (of_name + 2).clamp(columns / 2, columns * 2 / 3)),
+    )];
+    let rest = room.saturating_sub(width(&spans[0].text) + 2);
+    if !dir.is_empty() && (of_dir.is_some() || rest >= LEAST.min(width(dir))) {
+        let place = dir.chars().count().saturating_sub(of_dir.unwrap_or(0) + 1);
+        spans.push(Span::new(Tone::Dim, format!("  {}", glyphs.cut_around(dir, place, rest))));
+    }
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::app::panes::sessions::Pane;
+    use crate::base::text::{UNICODE, spans_text, spans_width};
+    use crate::config::Sort;
+    use crate::library::Library;
+    use crate::session::digest::Digest;
+
+    const HOME: &str = "/home/ada";
+
+    /// The projects of sessions in these directories.
+    fn projects(dirs: &[String]) -> Vec<Project> {
+        let session = |cwd: &String| {
+            let mut session = Digest { path: format!("/s{cwd}.jsonl").into(), ..Digest::default() };
+            session.header.cwd.clone_from(cwd);
+            session
+        };
+        let mut library = Library::default();
+        library.add(dirs.iter().map(session).collect());
+        let mut pane = Pane::new(Sort::Threaded);
+        pane.rebuild(&library, &UNICODE);
+        pane.projects
+    }
+
+    fn labels(dirs: &[&str], room: usize) -> Vec<String> {
+        let dirs: Vec<String> = dirs.iter().map(|&dir| dir.to_owned()).collect();
+        let projects = projects(&dirs);
+        let label = |dir: &String| {
+            let project = projects.iter().find(|project| *project.cwd == **dir).unwrap();
+            spans_text(&label(project, HOME, &UNICODE, room))
+        };
+        dirs.iter().map(label).collect()
+    }
+
+    #[test]
+    fn the_name_comes_first_and_the_directory_is_cut_in_front() {
+        let dirs =
+            ["/home/ada/Developer/github.com/org/vr-guide", "/home/ada", "/", "/srv/", "relative", "", "/home/ada/x"];
+        assert_eq!(
+            labels(&dirs, 26),
+            ["vr-guide  …/github.com/org", "~", "/", "srv  /", "relative", "(no directory)", "x  ~"]
+        );
+        assert_eq!(labels(&dirs[..1], 18), ["vr-guide"]);
+        assert_eq!(labels(&dirs[..1], 6), ["vr…ide"]);
+    }
+
+    #[test]
+    fn what_tells_projects_of_a_name_apart_is_seen() {
+        let dirs = [
+            "/home/ada/Developer/github.com/org/very-long-name/packages/app",
+            "/home/ada/Developer/github.com/org/other-name/packages/app",
+            "/home/ada/Developer/github.com/org/other-name/packages/web",
+        ];
+        assert_eq!(
+            labels(&dirs, 24),
+            ["app  …long-name/packages", "app  …ther-name/packages", "web  …ther-name/packages"]
+        );
+        assert_eq!(labels(&dirs, 17), ["app  …very-long-…", "app  …other-name…", "web  …me/packages"]);
+        let worktrees = ["/w/digest-rolling-window-service-fix-1", "/w/digest-rolling-window-service-fix-2"];
+        assert_eq!(labels(&worktrees, 24), ["digest-roll…ervice-fix-1", "digest-roll…ervice-fix-2"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_two_projects_look_the_same(dirs in proptest::collection::hash_set(
+            "(/home/ada)?(/(app|web|a-name-that-takes-all-of-the-room-there-is|Developer|github.com|packages|a-rather-long-name|other-long-name|feature-[12]|漢字)){1,7}", 1..30), room in 24usize..60) {
+            let dirs: Vec<String> = dirs.into_iter().collect();
+            let projects = projects(&dirs);
+            let labels = projects.iter().map(|project| label(project, HOME, &UNICODE, room));
+            let mut seen = HashSet::new();
+            for spans in labels {
+                proptest::prop_assert!(spans_width(&spans) <= room);
+                proptest::prop_assert!(seen.insert(spans_text(&spans)), "{:?} in {dirs:#?}", spans_text(&spans));
+            }
+        }
+    }
+}
