@@ -33,6 +33,7 @@ pub(super) fn label(project: &Project, home: &str, glyphs: &Glyphs, room: usize)
 
 #[cfg(test)]
 mod tests {
+    use crate::library::here::Here;
     use std::collections::HashSet;
 
     use super::*;
@@ -53,7 +54,7 @@ mod tests {
         };
         let mut library = Library::default();
         library.add(dirs.iter().map(session).collect());
-        let mut pane = Pane::new(Sort::Threaded);
+        let mut pane = Pane::new(Sort::Threaded, Here::default());
         pane.rebuild(&library, &UNICODE);
         pane.projects
     }
