@@ -1,7 +1,7 @@
 //! What does not change while the browser runs.
 
 use crate::base::text::Glyphs;
-use crate::config::{Config, SavedQuery, ThemeName};
+use crate::config::{Config, Palette, SavedQuery};
 use crate::disk::locate::Located;
 use crate::keymap::Keymap;
 
@@ -16,8 +16,8 @@ pub struct Setting {
     pub demo: bool,
     /// The signs to draw with.
     pub glyphs: Glyphs,
-    /// The colours; `None` if there are to be none (`NO_COLOR`).
-    pub theme: Option<ThemeName>,
+    /// The colours; `None` if there are to be none (`NO_COLOR`). Until the terminal was asked, those of `auto` are dark.
+    pub theme: Option<Palette>,
     /// The keys.
     pub keymap: Keymap,
     /// The command that resumes a session.
@@ -40,7 +40,7 @@ impl Setting {
             home,
             demo,
             glyphs: config.signs().clone(),
-            theme: Some(config.theme),
+            theme: Some(config.theme.palette().unwrap_or_default()),
             keymap: config.keymap.clone(),
             pi: config.pi.clone(),
             picker: None,

@@ -68,8 +68,23 @@ macro_rules! choices {
 }
 
 choices! {
-    /// A set of colours.
+    /// Which colours.
     ThemeName {
+        /// For the background that the terminal has.
+        #[default]
+        Auto = "auto",
+        /// For a dark background.
+        Dark = "dark",
+        /// For a light background.
+        Light = "light",
+        /// The terminal's own palette.
+        Terminal = "terminal",
+    }
+}
+
+choices! {
+    /// A set of colours.
+    Palette {
         /// For a dark background.
         #[default]
         Dark = "dark",
@@ -77,6 +92,18 @@ choices! {
         Light = "light",
         /// The terminal's own palette.
         Terminal = "terminal",
+    }
+}
+
+impl ThemeName {
+    /// The colours, unless the terminal says which.
+    pub(crate) fn palette(self) -> Option<Palette> {
+        match self {
+            Self::Auto => None,
+            Self::Dark => Some(Palette::Dark),
+            Self::Light => Some(Palette::Light),
+            Self::Terminal => Some(Palette::Terminal),
+        }
     }
 }
 
@@ -378,7 +405,7 @@ mod tests {
                     filter-nxet = ['n']\nup = [\n  'i',\n  'ctrl+shfit+x',\n]\nfold = 7\nquit = []\nhelp = ['T']\n";
         assert_eq!(
             errors(text),
-            "config.toml:1: \"theme\": unknown value \"drak\"; use \"dark\", \"light\" or \"terminal\"\n\
+            "config.toml:1: \"theme\": unknown value \"drak\"; use \"auto\", \"dark\", \"light\" or \"terminal\"\n\
              config.toml:2: \"mouse\": must be true or false, but is of type integer\n\
              config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, pi, trash, trash-seconds, dirs, glyphs, queries, keys\n\
              config.toml:4: \"pi\": names no program; use [\"pi\"]\n\
@@ -512,7 +539,7 @@ mod tests {
         }
         assert_eq!(
             "x".parse::<ThemeName>().unwrap_err(),
-            "unknown value \"x\"; use \"dark\", \"light\" or \"terminal\""
+            "unknown value \"x\"; use \"auto\", \"dark\", \"light\" or \"terminal\""
         );
     }
 }

@@ -10,12 +10,12 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::app::setting::Setting;
 use crate::base::text::{ASCII, Glyphs, Span, Tone, few_marks, spans_width, width};
-use crate::config::ThemeName;
+use crate::config::Palette;
 use crate::ui::theme;
 
 /// How to draw: colours and signs.
 pub(super) struct Pen<'a> {
-    theme: Option<ThemeName>,
+    theme: Option<Palette>,
     glyphs: &'a Glyphs,
 }
 

@@ -339,9 +339,9 @@ pub(crate) fn is_taken(screen: &Screen) -> bool {
     screen.alternate_screen() && screen.hide_cursor() && screen.mouse_protocol_mode() != MouseProtocolMode::None
 }
 
-/// The text of the row that is drawn as selected and has the keyboard, in the dark theme or without colours.
+/// The text of the row that is drawn as selected and has the keyboard, in any theme or without colours.
 pub(crate) fn selected(screen: &Screen) -> String {
-    selected_where(screen, |cell| cell.inverse() || cell.bgcolor() == Color::Idx(24))
+    selected_where(screen, |cell| cell.inverse() || [Color::Idx(18), Color::Idx(189)].contains(&cell.bgcolor()))
 }
 
 /// The text of the cells of the first row that has cells of some look.
