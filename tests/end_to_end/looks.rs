@@ -101,15 +101,15 @@ fn dark_or_light_is_as_the_terminal_answers() {
         let is_heard = (0..20).any(|_| {
             let other = if ground == 18 { "0;15" } else { "15;0" };
             let mut pitree = home.launch(&["--demo"]).env("COLORFGBG", other).open();
-            pitree.wait_until("the terminal taken", vt100::Screen::bracketed_paste);
+            pitree.wait_raw(b"\x1b]11;?\x07");
             pitree.send(&format!("?\x1b]11;{answer}"));
             pitree.wait_for("filter:"); // what was typed meanwhile is done
             pitree.send("\x1b");
             pitree.wait_without("filter:");
-            pitree.wait_selected("webshop"); // where it was when the first key was pressed
+            pitree.wait_until("a selected row", |screen| !selected(screen).is_empty());
             let row = pitree.look(|screen| selected_where(screen, |cell| cell.bgcolor() == Color::Idx(ground)));
             pitree.quit();
-            row.contains("webshop")
+            !row.is_empty()
         });
         assert!(is_heard, "{answer:?}");
     }

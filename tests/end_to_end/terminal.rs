@@ -216,6 +216,13 @@ impl Terminal {
         }
     }
 
+    /// Waits until some bytes came out, before the first frame too.
+    pub(crate) fn wait_raw(&self, bytes: &[u8]) {
+        let is_missing = |seen: &mut Seen| !seen.ended && !seen.raw.windows(bytes.len()).any(|part| part == bytes);
+        let seen = self.output.seen.lock().unwrap();
+        drop(self.output.changed.wait_timeout_while(seen, PATIENCE, is_missing).unwrap());
+    }
+
     /// Looks at the screen as it is.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Screen) -> T) -> T {
         look(self.output.seen.lock().unwrap().parser.screen())
