@@ -1,7 +1,9 @@
 //! What does not change while the browser runs.
 
-use crate::base::text::Glyphs;
-use crate::config::{Config, Palette, SavedQuery};
+use std::collections::HashMap;
+
+use crate::base::text::{Glyphs, Tone};
+use crate::config::{Config, Paint, Palette, SavedQuery};
 use crate::disk::locate::Located;
 use crate::keymap::Keymap;
 
@@ -18,6 +20,8 @@ pub struct Setting {
     pub glyphs: Glyphs,
     /// The colours; `None` if there are to be none (`NO_COLOR`). Until the terminal was asked, those of `auto` are dark.
     pub theme: Option<Palette>,
+    /// Colours over those of the theme.
+    pub colors: HashMap<Tone, Paint>,
     /// The keys.
     pub keymap: Keymap,
     /// The command that resumes a session.
@@ -41,6 +45,7 @@ impl Setting {
             demo,
             glyphs: config.signs().clone(),
             theme: Some(config.theme.palette().unwrap_or_default()),
+            colors: config.colors.clone(),
             keymap: config.keymap.clone(),
             pi: config.pi.clone(),
             picker: None,

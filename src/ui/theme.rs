@@ -5,7 +5,7 @@
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::base::text::Tone;
-use crate::config::Palette;
+use crate::config::{Paint, Palette};
 
 /// The look of a meaning.
 pub fn style(tone: Tone, theme: Option<Palette>) -> Style {
@@ -17,6 +17,14 @@ pub fn style(tone: Tone, theme: Option<Palette>) -> Style {
         Palette::Terminal => terminal(tone),
     };
     color.map_or(style, |color| style.fg(color))
+}
+
+/// A colour that the user has chosen.
+pub(super) fn own(color: Paint) -> Color {
+    match color {
+        Paint::Index(index) => Color::Indexed(index),
+        Paint::Rgb([red, green, blue]) => Color::Rgb(red, green, blue),
+    }
 }
 
 /// The look of the selected row, where the keyboard is and where it is not. It has one ground: where the colours of the text
