@@ -1,7 +1,9 @@
 //! What does not change while the browser runs.
 
-use crate::base::text::Glyphs;
-use crate::config::{Config, SavedQuery, ThemeName};
+use std::collections::HashMap;
+
+use crate::base::text::{Glyphs, Tone};
+use crate::config::{Config, Paint, Palette, SavedQuery};
 use crate::disk::locate::Located;
 use crate::keymap::Keymap;
 
@@ -20,8 +22,10 @@ pub struct Setting {
     pub demo: bool,
     /// The signs to draw with.
     pub glyphs: Glyphs,
-    /// The colours; `None` if there are to be none (`NO_COLOR`).
-    pub theme: Option<ThemeName>,
+    /// The colours; `None` if there are to be none (`NO_COLOR`). Until the terminal was asked, those of `auto` are dark.
+    pub theme: Option<Palette>,
+    /// Colours over those of the theme.
+    pub colors: HashMap<Tone, Paint>,
     /// The keys.
     pub keymap: Keymap,
     /// The command that resumes a session.
@@ -46,7 +50,8 @@ impl Setting {
             here_only: false,
             demo,
             glyphs: config.signs().clone(),
-            theme: Some(config.theme),
+            theme: Some(config.theme.palette().unwrap_or_default()),
+            colors: config.colors.clone(),
             keymap: config.keymap.clone(),
             pi: config.pi.clone(),
             picker: None,

@@ -69,7 +69,7 @@ pub struct Options {
     /// Draw with ASCII characters only
     #[arg(long, global = true)]
     ascii: bool,
-    /// Colours: dark, light, or those of the terminal
+    /// Colours: dark, light, as the terminal is (auto), or its own palette (terminal)
     #[arg(long, value_name = "THEME", global = true)]
     theme: Option<ThemeName>,
 }

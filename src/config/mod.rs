@@ -3,14 +3,18 @@
 //! Pure: text in, settings or errors out. Where the file lies and reading it belong to the caller; what the keys do to
 //! [`keymap`](crate::keymap).
 
+mod colors;
 mod glyphs;
 mod keys;
 mod queries;
 mod reader;
 
+use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::str::FromStr;
 
+use colors::COLORS;
+pub use colors::Paint;
 use glyphs::GLYPHS;
 use keys::KEYS;
 use queries::QUERIES;
@@ -19,7 +23,7 @@ use reader::{Reader, wrong_type};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::base::text::{ASCII, Glyphs, UNICODE};
+use crate::base::text::{ASCII, Glyphs, Tone, UNICODE};
 use crate::keymap::{Action, Keymap};
 
 /// An enum of names from which one is chosen.
@@ -68,8 +72,23 @@ macro_rules! choices {
 }
 
 choices! {
-    /// A set of colours.
+    /// Which colours.
     ThemeName {
+        /// For the background that the terminal has.
+        #[default]
+        Auto = "auto",
+        /// For a dark background.
+        Dark = "dark",
+        /// For a light background.
+        Light = "light",
+        /// The terminal's own palette.
+        Terminal = "terminal",
+    }
+}
+
+choices! {
+    /// A set of colours.
+    Palette {
         /// For a dark background.
         #[default]
         Dark = "dark",
@@ -77,6 +96,18 @@ choices! {
         Light = "light",
         /// The terminal's own palette.
         Terminal = "terminal",
+    }
+}
+
+impl ThemeName {
+    /// The colours, unless the terminal says which.
+    pub(crate) fn palette(self) -> Option<Palette> {
+        match self {
+            Self::Auto => None,
+            Self::Dark => Some(Palette::Dark),
+            Self::Light => Some(Palette::Light),
+            Self::Terminal => Some(Palette::Terminal),
+        }
     }
 }
 
@@ -139,6 +170,8 @@ pub struct Config {
     pub dirs: Vec<String>,
     /// The signs where not all is to be ASCII.
     pub glyphs: Glyphs,
+    /// Colours over those of the theme.
+    pub colors: HashMap<Tone, Paint>,
     /// The queries that have a name, in the order of the file.
     pub queries: Vec<SavedQuery>,
     /// The keys: the defaults with the user's changes.
@@ -158,6 +191,7 @@ impl Default for Config {
             trash_seconds: 60,
             dirs: Vec::new(),
             glyphs: UNICODE.clone(),
+            colors: HashMap::new(),
             queries: Vec::new(),
             keymap: Keymap::default(),
         }
@@ -259,6 +293,8 @@ fn read(reader: &mut Reader, table: &DeTable<'_>, config: &mut Config) {
             config.keymap = keys::read(reader, value).unwrap_or_default();
         } else if name == GLYPHS {
             config.glyphs = glyphs::read(reader, value);
+        } else if name == COLORS {
+            config.colors = colors::read(reader, value);
         } else if name == QUERIES {
             saved = Some(value);
         } else if let Some((_, set)) = SETTINGS.iter().find(|(known, _)| *known == name) {
@@ -266,7 +302,8 @@ fn read(reader: &mut Reader, table: &DeTable<'_>, config: &mut Config) {
                 reader.problem(value.span(), format!("{name:?}: {what}"));
             }
         } else {
-            let names: Vec<_> = SETTINGS.iter().map(|(known, _)| *known).chain([GLYPHS, QUERIES, KEYS]).collect();
+            let names: Vec<_> =
+                SETTINGS.iter().map(|(known, _)| *known).chain([GLYPHS, COLORS, QUERIES, KEYS]).collect();
             reader.problem(key.span(), format!("unknown setting {name:?}; the settings are {}", names.join(", ")));
         }
     }
@@ -312,7 +349,7 @@ pub(crate) fn default_toml() -> String {
         let keys: Vec<_> = keymap.keys(action).iter().map(|key| format!("{:?}", key.to_string())).collect();
         let _ = write!(text, "\n# {}\n# {} = [{}]\n", action.help(), action.name(), keys.join(", "));
     }
-    text + &glyphs::default_toml()
+    text + &glyphs::default_toml() + &colors::default_toml()
 }
 
 #[cfg(test)]
@@ -378,9 +415,9 @@ mod tests {
                     filter-nxet = ['n']\nup = [\n  'i',\n  'ctrl+shfit+x',\n]\nfold = 7\nquit = []\nhelp = ['T']\n";
         assert_eq!(
             errors(text),
-            "config.toml:1: \"theme\": unknown value \"drak\"; use \"dark\", \"light\" or \"terminal\"\n\
+            "config.toml:1: \"theme\": unknown value \"drak\"; use \"auto\", \"dark\", \"light\" or \"terminal\"\n\
              config.toml:2: \"mouse\": must be true or false, but is of type integer\n\
-             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, pi, trash, trash-seconds, dirs, glyphs, queries, keys\n\
+             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, pi, trash, trash-seconds, dirs, glyphs, colors, queries, keys\n\
              config.toml:4: \"pi\": names no program; use [\"pi\"]\n\
              config.toml:5: \"dirs\": must be a list of texts, such as [\"one\", \"two\"], but is of type integer\n\
              config.toml:8: unknown action \"filter-nxet\" in [keys]; did you mean \"next-filter\"?\n\
@@ -512,7 +549,7 @@ mod tests {
         }
         assert_eq!(
             "x".parse::<ThemeName>().unwrap_err(),
-            "unknown value \"x\"; use \"dark\", \"light\" or \"terminal\""
+            "unknown value \"x\"; use \"auto\", \"dark\", \"light\" or \"terminal\""
         );
     }
 }

@@ -42,6 +42,22 @@ impl Environment {
             cwd: env::current_dir().unwrap_or_default(),
         }
     }
+
+    fn resolve(&self, dir: &Path) -> PathBuf {
+        self.cwd.join(of_url(dir).unwrap_or_else(|| expand(dir, &self.home)))
+    }
+
+    /// The directory of pi's settings and sessions.
+    fn agent(&self) -> PathBuf {
+        let asked = self.agent_dir.as_ref().map(|dir| self.resolve(dir.as_ref()));
+        asked.unwrap_or_else(|| self.home.join(".pi/agent"))
+    }
+
+    /// Files of pi's settings, the one that counts first. pi reads those of the project before it asks whether the project
+    /// is trusted.
+    fn settings(&self) -> [PathBuf; 2] {
+        [self.cwd.join(".pi"), self.agent()].map(|dir| dir.join("settings.json"))
+    }
 }
 
 /// The home directory; empty if there is none.
@@ -83,35 +99,36 @@ pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environm
         let dirs = configured.iter().map(|dir| expand(dir, &environment.home)).collect();
         return Located { dirs, origin: "dirs in config.toml".into() };
     }
-    let resolve = |dir: &Path| environment.cwd.join(of_url(dir).unwrap_or_else(|| expand(dir, &environment.home)));
+    let resolve = |dir: &Path| environment.resolve(dir);
     if let Some(dir) = &environment.session_dir {
         return Located { dirs: vec![resolve(dir.as_ref())], origin: "$PI_CODING_AGENT_SESSION_DIR".into() };
     }
-    let (agent_dir, origin) = match &environment.agent_dir {
-        Some(dir) => (resolve(dir.as_ref()), "$PI_CODING_AGENT_DIR"),
-        None => (environment.home.join(".pi/agent"), "pi's default"),
-    };
-    // pi reads those of the project before it asks whether the project is trusted.
-    let settings = [environment.cwd.join(".pi"), agent_dir.clone()].map(|dir| dir.join("settings.json"));
-    let dir = settings.iter().find_map(|settings| Some((settings, session_dir_setting(settings)?)));
+    let origin = if environment.agent_dir.is_some() { "$PI_CODING_AGENT_DIR" } else { "pi's default" };
+    let settings = environment.settings();
+    let dir = settings.iter().find_map(|settings| Some((settings, setting(settings, "sessionDir")?)));
     match dir {
         // One that is empty in the project's settings hides that of the agent's.
         Some((settings, dir)) if !dir.is_empty() => {
             Located { dirs: vec![resolve(dir.as_ref())], origin: format!("sessionDir in {}", settings.display()) }
         }
-        _ => Located { dirs: vec![agent_dir.join("sessions")], origin: origin.into() },
+        _ => Located { dirs: vec![environment.agent().join("sessions")], origin: origin.into() },
     }
 }
 
-/// `sessionDir` of pi's settings, empty if it is no text: `null`, or what pi fails at. What can't be read is pi's to
+/// The name of the theme in pi's settings; a project's hides that of the agent's.
+pub(crate) fn theme(environment: &Environment) -> Option<String> {
+    environment.settings().iter().find_map(|settings| setting(settings, "theme"))
+}
+
+/// A setting of pi's, empty if it is no text: `null`, or what pi fails at. What can't be read is pi's to
 /// complain about. Settings are what `JSON.parse` takes, behind one byte order mark.
-fn session_dir_setting(settings: &Path) -> Option<String> {
+fn setting(settings: &Path, name: &str) -> Option<String> {
     let text = fs::read(settings).ok()?;
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
     let mut reader = Reader::new(text);
     let settings = reader.skip().ok()?;
     reader.end().ok()?;
-    Some(match Fields::new(settings).get("sessionDir")? {
+    Some(match Fields::new(settings).get(name)? {
         Value::Text(dir) => dir.text().into_owned(),
         Value::Raw(_) => String::new(),
     })

@@ -1,6 +1,7 @@
 //! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
 
 mod backend;
+mod background;
 pub mod clipboard;
 mod event;
 mod lanes;
@@ -25,12 +26,13 @@ use crate::app::setting::Setting;
 use crate::app::update::{self, WHEEL, update};
 use crate::base::text;
 use crate::changes::Changes;
-use crate::config::Config;
+use crate::config::{Config, Palette};
 use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::scan::milliseconds;
 use crate::keymap::Key;
 use crate::ui;
+use background::{GAP, Heard, Listener};
 use event::{Event, Signal};
 use lanes::{Job, Lanes};
 pub use os::Hold;
@@ -75,17 +77,24 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     if is_set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
         setting.theme = None;
     }
-    let setting = Arc::new(setting);
     let (sender, events) = mpsc::channel();
     os::watch_signals(&sender).context("can't watch for signals")?;
     let mut screen = Screen::open(config.mouse).context("can't draw on this terminal")?;
+    let wants_palette = setting.theme.is_some() && config.theme.palette().is_none();
+    let (tell, answer) = mpsc::channel();
+    let is_asked = wants_palette && cfg!(unix) && background::ask().is_ok();
+    watch_input(sender.clone(), is_asked.then_some(tell));
+    if wants_palette {
+        setting.theme = Some(background::palette(&answer, !setting.demo));
+    }
+    let setting = Arc::new(setting);
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
     let model = Model::new(setting.clone(), config, size, now());
     let state_dir = locate::state_dir();
     let desk =
         Desk { setting: setting.clone(), files, changes, searcher: Arc::default(), state_dir: state_dir.clone() };
     let lanes = Lanes::new(&desk, &sender);
-    watch_input(sender);
+    drop(sender);
     let mut browser = Browser { model, lanes, state_dir, clicked: None };
     let end = browser.run(&mut screen, &events);
     drop(screen);
@@ -114,11 +123,32 @@ fn print(setting: &Setting, answer: &Answer) -> Result<()> {
     product::print(&answer)
 }
 
-fn watch_input(sender: Sender<Event>) {
+/// Sends what comes from the terminal, without its answer about its background, which is told to the one who has `asked`.
+fn watch_input(sender: Sender<Event>, mut asked: Option<Sender<Palette>>) {
     std::thread::spawn(move || {
-        while let Ok(input) = crossterm::event::read() {
-            if sender.send(Event::Input(input)).is_err() {
-                return;
+        let mut listener = Listener::default();
+        loop {
+            let is_silent = listener.is_waiting() && matches!(crossterm::event::poll(GAP), Ok(false));
+            let inputs = if is_silent {
+                listener.give_up()
+            } else {
+                let Ok(input) = crossterm::event::read() else { break };
+                match (&asked, input) {
+                    (None, input) => vec![input],
+                    (Some(tell), input) => match listener.hear(input) {
+                        Heard::Inputs(inputs) => inputs,
+                        Heard::Answer(palette) => {
+                            let _ = palette.map(|palette| tell.send(palette)); // nobody waits for a late one
+                            asked = None;
+                            Vec::new()
+                        }
+                    },
+                }
+            };
+            for input in inputs {
+                if sender.send(Event::Input(input)).is_err() {
+                    return;
+                }
             }
         }
         let _ = sender.send(Event::InputEnded); // nobody is left to hear it if this fails

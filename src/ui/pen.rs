@@ -1,6 +1,7 @@
 //! Puts spans on the screen: tones become styles, text is cut to the width, and drawn signs become ASCII if asked.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -10,18 +11,19 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::app::setting::Setting;
 use crate::base::text::{ASCII, Glyphs, Span, Tone, few_marks, spans_width, width};
-use crate::config::ThemeName;
+use crate::config::{Paint, Palette};
 use crate::ui::theme;
 
 /// How to draw: colours and signs.
 pub(super) struct Pen<'a> {
-    theme: Option<ThemeName>,
+    theme: Option<Palette>,
+    colors: &'a HashMap<Tone, Paint>,
     glyphs: &'a Glyphs,
 }
 
 impl<'a> Pen<'a> {
     pub(super) fn new(setting: &'a Setting) -> Self {
-        Self { theme: setting.theme, glyphs: &setting.glyphs }
+        Self { theme: setting.theme, colors: &setting.colors, glyphs: &setting.glyphs }
     }
 
     pub(super) fn glyphs(&self) -> &'a Glyphs {
@@ -33,7 +35,9 @@ impl<'a> Pen<'a> {
     }
 
     pub(super) fn style(&self, tone: Tone) -> Style {
-        theme::style(tone, self.theme)
+        let style = theme::style(tone, self.theme);
+        let own = self.colors.get(&tone).filter(|_| self.theme.is_some());
+        own.map_or(style, |&color| style.fg(theme::own(color)))
     }
 
     pub(super) fn selection(&self, focused: bool) -> Style {
@@ -172,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_cell_gets_few_marks() {
-        let pen = Pen { theme: None, glyphs: &UNICODE };
+        let pen = Pen { theme: None, colors: &HashMap::new(), glyphs: &UNICODE };
         for (one, columns) in [("a", 1), ("漢", 2)] {
             let letter = format!("{one}{}", "\u{301}".repeat(10_000));
             let spans = [Span::new(Tone::Text, letter.repeat(3) + "b"), Span::new(Tone::Text, "é👩‍👩‍👧‍👦")];
@@ -180,6 +184,13 @@ mod tests {
             assert!(drawn.len() < 200 && drawn.ends_with("bé👩‍👩‍👧‍👦"), "{} bytes", drawn.len());
             assert_eq!(width(&drawn), 3 * columns + 4);
         }
+    }
+
+    #[test]
+    fn a_colour_of_ones_own_is_drawn_unless_there_are_to_be_none() {
+        let colors = HashMap::from([(Tone::Dim, Paint::Index(99))]);
+        let dim = |theme| Pen { theme, colors: &colors, glyphs: &UNICODE }.style(Tone::Dim);
+        assert_eq!((dim(Some(Palette::Light)).fg, dim(None).fg), (Some(theme::own(Paint::Index(99))), None));
     }
 
     #[test]

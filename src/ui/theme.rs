@@ -1,44 +1,63 @@
 //! The one file that holds colours: what each meaning looks like. Without colours (`NO_COLOR`) only modifiers are
-//! used: a colour beside REVERSED would reset it in some terminals.
+//! used: a colour beside REVERSED would reset it in some terminals. The tests hold that the colours of `dark` and `light`
+//! can be read on every ground that a row may have.
 
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::base::text::Tone;
-use crate::config::ThemeName;
+use crate::config::{Paint, Palette};
 
 /// The look of a meaning.
-pub fn style(tone: Tone, theme: Option<ThemeName>) -> Style {
-    let style = Style::new().add_modifier(modifier(tone, theme.is_some()));
+pub fn style(tone: Tone, theme: Option<Palette>) -> Style {
+    let style = Style::new().add_modifier(modifier(tone, theme));
     let Some(theme) = theme else { return style };
     let color = match theme {
-        ThemeName::Dark => dark(tone),
-        ThemeName::Light => light(tone),
-        ThemeName::Terminal => terminal(tone),
+        Palette::Dark => dark(tone),
+        Palette::Light => light(tone),
+        Palette::Terminal => terminal(tone),
     };
     color.map_or(style, |color| style.fg(color))
 }
 
-/// The look of the selected row, where the keyboard is and where it is not.
-pub fn selection(focused: bool, theme: Option<ThemeName>) -> Style {
+/// A colour that the user has chosen.
+pub(super) fn own(color: Paint) -> Color {
+    match color {
+        Paint::Index(index) => Color::Indexed(index),
+        Paint::Rgb([red, green, blue]) => Color::Rgb(red, green, blue),
+    }
+}
+
+/// The look of the selected row, where the keyboard is and where it is not. It has one ground: where the colours of the text
+/// would become grounds, they are taken away.
+pub fn selection(focused: bool, theme: Option<Palette>) -> Style {
     let background = match (theme, focused) {
-        (Some(ThemeName::Dark), true) => Color::Indexed(24),
-        (Some(ThemeName::Dark), false) => Color::Indexed(237),
-        (Some(ThemeName::Light), true) => Color::Indexed(153),
-        (Some(ThemeName::Light), false) => Color::Indexed(254),
-        (Some(ThemeName::Terminal) | None, true) => return Style::new().add_modifier(Modifier::REVERSED),
-        (Some(ThemeName::Terminal) | None, false) => return Style::new().add_modifier(Modifier::UNDERLINED),
+        (Some(Palette::Dark), true) => Color::Indexed(18),
+        (Some(Palette::Dark), false) => Color::Indexed(236),
+        (Some(Palette::Light), true) => Color::Indexed(189),
+        (Some(Palette::Light), false) => Color::Indexed(254),
+        (Some(Palette::Terminal), true) => {
+            let plain = Style::new().fg(Color::Reset).bg(Color::Reset);
+            return plain.add_modifier(Modifier::REVERSED).remove_modifier(Modifier::DIM);
+        }
+        (None, true) => return Style::new().add_modifier(Modifier::REVERSED),
+        (Some(Palette::Terminal) | None, false) => return Style::new().add_modifier(Modifier::UNDERLINED),
     };
     Style::new().bg(background)
 }
 
-fn modifier(tone: Tone, colors: bool) -> Modifier {
+fn modifier(tone: Tone, theme: Option<Palette>) -> Modifier {
+    // The terminal's own grey is its background in some palettes (Solarized).
+    let (colors, has_grey) = (theme.is_some(), matches!(theme, Some(Palette::Dark | Palette::Light)));
     match tone {
         Tone::Heading | Tone::Strong | Tone::Accent | Tone::Name => Modifier::BOLD,
+        Tone::Thinking if !has_grey && colors => Modifier::ITALIC.union(Modifier::DIM),
+        Tone::Strike if !has_grey && colors => Modifier::CROSSED_OUT.union(Modifier::DIM),
         Tone::Emphasis | Tone::Thinking | Tone::Quote => Modifier::ITALIC,
         Tone::Strike => Modifier::CROSSED_OUT,
         Tone::Link => Modifier::UNDERLINED,
         Tone::Label | Tone::Error | Tone::Warning | Tone::User if !colors => Modifier::BOLD,
-        Tone::Dim | Tone::Meta | Tone::Tool | Tone::Comment if !colors => Modifier::DIM,
+        Tone::Tool if !colors => Modifier::DIM,
+        Tone::Dim | Tone::Meta | Tone::Comment if !has_grey => Modifier::DIM,
         Tone::Match => Modifier::BOLD.union(Modifier::UNDERLINED),
         Tone::Cursor => Modifier::REVERSED,
         _ => Modifier::empty(),
@@ -54,7 +73,7 @@ fn dark(tone: Tone) -> Option<Color> {
         Tone::Assistant | Tone::Str | Tone::Added => 114,
         Tone::Tool | Tone::Quote => 248,
         Tone::Summary | Tone::Keyword => 176,
-        Tone::Meta | Tone::Thinking => 245,
+        Tone::Meta | Tone::Thinking => 247,
         Tone::Label | Tone::Name | Tone::Number => 221,
         Tone::Fork | Tone::Function => 117,
         Tone::Cost | Tone::Code => 180,
@@ -69,19 +88,19 @@ fn light(tone: Tone) -> Option<Color> {
     Some(Color::Indexed(match tone {
         Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Cursor => return None,
         Tone::Dim | Tone::Comment | Tone::Strike => 242,
-        Tone::Accent | Tone::Active | Tone::Heading => 30,
+        Tone::Accent | Tone::Active | Tone::Heading => 23,
         Tone::User | Tone::Type => 25,
-        Tone::Assistant | Tone::Str | Tone::Added => 28,
+        Tone::Assistant | Tone::Str | Tone::Added => 22,
         Tone::Tool | Tone::Quote => 240,
         Tone::Summary | Tone::Keyword => 91,
-        Tone::Meta | Tone::Thinking => 241,
-        Tone::Label | Tone::Name | Tone::Number => 94,
-        Tone::Fork | Tone::Function => 31,
-        Tone::Cost | Tone::Code => 95,
-        Tone::Warning => 130,
+        Tone::Meta | Tone::Thinking => 240,
+        Tone::Label | Tone::Name | Tone::Number => 58,
+        Tone::Fork | Tone::Function => 24,
+        Tone::Cost | Tone::Code => 53,
+        Tone::Warning => 88,
         Tone::Match => 88,
         Tone::Error | Tone::Removed => 124,
-        Tone::Link | Tone::Hunk => 26,
+        Tone::Link | Tone::Hunk => 20,
     }))
 }
 
@@ -89,7 +108,7 @@ fn light(tone: Tone) -> Option<Color> {
 fn terminal(tone: Tone) -> Option<Color> {
     Some(match tone {
         Tone::Text | Tone::Strong | Tone::Emphasis | Tone::Cursor | Tone::Tool | Tone::Quote => return None,
-        Tone::Dim | Tone::Comment | Tone::Strike | Tone::Meta | Tone::Thinking => Color::DarkGray,
+        Tone::Dim | Tone::Comment | Tone::Strike | Tone::Meta | Tone::Thinking => return None,
         Tone::Accent | Tone::Active | Tone::Heading | Tone::Fork | Tone::Function => Color::Cyan,
         Tone::User | Tone::Type | Tone::Link | Tone::Hunk => Color::Blue,
         Tone::Assistant | Tone::Str | Tone::Added => Color::Green,
@@ -116,6 +135,65 @@ mod tests {
             let style = selection(focused, None);
             assert_eq!((style.fg, style.bg), (None, None));
             assert!(!style.add_modifier.is_empty());
+        }
+    }
+
+    use Tone::*;
+
+    const TONES: [Tone; 34] = [
+        Text, Dim, Accent, User, Assistant, Tool, Summary, Meta, Label, Name, Thinking, Active, Fork, Cost, Warning,
+        Error, Heading, Strong, Emphasis, Strike, Link, Quote, Code, Keyword, Str, Number, Comment, Function, Type,
+        Added, Removed, Hunk, Match, Cursor,
+    ];
+
+    /// How light a colour is, by WCAG 2.1.
+    fn luminance(rgb: [u8; 3]) -> f64 {
+        let part = |value: u8| {
+            let value = f64::from(value) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(rgb[0]) + 0.7152 * part(rgb[1]) + 0.0722 * part(rgb[2])
+    }
+
+    /// A colour of the 256 that all terminals have alike.
+    fn rgb(color: Color) -> [u8; 3] {
+        let Color::Indexed(index @ 16..) = color else { panic!("{color:?} is another one in each terminal") };
+        let level = |at: u8| if at == 0 { 0 } else { 55 + 40 * at };
+        match index {
+            232.. => [8 + 10 * (index - 232); 3],
+            _ => [(index - 16) / 36, (index - 16) / 6 % 6, (index - 16) % 6].map(level),
+        }
+    }
+
+    #[test]
+    fn every_text_can_be_read_on_every_ground() {
+        assert!(TONES.iter().enumerate().all(|(at, &tone)| tone as usize == at) && TONES.last() == Some(&Cursor));
+        // Of dark and light terminals: black, One Dark, Solarized; white, Solarized.
+        let dark = ([0xd4; 3], vec![[0; 3], [0x1e; 3], [0x28, 0x2c, 0x34], [0, 0x2b, 0x36]]);
+        let light = ([0x2a; 3], vec![[255; 3], [0xfa; 3], [0xfd, 0xf6, 0xe3]]);
+        for (theme, (plain, mut grounds)) in [(Palette::Dark, dark), (Palette::Light, light)] {
+            grounds.extend([true, false].map(|focused| rgb(selection(focused, Some(theme)).bg.unwrap())));
+            for (tone, ground) in TONES.iter().flat_map(|&tone| grounds.iter().map(move |&ground| (tone, ground))) {
+                let text = style(tone, Some(theme)).fg.map_or(plain, rgb);
+                let (one, other) = (luminance(text), luminance(ground));
+                let contrast = (one.max(other) + 0.05) / (one.min(other) + 0.05);
+                let least = if matches!(tone, Dim | Comment | Strike) { 3.0 } else { 4.5 };
+                assert!(contrast >= least, "{} {tone:?} on {ground:?}: {contrast:.2}", theme.name());
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_selected_in_the_colours_of_the_terminal_has_one_ground() {
+        for tone in TONES {
+            let style = style(tone, Some(Palette::Terminal));
+            let selected = style.patch(selection(true, Some(Palette::Terminal)));
+            assert_eq!((selected.fg, selected.bg), (Some(Color::Reset), Some(Color::Reset)), "{tone:?}");
+            assert!(
+                selected.add_modifier.contains(Modifier::REVERSED) && !selected.add_modifier.contains(Modifier::DIM)
+            );
+            // Bright black is the background of Solarized.
+            assert!(style.fg != Some(Color::DarkGray) && style.bg.is_none(), "{tone:?}");
         }
     }
 }

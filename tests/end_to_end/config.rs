@@ -23,7 +23,7 @@ fn the_configuration_at_its_usual_place_is_read() {
         "mouse = false\nsort = \"name\"\nfilter = \"user-only\"\n\n[keys]\ndown = [\"e\"]\nquit = [\"x\"]\n",
     );
     let mut pitree = home.open(&["--demo"]);
-    pitree.wait_until("the order", |screen| row(screen, 1).contains(" name │"));
+    pitree.wait_until("the order", |screen| row(screen, 1).contains("Sessions  name "));
     pitree.wait_until("a selection", |screen| selected(screen).contains("Docs: string"));
     pitree.send("q"); // means nothing any more
     pitree.send("e");

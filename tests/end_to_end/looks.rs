@@ -66,7 +66,7 @@ fn an_empty_no_color_does_not_count() {
     let home = Home::new();
     let pitree = home.launch(&["--demo"]).env("NO_COLOR", "").open();
     pitree.wait_until("a coloured selection", |screen| {
-        selected_where(screen, |cell| cell.bgcolor() == Color::Idx(24)).contains("Flaky")
+        selected_where(screen, |cell| cell.bgcolor() == Color::Idx(18)).contains("Flaky")
     });
     pitree.quit();
 }
@@ -76,12 +76,55 @@ fn themes_have_colors_of_their_own() {
     let home = Home::new();
     let pitree = home.open(&["--demo", "--theme", "light"]);
     pitree.wait_until("the light selection", |screen| {
-        selected_where(screen, |cell| cell.bgcolor() == Color::Idx(153)).contains("Flaky")
+        selected_where(screen, |cell| cell.bgcolor() == Color::Idx(189)).contains("Flaky")
     });
     pitree.quit();
     let pitree = home.open(&["--demo", "--theme", "terminal"]);
     pitree
         .wait_until("the reversed selection", |screen| selected_where(screen, vt100::Cell::inverse).contains("Flaky"));
+    pitree.quit();
+}
+
+/// Waits until the selected row has the ground.
+fn wait_ground(pitree: &Terminal, ground: u8) {
+    pitree.wait_until(&format!("a selection on {ground}"), |screen| {
+        selected_where(screen, |cell| cell.bgcolor() == Color::Idx(ground)).contains("Flaky")
+    });
+}
+
+#[test]
+#[cfg(unix)]
+fn dark_or_light_is_as_the_terminal_answers() {
+    let home = Home::new();
+    for (answer, ground) in [("rgb:fdfd/f6f6/e3e3\x07", 189), ("rgb:0000/2b2b/3636\x1b\\", 18)] {
+        // On a busy machine the answer may come too late, but not each time.
+        let is_heard = (0..20).any(|_| {
+            let other = if ground == 18 { "0;15" } else { "15;0" };
+            let mut pitree = home.launch(&["--demo"]).env("COLORFGBG", other).open();
+            pitree.wait_raw(b"\x1b]11;?\x07");
+            pitree.send(&format!("?\x1b]11;{answer}"));
+            pitree.wait_for("filter:"); // what was typed meanwhile is done
+            pitree.send("\x1b");
+            pitree.wait_without("filter:");
+            pitree.wait_until("a selected row", |screen| !selected(screen).is_empty());
+            let row = pitree.look(|screen| selected_where(screen, |cell| cell.bgcolor() == Color::Idx(ground)));
+            pitree.quit();
+            !row.is_empty()
+        });
+        assert!(is_heard, "{answer:?}");
+    }
+}
+
+#[test]
+fn where_the_terminal_does_not_answer_others_are_asked() {
+    let home = Home::new();
+    let pitree = home.launch(&["--demo"]).env("COLORFGBG", "0;15").open();
+    wait_ground(&pitree, 189);
+    pitree.quit();
+    let mut pitree = home.open(&["--demo"]);
+    wait_ground(&pitree, 18);
+    pitree.send("\x1b]11;rgb:ffff/ffff/ffff\x07jk"); // too late, and no keys
+    wait_ground(&pitree, 18);
     pitree.quit();
 }
 

@@ -7,6 +7,7 @@ use crate::terminal::{is_taken, row, selected};
 fn a_click_selects_and_a_double_click_folds() {
     let home = Home::new();
     let mut pitree = home.open(&["--demo"]);
+    pitree.wait_for("17 sessions");
     pitree.wait_without("reading");
     pitree.wait_until("the mouse taken", is_taken);
     let place = pitree.place("Terraform");

@@ -134,7 +134,7 @@ fn no_escape_sequence_of_a_file_reaches_the_terminal() {
     pitree.wait_for("^S sort");
     pitree.send("q");
     assert_eq!(pitree.wait_exit(), 0);
-    let raw = String::from_utf8(pitree.raw()).unwrap();
+    let raw = String::from_utf8(pitree.raw()).unwrap().replacen("\u{1b}]11;?\u{7}", "", 1); // pitree's own question
     for part in
         ["\u{1b}]", "\u{7}", "\u{9b}", "\u{202e}", "\u{202c}", "\u{2066}", "\u{85}", "\u{8}", "\u{7f}", "\u{1b}[31;5m"]
     {

@@ -11,7 +11,7 @@ fn every_size_works_and_too_small_says_so() {
     pitree.wait_for("17 sessions");
     pitree.wait_without("reading");
     pitree.send("jj");
-    pitree.wait_selected("Sessions i");
+    pitree.wait_selected("⋎ Session");
     for (columns, rows) in
         [(200, 60), (100, 30), (80, 24), (40, 10), (20, 5), (1, 1), (39, 60), (40, 10), (300, 9), (100, 30)]
     {
@@ -22,7 +22,7 @@ fn every_size_works_and_too_small_says_so() {
                 words.concat().starts_with(&"pitreeneeds40x10"[..usize::from(columns).min(6)])
             });
         } else {
-            pitree.wait_selected("Sessions i");
+            pitree.wait_selected("⋎ Session");
             pitree.wait_for("? help");
             pitree.wait_for("pitree");
         }

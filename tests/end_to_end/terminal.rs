@@ -222,6 +222,13 @@ impl Terminal {
         }
     }
 
+    /// Waits until some bytes came out, before the first frame too.
+    pub(crate) fn wait_raw(&self, bytes: &[u8]) {
+        let is_missing = |seen: &mut Seen| !seen.ended && !seen.raw.windows(bytes.len()).any(|part| part == bytes);
+        let seen = self.output.seen.lock().unwrap();
+        drop(self.output.changed.wait_timeout_while(seen, PATIENCE, is_missing).unwrap());
+    }
+
     /// Looks at the screen as it is.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&Screen) -> T) -> T {
         look(self.output.seen.lock().unwrap().parser.screen())
@@ -345,9 +352,9 @@ pub(crate) fn is_taken(screen: &Screen) -> bool {
     screen.alternate_screen() && screen.hide_cursor() && screen.mouse_protocol_mode() != MouseProtocolMode::None
 }
 
-/// The text of the row that is drawn as selected and has the keyboard, in the dark theme or without colours.
+/// The text of the row that is drawn as selected and has the keyboard, in any theme or without colours.
 pub(crate) fn selected(screen: &Screen) -> String {
-    selected_where(screen, |cell| cell.inverse() || cell.bgcolor() == Color::Idx(24))
+    selected_where(screen, |cell| cell.inverse() || [Color::Idx(18), Color::Idx(189)].contains(&cell.bgcolor()))
 }
 
 /// The text of the cells of the first row that has cells of some look.

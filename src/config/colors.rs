@@ -1,0 +1,130 @@
+//! Single colours over those of the theme: the table `[colors]` of the file.
+
+use std::collections::HashMap;
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use crate::base::text::Tone;
+use crate::config::reader::{Reader, wrong_type};
+
+/// The table of the file that holds them.
+pub(super) const COLORS: &str = "colors";
+
+/// A colour of the user's choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    /// Its number among the 256 of terminals.
+    Index(u8),
+    /// Its red, green and blue.
+    Rgb([u8; 3]),
+}
+
+/// The names of what can have a colour of its own.
+const NAMES: &[(&str, Tone)] = &[
+    ("text", Tone::Text),
+    ("dim", Tone::Dim),
+    ("accent", Tone::Accent),
+    ("user", Tone::User),
+    ("assistant", Tone::Assistant),
+    ("tool", Tone::Tool),
+    ("summary", Tone::Summary),
+    ("meta", Tone::Meta),
+    ("label", Tone::Label),
+    ("name", Tone::Name),
+    ("thinking", Tone::Thinking),
+    ("active", Tone::Active),
+    ("fork", Tone::Fork),
+    ("cost", Tone::Cost),
+    ("warning", Tone::Warning),
+    ("error", Tone::Error),
+    ("heading", Tone::Heading),
+    ("strong", Tone::Strong),
+    ("emphasis", Tone::Emphasis),
+    ("strike", Tone::Strike),
+    ("link", Tone::Link),
+    ("quote", Tone::Quote),
+    ("code", Tone::Code),
+    ("keyword", Tone::Keyword),
+    ("string", Tone::Str),
+    ("number", Tone::Number),
+    ("comment", Tone::Comment),
+    ("function", Tone::Function),
+    ("type", Tone::Type),
+    ("added", Tone::Added),
+    ("removed", Tone::Removed),
+    ("hunk", Tone::Hunk),
+    ("match", Tone::Match),
+];
+
+/// The table as it stands in the default file.
+pub(super) fn default_toml() -> String {
+    let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
+    let lines: Vec<_> = names.chunks(12).map(|names| format!("# {}", names.join(", "))).collect();
+    format!(
+        "\n# Single colours over those of the theme: \"#rrggbb\", or a number from 0 to 255 of the terminal's colours. They are\n{}.\n\
+         # For example: dim = \"#9a9a9a\"\n[colors]\n",
+        lines.join(",\n")
+    )
+}
+
+/// The colours of the table.
+pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> HashMap<Tone, Paint> {
+    let mut colors = HashMap::new();
+    let Some(table) = value.get_ref().as_table() else {
+        let what = wrong_type("a table of colours, such as [colors] and a line dim = 247", value.get_ref());
+        reader.problem(value.span(), format!("{COLORS:?}: {what}"));
+        return colors;
+    };
+    for (key, value) in table {
+        let name = key.get_ref().as_ref();
+        let Some((_, tone)) = NAMES.iter().find(|(known, _)| *known == name) else {
+            let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
+            let what = format!("unknown name {name:?} in [{COLORS}]; the names are {}", names.join(", "));
+            reader.problem(key.span(), what);
+            continue;
+        };
+        match color(value.get_ref()) {
+            Some(color) => drop(colors.insert(*tone, color)),
+            None => reader.problem(value.span(), format!("{name:?}: must be \"#rrggbb\" or a number from 0 to 255")),
+        }
+    }
+    colors
+}
+
+fn color(value: &DeValue<'_>) -> Option<Paint> {
+    let Some(text) = value.as_str() else { return value.as_integer()?.as_str().parse().ok().map(Paint::Index) };
+    let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6)?;
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let number = is_hex.then(|| u32::from_str_radix(digits, 16).ok()).flatten()?;
+    let [_, red, green, blue] = number.to_be_bytes();
+    Some(Paint::Rgb([red, green, blue]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NAMES;
+    use crate::base::text::Tone;
+    use crate::config::{Config, Paint};
+
+    #[test]
+    fn every_meaning_of_text_has_a_name() {
+        assert!(NAMES.iter().enumerate().all(|(at, &(_, tone))| tone as usize == at));
+        assert_eq!(NAMES.len(), Tone::Cursor as usize, "all but the cursor, which is the last");
+    }
+
+    #[test]
+    fn reads_colours_and_says_what_is_wrong_with_them() {
+        let config = Config::parse("[colors]\ndim = '#0aF0ff'\nstring = 247\n", "c").unwrap();
+        assert_eq!(config.colors.get(&Tone::Dim), Some(&Paint::Rgb([10, 240, 255])));
+        assert_eq!(config.colors.get(&Tone::Str), Some(&Paint::Index(247)));
+        let text = "[colors]\ndimm = 1\ndim = 256\ntext = '#12345'\nlink = '#+12345'\nuser = true\n";
+        let error = Config::parse(text, "c").unwrap_err().to_string();
+        let lines: Vec<_> = error.lines().collect();
+        assert!(lines[0].starts_with("c:2: unknown name \"dimm\" in [colors]; the names are text, dim, "), "{error}");
+        let wrong = ["3: \"dim\"", "4: \"text\"", "5: \"link\"", "6: \"user\""];
+        assert_eq!(lines[1..], wrong.map(|at| format!("c:{at}: must be \"#rrggbb\" or a number from 0 to 255")));
+        let error = Config::parse("colors = 3", "c").unwrap_err().to_string();
+        assert!(error.starts_with("c:1: \"colors\": must be a table of colours"), "{error}");
+    }
+}
