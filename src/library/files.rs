@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::session::digest::Digest;
 use crate::session::digest::touches::{FileUse, Touched};
+use crate::session::shape::ById;
 
 /// A file that tools touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,19 +13,25 @@ pub struct TouchedFile {
     pub path: String,
     /// How often.
     pub uses: FileUse,
-    /// Sessions with such calls.
+    /// Sessions with such calls of their own.
     pub sessions: usize,
     /// The last of them, in milliseconds since 1970.
     pub latest: Option<i64>,
 }
 
-/// The files of sessions; what was touched last comes first. `home` is what
-/// `~` stands for.
+/// The files of sessions; what was touched last comes first. What a fork has from its parent counts once, for the oldest
+/// session that has it. `home` is what `~` stands for.
 pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Vec<TouchedFile> {
+    let mut sessions: Vec<&Digest> = sessions.collect();
+    sessions.sort_by_key(|session| session.age());
     let mut places: HashMap<String, (usize, usize)> = HashMap::new(); // in `all`, and in the session that came last
     let mut all: Vec<TouchedFile> = Vec::new();
-    for (number, session) in sessions.enumerate() {
-        for Touched { path, touch, time, .. } in session.touches.iter() {
+    let mut first: ById<usize> = ById::default();
+    for (number, session) in sessions.into_iter().enumerate() {
+        for Touched { path, touch, time, entry, .. } in session.touches.iter() {
+            if session.known_as(entry).is_some_and(|id| *first.entry(id).or_insert(number) != number) {
+                continue;
+            }
             let path = full_path(path, &session.header.cwd, home);
             let (at, last) = places.entry(path).or_insert_with_key(|path| {
                 all.push(TouchedFile { path: path.clone(), uses: FileUse::default(), sessions: 0, latest: None });

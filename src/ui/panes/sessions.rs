@@ -89,8 +89,8 @@ fn project(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: usiz
     }
     let age = if project.latest > i64::MIN { time::age(model.now, project.latest) } else { "?".into() };
     let mut right = String::new();
-    if columns >= 44 && project.cost >= 0.005 {
-        right = format!("{}  ", dollars(project.cost));
+    if columns >= 44 && project.sum.cost >= 0.005 {
+        right = format!("{}  ", dollars(project.sum.cost));
     }
     right += &format!("{:>5}  {age:>4}  ", thousands(project.sessions.len()));
     let mut right = vec![Span::new(Tone::Dim, right)];
@@ -168,7 +168,12 @@ fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> Vec<S
     let glyphs = pen.glyphs();
     let session = &model.library[key];
     let mut marks = Vec::new();
-    let wide_fact = if matches!(model.sessions.shows.sort, Sort::Size | Sort::Cost) { 9 } else { 0 };
+    let wide_fact = match model.sessions.shows.sort {
+        Sort::Size => 9,
+        Sort::Cost if model.library.came_with(key).is_some() => 13,
+        Sort::Cost => 9,
+        Sort::Threaded | Sort::Recent | Sort::Name => 0,
+    };
     if columns >= 36 + wide_fact {
         let forks = model.library.forks(key).count();
         if !session.labels.is_empty() {
@@ -183,9 +188,9 @@ fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> Vec<S
     }
     match model.sessions.shows.sort {
         Sort::Size => marks.push(Span::new(Tone::Cost, format!("{:>8} ", bytes(session.bytes)))),
-        Sort::Cost => marks.push(Span::new(Tone::Cost, format!("{:>8} ", dollars(session.cost)))),
+        Sort::Cost => marks.push(Span::new(Tone::Cost, format!("{:>8} ", cost(model, pen, key, columns)))),
         _ if columns >= 50 && session.cost >= 0.005 => {
-            marks.push(Span::new(Tone::Cost, format!("{:>6} ", dollars(session.cost))));
+            marks.push(Span::new(Tone::Cost, format!("{:>6} ", cost(model, pen, key, columns))));
         }
         _ => {}
     }
@@ -194,6 +199,16 @@ fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> Vec<S
     }
     marks.extend(age(model, pen, key));
     marks
+}
+
+/// What a session cost; of a fork what is its own, and where there is room what came with it.
+fn cost(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> String {
+    let own = dollars(model.library.own(key).cost);
+    match model.library.came_with(key) {
+        None => own,
+        Some(_) if columns < 90 => format!("{own} own"),
+        Some(with) => format!("{own} own {} {} {with}", pen.glyphs().dot, dollars(model.library[key].cost)),
+    }
 }
 
 /// The age, and whether a pi is likely at work.
