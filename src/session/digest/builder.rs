@@ -355,6 +355,8 @@ mod tests {
         assert_eq!(digest.problems.iter().filter(of_tree).copied().collect::<Vec<_>>(), tree.problems);
         let facts = (digest.entry_count, digest.branch_points, digest.leaves, digest.cost);
         let leaves: u32 = tree.roots.iter().map(|&root| tree.below(root).leaves).sum();
+        assert_eq!(digest.entries.ids.len(), digest.entry_count);
+        assert!(digest.entries.all.cost == digest.cost || digest.entries.all.entries < digest.entry_count);
         assert_eq!(facts, (tree.nodes.len(), tree.branch_points(), leaves as usize, tree.cost()));
         let is_end = |at: &Index| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
         assert_eq!((0..tree.nodes.len() as Index).filter(is_end).count(), digest.leaves);

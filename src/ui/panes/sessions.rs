@@ -62,7 +62,12 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
             let found = model.sessions.found(*session).filter(|found| found.snippet.is_some());
             let facts = match found {
                 Some(_) => age(model, pen, *session).to_vec(),
-                None => facts(model, pen, *session, columns),
+                None => {
+                    let all = costs(model, pen, *session).map(|cost| facts(model, pen, *session, columns, &cost));
+                    let left = if model.sessions.show_paths { columns } else { spans_width(&left) };
+                    let fits = |facts: &&Vec<Span>| left + 1 + spans_width(facts) <= columns;
+                    all.iter().find(fits).unwrap_or(&all[2]).clone()
+                }
             };
             if let Some(found) = found {
                 let room = columns.saturating_sub(spans_width(&left) + spans_width(&facts) + 3);
@@ -164,7 +169,7 @@ fn add_path(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, key: SessionKey,
 }
 
 /// Counts, cost and age to the right; what matters least goes first where there is little room.
-fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> Vec<Span> {
+fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize, cost: &str) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let session = &model.library[key];
     let mut marks = Vec::new();
@@ -188,9 +193,9 @@ fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> Vec<S
     }
     match model.sessions.shows.sort {
         Sort::Size => marks.push(Span::new(Tone::Cost, format!("{:>8} ", bytes(session.bytes)))),
-        Sort::Cost => marks.push(Span::new(Tone::Cost, format!("{:>8} ", cost(model, pen, key, columns)))),
+        Sort::Cost => marks.push(Span::new(Tone::Cost, format!("{cost:>8} "))),
         _ if columns >= 50 && session.cost >= 0.005 => {
-            marks.push(Span::new(Tone::Cost, format!("{:>6} ", cost(model, pen, key, columns))));
+            marks.push(Span::new(Tone::Cost, format!("{cost:>6} ")));
         }
         _ => {}
     }
@@ -201,14 +206,13 @@ fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> Vec<S
     marks
 }
 
-/// What a session cost; of a fork what is its own, and where there is room what came with it.
-fn cost(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> String {
+/// What a session cost; of a fork what is its own, and what that comes to with what came with it, in ever fewer words.
+fn costs(model: &Model, pen: &Pen<'_>, key: SessionKey) -> [String; 3] {
     let own = dollars(model.library.own(key).cost);
-    match model.library.came_with(key) {
-        None => own,
-        Some(_) if columns < 90 => format!("{own} own"),
-        Some(with) => format!("{own} own {} {} {with}", pen.glyphs().dot, dollars(model.library[key].cost)),
-    }
+    let Some(with) = model.library.came_with(key) else { return [own.clone(), own.clone(), own] };
+    let own = format!("{own} own");
+    let both = format!("{own} {} {}", pen.glyphs().dot, dollars(model.library[key].cost));
+    [format!("{both} {with}"), both, own]
 }
 
 /// The age, and whether a pi is likely at work.
