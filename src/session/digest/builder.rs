@@ -136,7 +136,7 @@ impl Builder {
         let (cost, tokens) = entry.used().map_or((0.0, 0.0), |usage| (usage.cost, usage.tokens));
         self.digest.cost += cost;
         self.digest.tokens += tokens;
-        self.entries.push(identity(entry, line, at, time), cost, tokens);
+        self.entries.push(identity(entry, self.lines.last_id(), at, time, line), cost, tokens);
         self.digest.message_count += usize::from(entry.type_name.is("message"));
         if !matches!(entry.kind, Kind::Label | Kind::SessionInfo) {
             self.digest.written = time;

@@ -41,7 +41,7 @@ pub struct Used {
 /// The entries of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Entries {
-    /// What each is known by, in file order: see [`identity`].
+    /// What each is known by in whichever file it stands, in file order: a hash of its id and time.
     pub ids: Vec<IdHash>,
     /// What they used, in file order. What stands twice in the file is here once.
     pub used: Vec<Used>,
@@ -54,11 +54,12 @@ pub struct Entries {
 
 /// What an entry is known by in whichever file it stands. Forks and copies keep its id and its time (pi 1.5.2). Ids alone
 /// are not enough: they are 8 hex digits, unique in their file. A label is written anew into a fork, with another id: it
-/// is known by what it says. An entry without a time is known by its line, one without an id by that and its place.
-pub(crate) fn identity(entry: &Entry<'_>, line: &[u8], at: Index, time: Option<i64>) -> IdHash {
+/// is known by what it says. An entry without a time is known by its line, one without an id by that and its place. `id`
+/// is its own, `at` its place.
+pub(crate) fn identity(entry: &Entry<'_>, id: Option<IdHash>, at: Index, time: Option<i64>, line: &[u8]) -> IdHash {
     let known = match entry.target_id.filter(|_| entry.kind == Kind::Label) {
         Some(target) => Some(IdHash::of(target).with(IdHash::of(entry.label.unwrap_or_default()))),
-        None => entry.id.map(IdHash::of),
+        None => id,
     };
     match (known, time) {
         (Some(id), Some(time)) => id.with(IdHash::number(time as u64)),
