@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::app::context::Context;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::Project;
-use crate::base::numbers::{bytes, count, dollars, tokens};
+use crate::base::numbers::{bytes, count, dollars, thousands, tokens};
 use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, width};
 use crate::base::time;
@@ -59,11 +59,15 @@ fn session(context: &Context<'_>, key: SessionKey) -> Vec<DocLine> {
     };
     lines.extend(header.created.and_then(wall).map(|time| fact("begun", &time)));
     lines.extend(digest.modified.and_then(wall).map(|time| fact("last said", &time)));
+    let own = context.library.own(key);
+    let came_with = context.library.came_with(key);
+    let own_entries = came_with.map_or(String::new(), |_| format!(" ({} own)", thousands(own.entries)));
     lines.push(fact(
         "size",
         &format!(
-            "{}, {}, {}",
+            "{}{}, {}, {}",
             count(digest.entry_count, "entry", "entries"),
+            own_entries,
             count(digest.message_count, "message", "messages"),
             bytes(digest.bytes)
         ),
@@ -72,7 +76,14 @@ fn session(context: &Context<'_>, key: SessionKey) -> Vec<DocLine> {
         let points = count(digest.branch_points, "branch point", "branch points");
         lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
     }
-    lines.push(fact("used", &format!("{}, {} tokens", dollars(digest.cost), tokens(digest.tokens))));
+    match came_with {
+        None => lines.push(fact("used", &format!("{}, {} tokens", dollars(digest.cost), tokens(digest.tokens)))),
+        Some(with) => {
+            let dot = &context.setting.glyphs.dot;
+            lines.push(fact("used", &format!("{} own {dot} {} {with}", dollars(own.cost), dollars(digest.cost))));
+            lines.push(fact("tokens", &format!("{} own {dot} {} {with}", tokens(own.tokens), tokens(digest.tokens))));
+        }
+    }
     if header.version < 3.0 {
         lines.push(fact("version", &format!("{}: pi rewrites the file when it opens it", header.version)));
     }
@@ -107,6 +118,12 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     }
     lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", library[fork].title())));
     more(lines, forks.len());
+    let first = library.families().line(key).last().unwrap_or(key);
+    let family = library.families().family(first);
+    if family.len() > 1 {
+        let all = count(family.len(), "session", "sessions");
+        lines.push(fact("all of it", &format!("{} in {all}", dollars(library.sum(&family).cost))));
+    }
 }
 
 fn more(lines: &mut Vec<DocLine>, all: usize) {
@@ -165,9 +182,9 @@ fn project(context: &Context<'_>, project: &Project) -> Vec<DocLine> {
     }
     let sessions = || project.sessions.iter().filter_map(|&key| context.library.get(key));
     lines.push(fact("sessions", &project.sessions.len().to_string()));
-    lines.push(fact("entries", &sessions().map(|session| session.entry_count).sum::<usize>().to_string()));
+    lines.push(fact("entries", &project.sum.entries.to_string()));
     lines.push(fact("size", &bytes(sessions().map(|session| session.bytes).sum())));
-    lines.push(fact("used", &dollars(project.cost)));
+    lines.push(fact("used", &dollars(project.sum.cost)));
     if project.latest > i64::MIN {
         lines.push(fact("last said", &time::age(context.now, project.latest)));
     }

@@ -11,6 +11,7 @@ use crate::base::time;
 use crate::cli::output::PathFields;
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::scan;
+use crate::library::shares::{self, Listed};
 use crate::session::digest::{Digest, Label};
 use crate::session::entry::EntryId;
 
@@ -39,6 +40,10 @@ struct LabelLine {
     text: String,
     active: bool,
     labelled: Option<String>,
+    /// How many other sessions have the same entry with the same label.
+    forks: usize,
+    #[serde(skip)]
+    in_forks: String,
     #[serde(skip)]
     time: Option<i64>,
 }
@@ -52,10 +57,14 @@ impl Labels {
             unreadable.extend(batch.unreadable);
             true
         });
-        let mut lines = Vec::new();
-        for session in &sessions {
-            lines.extend(labels(session)?);
-        }
+        sessions.sort_by(|a, b| a.age().cmp(&b.age()));
+        let all = sessions.iter().enumerate().flat_map(|(number, session)| {
+            session.labels.iter().map(move |label| (session.known_by(label), number, label))
+        });
+        let mut lines = shares::once(all)
+            .into_iter()
+            .map(|listed| LabelLine::new(&sessions[listed.session], &listed))
+            .collect::<Result<Vec<_>>>()?;
         lines.sort_by(|a, b| b.time.cmp(&a.time).then_with(|| (&a.path, &a.entry_id).cmp(&(&b.path, &b.entry_id))));
         let mut out = output::stdout();
         if self.json {
@@ -65,7 +74,8 @@ impl Labels {
             let row = |line: LabelLine| {
                 let age = line.time.map_or("?".into(), |then| time::age(now, then));
                 let cut = |text: &str| UNICODE.cut(&clean(text), COLUMN).into_owned();
-                [age, cut(&line.label), line.entry_id.unwrap_or_default(), cut(&line.title), line.text]
+                let title = cut(&line.title) + &line.in_forks;
+                [age, cut(&line.label), line.entry_id.unwrap_or_default(), title, line.text]
             };
             output::table(&mut out, &lines.into_iter().map(row).collect::<Vec<_>>(), 1)?;
         }
@@ -74,21 +84,24 @@ impl Labels {
     }
 }
 
-fn labels(session: &Digest) -> Result<Vec<LabelLine>> {
-    let path = PathFields::from(&*resolve::absolute(&session.path)?);
-    let line = |label: &Label| LabelLine {
-        label: label.text.to_string(),
-        path: path.clone(),
-        id: session.header.id.clone(),
-        title: session.title().to_string(),
-        entry_id: match &label.entry {
-            EntryId::Id(id) => Some(id.to_string()),
-            EntryId::Place(_) => None,
-        },
-        text: label.row.to_string(),
-        active: session.is_active(label.at),
-        labelled: label.time.and_then(time::iso),
-        time: label.time,
-    };
-    Ok(session.labels.iter().map(line).collect())
+impl LabelLine {
+    fn new(session: &Digest, listed: &Listed<usize, &Label>) -> Result<Self> {
+        let label = listed.what;
+        Ok(Self {
+            label: label.text.to_string(),
+            path: PathFields::from(&*resolve::absolute(&session.path)?),
+            id: session.header.id.clone(),
+            title: session.title().to_string(),
+            entry_id: match &label.entry {
+                EntryId::Id(id) => Some(id.to_string()),
+                EntryId::Place(_) => None,
+            },
+            text: label.row.to_string(),
+            active: session.is_active(label.at),
+            labelled: label.time.and_then(time::iso),
+            forks: listed.forks,
+            in_forks: listed.in_forks(),
+            time: label.time,
+        })
+    }
 }

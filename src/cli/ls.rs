@@ -16,6 +16,8 @@ use crate::cli::output::PathFields;
 use crate::cli::{Chosen, output};
 use crate::disk::scan;
 use crate::disk::scan::Unreadable;
+use crate::library::shares::Shares;
+use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, NO_MESSAGES};
 use crate::session::problem::Problem;
 
@@ -48,13 +50,15 @@ impl Ls {
         });
         // pi orders by time only; files of the same time keep a fixed order here.
         sessions.sort_by(|a, b| b.order_time().cmp(&a.order_time()).then_with(|| b.path.cmp(&a.path)));
+        let shares = Shares::new(sessions.iter().enumerate(), Shares::default());
+        let own: Vec<Tally> = (0..).zip(&sessions).map(|(at, session)| shares.own(at, session)).collect();
         let mut out = output::stdout();
         if self.json {
-            for session in &sessions {
-                output::json(&mut out, &SessionLine::new(session))?;
+            for (session, own) in sessions.iter().zip(own) {
+                output::json(&mut out, &SessionLine::new(session, own))?;
             }
         } else {
-            table(&mut out, &sessions, &chosen.home)?;
+            table(&mut out, &sessions, &own, &chosen.home)?;
         }
         out.flush()?;
         Ok(output::end(unreadable))
@@ -92,12 +96,15 @@ struct SessionLine<'a> {
     labels: usize,
     cost: f64,
     tokens: f64,
+    own_cost: f64,
+    own_tokens: f64,
+    own_entries: usize,
     bytes: u64,
     problems: Vec<String>,
 }
 
 impl<'a> SessionLine<'a> {
-    fn new(session: &'a Digest) -> Self {
+    fn new(session: &'a Digest, own: Tally) -> Self {
         let header = &session.header;
         Self {
             path: (&*absolute(&session.path)).into(),
@@ -116,6 +123,9 @@ impl<'a> SessionLine<'a> {
             labels: session.labels.len(),
             cost: session.cost,
             tokens: session.tokens,
+            own_cost: own.cost,
+            own_tokens: own.tokens,
+            own_entries: own.entries,
             bytes: session.bytes,
             problems: session.problems.iter().map(Problem::to_string).collect(),
         }
@@ -127,16 +137,24 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-fn table(out: &mut impl Write, sessions: &[Digest], home: &str) -> Result<()> {
+/// What a fork cost is what is its own, so that the column sums up to what was paid.
+fn table(out: &mut impl Write, sessions: &[Digest], own: &[Tally], home: &str) -> Result<()> {
     let now = crate::cli::now();
     let ids = shortest(sessions);
-    let row = |session: &Digest| {
+    let is_fork = |session: &Digest, own: &Tally| own.entries < session.entries.all.entries;
+    let any_fork = sessions.iter().zip(own).any(|(session, own)| is_fork(session, own));
+    let row = |(session, own): (&Digest, &Tally)| {
         let age = session.modified.map_or("?".into(), |then| time::age(now, then));
         let cwd = shorten(&session.header.cwd, home).into_owned();
         let id = cut(&session.header.id, ids).to_string();
-        [age, session.entry_count.to_string(), dollars(session.cost), id, cwd, session.title().to_string()]
+        let mark = match () {
+            () if is_fork(session, own) => " own",
+            () if any_fork => "    ",
+            () => "",
+        };
+        [age, session.entry_count.to_string(), dollars(own.cost) + mark, id, cwd, session.title().to_string()]
     };
-    let rows: Vec<[String; 6]> = sessions.iter().map(row).collect();
+    let rows: Vec<[String; 6]> = sessions.iter().zip(own).map(row).collect();
     output::table(out, &rows, 3)
 }
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use crate::session::digest::Digest;
-use crate::session::digest::touches::{FileUse, Touched};
+use crate::session::digest::touches::{FileTouch, FileUse};
+use crate::session::shape::ById;
 
 /// A file that tools touched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,28 +13,38 @@ pub struct TouchedFile {
     pub path: String,
     /// How often.
     pub uses: FileUse,
-    /// Sessions with such calls.
+    /// Sessions with such calls of their own.
     pub sessions: usize,
     /// The last of them, in milliseconds since 1970.
     pub latest: Option<i64>,
 }
 
-/// The files of sessions; what was touched last comes first. `home` is what
-/// `~` stands for.
+/// The files of sessions; what was touched last comes first. What a fork has from its parent counts once, for the oldest
+/// session that has it. `home` is what `~` stands for.
 pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Vec<TouchedFile> {
+    let mut sessions: Vec<&Digest> = sessions.collect();
+    sessions.sort_by_key(|session| session.age());
     let mut places: HashMap<String, (usize, usize)> = HashMap::new(); // in `all`, and in the session that came last
     let mut all: Vec<TouchedFile> = Vec::new();
-    for (number, session) in sessions.enumerate() {
-        for Touched { path, touch, time, .. } in session.touches.iter() {
-            let path = full_path(path, &session.header.cwd, home);
-            let (at, last) = places.entry(path).or_insert_with_key(|path| {
-                all.push(TouchedFile { path: path.clone(), uses: FileUse::default(), sessions: 0, latest: None });
-                (all.len() - 1, usize::MAX)
+    let mut first: ById<usize> = ById::default();
+    for (number, session) in sessions.into_iter().enumerate() {
+        let mut known: Vec<Option<usize>> = vec![None; session.touches.paths.len()];
+        for &FileTouch { path, touch, time, entry, .. } in &session.touches.all {
+            if session.known_as(entry).is_some_and(|id| *first.entry(id).or_insert(number) != number) {
+                continue;
+            }
+            let at = *known[path as usize].get_or_insert_with(|| {
+                let path = full_path(session.touches.paths.get(path), &session.header.cwd, home);
+                let (at, last) = places.entry(path).or_insert_with_key(|path| {
+                    all.push(TouchedFile { path: path.clone(), uses: FileUse::default(), sessions: 0, latest: None });
+                    (all.len() - 1, usize::MAX)
+                });
+                all[*at].sessions += usize::from(*last != number);
+                *last = number;
+                *at
             });
-            let file = &mut all[*at];
+            let file = &mut all[at];
             file.uses.add(touch);
-            file.sessions += usize::from(*last != number);
-            *last = number;
             file.latest = file.latest.max(time);
         }
     }
@@ -66,7 +77,6 @@ pub(crate) fn full_path(path: &str, cwd: &str, home: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::digest::touches::FileTouch;
     use crate::session::entry::call::Touch;
 
     #[test]

@@ -1,7 +1,7 @@
 //! All sessions together, by a key that outlives their paths: what a list shows of each, who was forked from whom, and in
 //! which a pi is likely at work (`live`). The data is pure; what reads goes through `disk` and runs on a lane: [`search`] holds
 //! sessions against a query, [`find`] looks through one session, [`grep`] through all bytes, [`texts`] reads what is
-//! searched. [`files`] sums what tools did to files.
+//! searched. [`files`] sums what tools did to files, `shares` what sessions used: each entry once.
 
 pub mod families;
 pub mod files;
@@ -13,6 +13,7 @@ pub mod key;
 pub(crate) mod live;
 mod reading;
 pub mod search;
+pub(crate) mod shares;
 mod shelves;
 pub mod texts;
 
@@ -22,9 +23,11 @@ use std::sync::Arc;
 
 use crate::disk::live::Pis;
 use crate::disk::scan::Unreadable;
+use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, Shared};
 use families::{Families, cut_cycles};
 pub use key::{EntryRef, ProjectKey, SessionKey};
+use shares::Shares;
 
 /// How far the reading of all sessions is.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +57,7 @@ pub struct Library {
     dirs: Vec<Arc<str>>,
     by_dir: HashMap<Arc<str>, ProjectKey>,
     families: Families,
+    shares: Shares,
     /// Sessions whose parent is not among all.
     orphans: HashSet<SessionKey>,
     /// Paths, symbolic links resolved.
@@ -144,7 +148,7 @@ impl Library {
         }
     }
 
-    /// Finds out anew who was forked from whom.
+    /// Finds out anew who was forked from whom, and what they share.
     fn tie(&mut self) {
         self.version += 1;
         let keys: Vec<SessionKey> = self.keys().collect();
@@ -169,6 +173,8 @@ impl Library {
         }
         cut_cycles(&mut parents);
         self.families = Families::new(&keys, |key| parents[key.place()], |key| self[key].order_time());
+        let before = std::mem::take(&mut self.shares);
+        self.shares = Shares::new(keys.iter().map(|&key| (key.place(), &*self.slots[key.place()].session)), before);
     }
 
     /// The key of a file that is, or was, among the sessions.
@@ -231,6 +237,27 @@ impl Library {
     /// Who was forked from whom, among all.
     pub(crate) fn families(&self) -> &Families {
         &self.families
+    }
+
+    /// What a session has that no older one has. What is gone has nothing.
+    pub fn own(&self, key: SessionKey) -> Tally {
+        self.get(key).map_or(Tally::default(), |session| self.shares.own(key.place(), session))
+    }
+
+    /// What a session's entries stand with if older sessions have some of them, in words; `None` if all are its own.
+    pub fn came_with(&self, key: SessionKey) -> Option<&'static str> {
+        let session = self.get(key)?;
+        (self.own(key).entries < session.entries.all.entries).then(|| session.came_with())
+    }
+
+    /// What sessions have together: what is in several of them counts once.
+    pub fn sum<'a>(&self, sessions: impl IntoIterator<Item = &'a SessionKey>) -> Tally {
+        self.shares.sum(sessions.into_iter().filter_map(|&key| Some((key.place(), &**self.get(key)?))))
+    }
+
+    /// Puts the oldest sessions first.
+    pub(crate) fn sort_oldest_first(&self, keys: &mut [SessionKey]) {
+        keys.sort_by_key(|&key| self[key].age());
     }
 
     /// The forks of a session, without the sessions of its sub-agents.

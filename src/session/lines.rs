@@ -305,6 +305,11 @@ impl Lines {
         }
     }
 
+    /// The id of the last entry.
+    pub(crate) fn last_id(&self) -> Option<IdHash> {
+        self.ids.last()?.id
+    }
+
     /// Where the line of each entry starts, in bytes.
     pub(crate) fn offsets(&self) -> &[u64] {
         &self.offsets

@@ -22,6 +22,17 @@ impl IdHash {
         Self(hash ^ (hash >> 29))
     }
 
+    /// A number as a hash.
+    pub(crate) fn number(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// The hash of two together.
+    pub(crate) fn with(self, other: Self) -> Self {
+        let mixed = (self.0.rotate_left(23) ^ other.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Self(mixed ^ (mixed >> 32))
+    }
+
     /// The hash of an id in a file.
     pub fn of(id: Str<'_>) -> Self {
         Self::new(&id.bytes())

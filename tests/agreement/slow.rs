@@ -143,6 +143,18 @@ impl Session {
         })
     }
 
+    /// What entries are known by wherever they are copied to, with what they cost; labels left out, which a fork writes
+    /// anew. `None` if some have no id or no time.
+    pub(crate) fn known(&self) -> Option<Vec<((String, String), f64)>> {
+        let entries = self.entries.iter().filter(|entry| entry["type"] != "label");
+        let known = |entry: &Value| {
+            let time = Some(&entry["timestamp"]).filter(|time| !time.is_null())?;
+            let alone = Self { header: Value::Null, entries: vec![entry.clone()] };
+            Some(((id(&entry["id"])?, time.to_string()), alone.cost()))
+        };
+        entries.map(known).collect()
+    }
+
     pub(crate) fn cost(&self) -> f64 {
         let cost = |usage: &Value| match &usage["cost"] {
             Value::Object(parts) => match parts.get("total").and_then(Value::as_f64) {

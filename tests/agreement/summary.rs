@@ -1,5 +1,6 @@
 //! The fast pass behind `pitree ls` against the slow reader: the facts that pi's list does not have, too.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -84,8 +85,15 @@ fn samples_have_the_facts_that_a_slow_reader_finds() {
     let samples = repository("assets/demo");
     let files = files_below(&samples);
     assert_eq!(listed.len(), files.len());
+    let mut all = BTreeMap::new();
     for path in files {
+        let Reading::Session(session) = slow::read(&path) else { panic!("{}", path.display()) };
+        all.extend(session.known().unwrap());
         let is_it = |line: &&Value| short(Path::new(line["path"].as_str().unwrap()), root) == short(&path, &samples);
         assert!(check(&path, listed.iter().find(is_it)), "{}", path.display());
     }
+    let own: f64 = listed.iter().map(|line| line["ownCost"].as_f64().unwrap()).sum();
+    let once: f64 = all.values().sum();
+    let twice: f64 = listed.iter().map(|line| line["cost"].as_f64().unwrap()).sum();
+    assert!((own - once).abs() <= 1e-9 && once < twice, "{own}, {once}, {twice}");
 }

@@ -203,7 +203,7 @@ fn sorting_names_and_paths() {
             .rows
             .iter()
             .map(|row| match row {
-                pitree::app::panes::sessions::SessionRow::Session { key, .. } => browser.model.library[*key].cost,
+                pitree::app::panes::sessions::SessionRow::Session { key, .. } => browser.model.library.own(*key).cost,
                 pitree::app::panes::sessions::SessionRow::Project(_) => panic!("flat orders have no projects"),
             })
             .collect()

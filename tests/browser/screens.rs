@@ -17,6 +17,7 @@ snapshot!(folded, (120, 30), "j l -");
 snapshot!(help, (100, 30), "?");
 snapshot!(sorted_by_cost, (120, 30), "ctrl+s ctrl+s ctrl+s ctrl+s");
 snapshot!(a_project, (120, 30), "g");
+snapshot!(a_fork, (120, 60), "j j");
 
 #[test]
 fn signs_can_be_set() {

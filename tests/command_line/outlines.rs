@@ -73,7 +73,7 @@ fn labels_of_all_sessions_are_listed() {
     assert_eq!(names, ["left", "\u{1b}[31mred", "works"]);
     let wanted = json!({
         "label": "left", "path": path, "id": "one", "title": "Say a", "entryId": "b", "text": "Say b",
-        "active": false, "labelled": "2026-01-05T09:00:04.000Z",
+        "active": false, "labelled": "2026-01-05T09:00:04.000Z", "forks": 0,
     });
     assert_eq!(labels[0], wanted);
     assert_eq!(labels[2]["active"], true);
@@ -81,4 +81,28 @@ fn labels_of_all_sessions_are_listed() {
     let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split_whitespace().skip(1).collect()).collect();
     assert_eq!(rows[0].join(" "), "left b Say a Say b");
     assert!(!table.contains('\u{1b}'), "{table:?}");
+}
+
+/// A session and a fork of it that goes on, both as pi writes them: the label in the fork is a new entry.
+fn forked() -> Pitree {
+    let pitree = Pitree::new();
+    let read = json!({"path": "a.rs"});
+    let head = |session: Session| session.cwd("/w").user("a", "Say a").call("b", "read", &read);
+    pitree.write_session(&head(Session::new("one")).label("l", "a", "works"));
+    let fork = head(Session::new("two")).label("m", "a", "works").under("b").call("c", "read", &read);
+    pitree.write_session(&fork);
+    pitree
+}
+
+#[test]
+fn what_a_fork_has_from_its_parent_is_listed_once() {
+    let pitree = forked();
+    let labels = pitree.objects(&["labels", "--json"]);
+    assert_eq!(labels.len(), 1);
+    assert_eq!((&labels[0]["id"], &labels[0]["forks"]), (&json!("one"), &json!(1)));
+    assert!(pitree.print(&["labels"]).contains("Say a  in 1 fork  "));
+    let files = pitree.objects(&["files", "--json"]);
+    assert_eq!((&files[0]["reads"], &files[0]["sessions"]), (&json!(2), &json!(2)));
+    let of_one = pitree.objects(&["files", "two", "--json"]);
+    assert_eq!(of_one[0]["entries"].as_array().map(Vec::len), Some(2), "of one session all of them");
 }

@@ -60,6 +60,9 @@ fn lists_the_demo_as_json() {
         "labels",
         "cost",
         "tokens",
+        "ownCost",
+        "ownTokens",
+        "ownEntries",
         "bytes",
         "problems",
     ];
@@ -74,6 +77,20 @@ fn lists_the_demo_as_json() {
     assert_eq!(first["created"], "2026-11-20T09:12:48.316Z");
     let modified: Vec<&str> = sessions.iter().map(|session| session["modified"].as_str().unwrap()).collect();
     assert!(modified.is_sorted_by(|a, b| a >= b), "newest first: {modified:?}");
+}
+
+#[test]
+fn a_fork_owns_what_is_new_in_it() {
+    let pitree = Pitree::new();
+    let sessions = pitree.objects(&["ls", "--json", "--demo"]);
+    let fork = sessions.iter().find(|session| session["name"] == "Sessions in Redis").unwrap();
+    let number = |fact: &str| fork[fact].as_f64().unwrap();
+    assert!(number("ownCost") > 0.0 && number("ownCost") < number("cost"), "{fork}");
+    assert!(number("ownTokens") > 0.0 && number("ownTokens") < number("tokens"), "{fork}");
+    assert!(number("ownEntries") > 0.0 && number("ownEntries") < number("entryCount"), "{fork}");
+    let table = pitree.print(&["ls", "--demo"]);
+    let row = table.lines().find(|row| row.ends_with("Sessions in Redis")).unwrap();
+    assert!(row.contains(&format!("  ${:.2} own  ", number("ownCost"))), "{row}");
 }
 
 #[test]

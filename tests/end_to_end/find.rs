@@ -10,7 +10,7 @@ fn a_label_is_gone_to_and_words_are_found_from_there() {
     pitree.send("'");
     pitree.wait_for("[jwt-works]");
     pitree.send("jwt");
-    pitree.wait_for("1 of 28");
+    pitree.wait_for("1 of 20");
     pitree.send("\r");
     pitree.wait_selected("[jwt-works]");
     pitree.send("/rotat");

@@ -2,7 +2,6 @@
 //! entries that did it, there or in all sessions.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use crate::app::context::Context;
 use crate::app::layers::answer::Leads;
@@ -12,9 +11,10 @@ use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{count, thousands};
 use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean};
-use crate::library::files::full_path;
+use crate::library::files::{TouchedFile, full_path, outline};
+use crate::library::shares::{self, Listed};
 use crate::library::{EntryRef, SessionKey};
-use crate::session::digest::touches::FileUse;
+use crate::session::digest::touches::Touched;
 use crate::session::entry::call::Touch;
 
 /// The most entries that are listed of those that touched a file: the newest.
@@ -51,23 +51,18 @@ fn sessions(context: &Context<'_>, scope: Scope) -> Vec<SessionKey> {
 
 /// The files, the most changed first.
 pub(super) fn rows(context: &Context<'_>, scope: Scope) -> Vec<Choice> {
-    let mut uses: BTreeMap<String, FileUse> = BTreeMap::new();
-    for key in sessions(context, scope) {
-        let digest = &context.library[key];
-        for (path, used) in digest.touches.uses() {
-            let sum = uses.entry(full_path(path, &digest.header.cwd, &context.setting.home)).or_default();
-            sum.reads += used.reads;
-            sum.changes += used.changes;
-        }
-    }
-    let mut uses: Vec<(String, FileUse)> = uses.into_iter().collect();
-    uses.sort_by_key(|(_, uses)| Reverse((uses.changes, uses.reads)));
-    let row = |(file, uses): (String, FileUse)| {
+    let digests = sessions(context, scope).into_iter().map(|key| &*context.library[key]);
+    let mut files = outline(digests, &context.setting.home);
+    files.sort_by(|a, b| {
+        let often = |file: &TouchedFile| (file.uses.changes, file.uses.reads);
+        often(b).cmp(&often(a)).then_with(|| a.path.cmp(&b.path))
+    });
+    let row = |TouchedFile { path: file, uses, .. }: TouchedFile| {
         let left = vec![Span::clean(Tone::Text, &shown(context, &file))];
         let facts = format!("  {:>9}  {:>7}", times("changed", uses.changes), times("read", uses.reads));
         Choice::new(left, Vec::new(), Span::new(Tone::Dim, facts), Leads::File(file))
     };
-    uses.into_iter().map(row).collect()
+    files.into_iter().map(row).collect()
 }
 
 fn times(what: &str, count: usize) -> String {
@@ -119,7 +114,9 @@ pub(super) fn touches(context: &Context<'_>, file: &str, scope: Scope) -> Vec<Ch
     let library = context.library;
     let name = file.rsplit('/').next().unwrap_or(file);
     let mut found = Vec::new();
-    for session in sessions(context, scope) {
+    let mut keys = sessions(context, scope);
+    library.sort_oldest_first(&mut keys);
+    for session in keys {
         let digest = &library[session];
         // Most paths differ in their last part already.
         let is_it =
@@ -128,16 +125,18 @@ pub(super) fn touches(context: &Context<'_>, file: &str, scope: Scope) -> Vec<Ch
         if wanted.contains(&true) {
             let touched = digest.touches.iter().zip(&digest.touches.all);
             let touched = touched.filter(|(_, touch)| wanted[touch.path as usize]).map(|(touched, _)| touched);
-            found.extend(touched.map(|touched| (session, touched)));
+            found.extend(touched.map(|touched| ((digest.known_as(touched.entry), touched.touch), session, touched)));
         }
     }
-    found.sort_by_key(|(key, touched)| (Reverse(touched.time), &library[*key].path, touched.entry));
+    let mut found = shares::once(found.into_iter());
+    found.sort_by_key(|Listed { session, what, .. }| (Reverse(what.time), &library[*session].path, what.entry));
     let all = found.len();
-    let row = |(session, touched): (SessionKey, crate::session::digest::touches::Touched<'_>)| {
+    let row = |listed: Listed<SessionKey, Touched<'_>>| {
+        let touched = listed.what;
         let tone = if touched.touch == Touch::Read { Tone::Dim } else { Tone::Added };
         let left = vec![Span::new(tone, format!("{:<7}", touched.touch.name())), Span::new(Tone::Text, touched.said)];
-        let leads = Leads::Entry(EntryRef { session, at: touched.entry });
-        Choice::new(left, title(context, session), age(context, touched.time), leads)
+        let leads = Leads::Entry(EntryRef { session: listed.session, at: touched.entry });
+        Choice::new(left, title(context, &listed), age(context, touched.time), leads)
     };
     let rows = found.into_iter().take(MOST).map(row);
     let rest = (all > MOST).then(|| {

@@ -12,6 +12,7 @@ use crate::base::js::cut;
 use crate::base::text::{Span, Tone, clean, width};
 use crate::base::time;
 use crate::changes::Request;
+use crate::library::shares::{self, Listed};
 use crate::library::{EntryRef, SessionKey};
 use crate::session::digest::Label;
 
@@ -29,13 +30,17 @@ pub fn palette(context: &Context<'_>) -> Palette {
 /// The rows, the newest label first.
 pub(super) fn rows(context: &Context<'_>) -> Vec<Choice> {
     let library = context.library;
-    let of = |key: SessionKey| library[key].labels.iter().map(move |label| (key, label));
-    let mut labels: Vec<(SessionKey, &Label)> = library.keys().flat_map(of).collect();
-    labels.sort_by_key(|(key, label)| (Reverse(label.time), &library[*key].path, label.at));
-    let row = |(session, label): (SessionKey, &Label)| {
+    let mut keys: Vec<SessionKey> = library.keys().filter(|&key| !library[key].labels.is_empty()).collect();
+    library.sort_oldest_first(&mut keys);
+    let of =
+        |&key: &SessionKey| library[key].labels.iter().map(move |label| (library[key].known_by(label), key, label));
+    let mut labels = shares::once(keys.iter().flat_map(of));
+    labels.sort_by_key(|Listed { session, what, .. }| (Reverse(what.time), &library[*session].path, what.at));
+    let row = |listed: Listed<SessionKey, &Label>| {
+        let label = listed.what;
         let left = vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::new(Tone::Text, &*label.row)];
-        let leads = Leads::Entry(EntryRef { session, at: label.at });
-        Choice::new(left, title(context, session), age(context, label.time), leads)
+        let leads = Leads::Entry(EntryRef { session: listed.session, at: label.at });
+        Choice::new(left, title(context, &listed), age(context, label.time), leads)
     };
     labels.into_iter().map(row).collect()
 }
@@ -46,12 +51,14 @@ pub(super) fn age(context: &Context<'_>, time: Option<i64>) -> Span {
     Span::new(Tone::Dim, format!("  {age:>4}"))
 }
 
-/// The title of a session, for a row.
-pub(super) fn title(context: &Context<'_>, session: SessionKey) -> Vec<Span> {
-    let title = context.library[session].title();
-    let title = context.setting.glyphs.cut(&clean(cut(title, 200)), TITLE).into_owned();
-    let gap = " ".repeat(TITLE - width(&title));
-    vec![Span::new(Tone::Dim, title + &gap)]
+/// The title of a session and in how many forks of it the same stands, for a row.
+pub(super) fn title<T>(context: &Context<'_>, listed: &Listed<SessionKey, T>) -> Vec<Span> {
+    let forks = listed.in_forks();
+    let room = TITLE - width(&forks).min(TITLE);
+    let title = context.library[listed.session].title();
+    let title = context.setting.glyphs.cut(&clean(cut(title, 200)), room).into_owned();
+    let gap = " ".repeat(room - width(&title));
+    vec![Span::new(Tone::Dim, title), Span::new(Tone::Fork, forks), Span::new(Tone::Dim, gap)]
 }
 
 /// Clears the selected label, or asks for another text of it.

@@ -3,12 +3,13 @@
 use crate::base::js::js_trim;
 use crate::base::text::clean;
 use crate::base::time;
+use crate::session::digest::entries::{Entries, identity};
 use crate::session::digest::touches::{Gatherer, Spoken};
 use crate::session::digest::{Digest, Label};
 use crate::session::entry::call::{self, NEARBY};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Content, Entry, EntryId, Message, Stamp, ToolCall, read, row};
-use crate::session::lines::{LabelLine, Line, Lines, NotASession};
+use crate::session::lines::{Header, LabelLine, Line, Lines, NotASession};
 use crate::session::models::Models;
 use crate::session::problem::Problem;
 use crate::session::shape::{Index, Shape};
@@ -37,6 +38,9 @@ pub struct Builder {
     /// The newest time of a user or an assistant.
     activity: Option<f64>,
     models: Models,
+    entries: Entries,
+    /// Which of them are labels.
+    label_lines: Vec<Index>,
     touches: Gatherer,
     spoken: Spoken,
     is_hidden_in_pi: bool,
@@ -89,6 +93,7 @@ impl Builder {
         let header = self.lines.session()?.clone();
         let shape = self.lines.shape();
         let labels = self.labels(&shape, again);
+        let entries = self.entries(&shape, &header);
         let mut digest = self.digest;
         let stubs = self.lines.stubs(&shape);
         for (children, is_stub) in shape.child_counts(&stubs).into_iter().zip(stubs) {
@@ -104,6 +109,7 @@ impl Builder {
         digest.problems.extend(self.is_hidden_in_pi.then_some(Problem::NoContent));
         digest.problems.extend(self.is_undrawn_in_pi.then_some(Problem::NoText));
         digest.labels = labels;
+        digest.entries = entries.into();
         digest.touches = self.touches.finish(&shape, &self.spoken);
         digest.models = self.models.busiest_first();
         digest.active = Active::new(&shape);
@@ -119,20 +125,21 @@ impl Builder {
         if let Some(entry) = self.lines.note(&line, &read)
             && !self.lines.is_refused()
         {
-            self.entry(entry);
+            self.entry(entry, line.bytes);
         }
     }
 
-    fn entry(&mut self, entry: &Entry<'_>) {
+    fn entry(&mut self, entry: &Entry<'_>, line: &[u8]) {
         let at = self.digest.entry_count as Index;
         self.digest.entry_count += 1;
-        if let Some(usage) = entry.used() {
-            self.digest.cost += usage.cost;
-            self.digest.tokens += usage.tokens;
-        }
+        let time = entry.timestamp.and_then(Stamp::ms);
+        let (cost, tokens) = entry.used().map_or((0.0, 0.0), |usage| (usage.cost, usage.tokens));
+        self.digest.cost += cost;
+        self.digest.tokens += tokens;
+        self.entries.push(identity(entry, self.lines.last_id(), at, time, line), cost, tokens);
         self.digest.message_count += usize::from(entry.type_name.is("message"));
         if !matches!(entry.kind, Kind::Label | Kind::SessionInfo) {
-            self.digest.written = entry.timestamp.and_then(Stamp::ms);
+            self.digest.written = time;
         }
         match entry.kind {
             Kind::User => self.said(at, entry),
@@ -152,9 +159,9 @@ impl Builder {
                 let name = entry.name.map(|name| js_trim(&name.text()).to_string());
                 self.digest.name = name.filter(|name| !name.is_empty());
             }
-            // Labels are gathered with the lines.
-            Kind::Label
-            | Kind::Bash
+            // What they say is gathered with the lines.
+            Kind::Label => self.label_lines.push(at),
+            Kind::Bash
             | Kind::SystemRole
             | Kind::CustomRole
             | Kind::SummaryRole
@@ -221,6 +228,15 @@ impl Builder {
             None => drop(self.digest.tools.insert(name.into(), 1)),
         }
         self.touches.call(at, entry.timestamp, call);
+    }
+
+    fn entries(&mut self, shape: &Shape, header: &Header) -> Entries {
+        let mut entries = std::mem::take(&mut self.entries);
+        let is_label = |at: Index| self.label_lines.binary_search(&at).is_ok();
+        let is_root = |at: &Index| shape.parents[*at as usize].is_none_or(is_label);
+        let may_repeat = header.version < 2.0 || !shape.duplicates.is_empty() || self.label_lines.len() > 1;
+        entries.finish((0..shape.parents.len() as Index).filter(is_root).collect(), may_repeat);
+        entries
     }
 
     fn labels(&self, shape: &Shape, again: &mut Again<'_>) -> Vec<Label> {
@@ -339,6 +355,8 @@ mod tests {
         assert_eq!(digest.problems.iter().filter(of_tree).copied().collect::<Vec<_>>(), tree.problems);
         let facts = (digest.entry_count, digest.branch_points, digest.leaves, digest.cost);
         let leaves: u32 = tree.roots.iter().map(|&root| tree.below(root).leaves).sum();
+        assert_eq!(digest.entries.ids.len(), digest.entry_count);
+        assert!(digest.entries.all.cost == digest.cost || digest.entries.all.entries < digest.entry_count);
         assert_eq!(facts, (tree.nodes.len(), tree.branch_points(), leaves as usize, tree.cost()));
         let is_end = |at: &Index| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
         assert_eq!((0..tree.nodes.len() as Index).filter(is_end).count(), digest.leaves);

@@ -6,18 +6,20 @@
 //! pi's tree either. Places of entries, labels and the active path are those of [`crate::session::tree::Tree`].
 
 pub mod builder;
+pub mod entries;
 pub mod touches;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::session::digest::entries::Entries;
 use crate::session::digest::touches::Touches;
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
 use crate::session::models::ModelUse;
 use crate::session::problem::Problem;
-use crate::session::shape::Index;
+use crate::session::shape::{IdHash, Index};
 use crate::session::tree::active::Active;
 
 /// What is known of a session without its tree.
@@ -59,10 +61,12 @@ pub struct Digest {
     pub leaves: usize,
     /// The labels that are set, in the order of their entries in the file.
     pub labels: Vec<Label>,
-    /// US dollars.
+    /// US dollars, for all lines of the file: those that came from another session included.
     pub cost: f64,
-    /// Tokens, in and out, cached ones included.
+    /// Tokens, in and out, cached ones included; for all lines.
     pub tokens: f64,
+    /// What tells its entries from those of other sessions, and what each used.
+    pub entries: Arc<Entries>,
     /// What is wrong with the file.
     pub problems: Vec<Problem>,
     /// Every call of a tool that read, wrote or edited a file.
@@ -121,6 +125,26 @@ impl Digest {
     /// The path that other files name this one by.
     pub(crate) fn real_path(&self) -> &PathBuf {
         self.real_path.as_ref().unwrap_or(&self.path)
+    }
+
+    /// What an entry is known by in whichever file it stands.
+    pub(crate) fn known_as(&self, at: Index) -> Option<IdHash> {
+        self.entries.ids.get(at as usize).copied()
+    }
+
+    /// What a label is known by in whichever file it stands: its entry and its text.
+    pub(crate) fn known_by<'a>(&self, label: &'a Label) -> (Option<IdHash>, &'a str) {
+        (self.known_as(label.at), &label.text)
+    }
+
+    /// What its entries stand with if some of them came from another session, in words.
+    pub(crate) fn came_with(&self) -> &'static str {
+        if self.header.is_fork() { "with its parent's" } else { "with what it copies" }
+    }
+
+    /// Orders sessions by their age, the oldest first.
+    pub(crate) fn age(&self) -> (i64, &PathBuf) {
+        (self.header.created.unwrap_or(i64::MAX), &self.path)
     }
 
     /// The time to order by: sessions whose time is no date come last.

@@ -12,7 +12,7 @@ use crate::session::json::data::{Fields, Value, stringify};
 pub(crate) const NEARBY: usize = 64;
 
 /// What a tool did with a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Touch {
     /// `read`
     Read,

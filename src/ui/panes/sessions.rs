@@ -69,7 +69,13 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
             let found = model.sessions.found(*session).filter(|found| found.snippet.is_some());
             let facts = match found {
                 Some(_) => age(model, pen, *session).to_vec(),
-                None => facts(model, pen, *session, columns),
+                None => {
+                    let all =
+                        whole(model, pen, *session, columns).map(|whole| facts(model, pen, *session, columns, &whole));
+                    let left = if model.sessions.show_paths { columns } else { spans_width(&left) };
+                    let fits = |facts: &&Vec<Span>| left + 1 + spans_width(facts) <= columns;
+                    all.iter().find(fits).unwrap_or(&all[2]).clone()
+                }
             };
             if let Some(found) = found {
                 let room = columns.saturating_sub(spans_width(&left) + spans_width(&facts) + 3);
@@ -103,7 +109,7 @@ fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: 
     let right = numbers(
         model,
         columns,
-        (&some_dollars(project.cost), &thousands(project.entries)),
+        (&some_dollars(project.sum.cost), &thousands(project.sum.entries)),
         &[Span::new(Tone::Dim, format!("{age:>4}  "))],
     );
     let mut left = vec![Span::new(Tone::Dim, format!("{} ", if is_folded { &glyphs.closed } else { &glyphs.open }))];
@@ -179,11 +185,16 @@ fn add_path(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, key: SessionKey,
     left.push(Span::new(Tone::Dim, format!("  {}", pen.glyphs().cut_start(&path, room))));
 }
 
-/// Counts, cost and age to the right; what matters least goes first where there is little room.
-fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> Vec<Span> {
+/// Counts, cost and age to the right; what matters least goes first where there is little room. `whole` stands before the
+/// cost.
+fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize, whole: &str) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let session = &model.library[key];
-    let first = if model.sessions.shows.sort == Sort::Size { bytes(session.bytes) } else { some_dollars(session.cost) };
+    let first = if model.sessions.shows.sort == Sort::Size {
+        bytes(session.bytes)
+    } else {
+        some_dollars(model.library.own(key).cost)
+    };
     let numbers = numbers(model, columns, (&first, &thousands(session.entry_count)), &age(model, pen, key));
     let mut facts = Vec::new();
     let forks = model.library.forks(key).count();
@@ -196,7 +207,14 @@ fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> Vec<S
     if forks > 0 {
         facts.push(Span::new(Tone::Fork, format!("{}{forks} ", glyphs.fork)));
     }
-    if columns < 36 || spans_width(&facts) + spans_width(&numbers) + columns / 3 >= columns {
+    let is_wide = |facts: &[Span]| spans_width(facts) + spans_width(&numbers) + columns / 3 >= columns;
+    let whole = Some(Span::new(Tone::Dim, whole)).filter(|_| !whole.is_empty());
+    facts.extend(whole.clone());
+    if columns < 36 || is_wide(&facts) {
+        facts.clear();
+        facts.extend(whole);
+    }
+    if is_wide(&facts) {
         facts.clear();
     }
     facts.extend(numbers);
@@ -228,6 +246,15 @@ fn heads(model: &Model, columns: usize) -> String {
 /// A cost, if there is any.
 fn some_dollars(cost: f64) -> String {
     if cost >= 0.005 { dollars(cost) } else { String::new() }
+}
+
+/// What stands before the cost of a fork, which is its own: what that comes to with what came with it, in ever fewer words.
+fn whole(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> [String; 3] {
+    let has_cost = columns >= 50 && model.sessions.shows.sort != Sort::Size || model.sessions.shows.sort == Sort::Cost;
+    let Some(with) = model.library.came_with(key).filter(|_| has_cost) else { return Default::default() };
+    let whole = dollars(model.library[key].cost);
+    let dot = &pen.glyphs().dot;
+    [format!("{whole} {with} {dot} own"), format!("{whole} {dot} own"), "own".into()]
 }
 
 /// The age, and whether a pi is likely at work.

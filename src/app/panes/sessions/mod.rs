@@ -49,7 +49,7 @@ pub struct Totals {
     pub sessions: usize,
     /// Projects.
     pub projects: usize,
-    /// US dollars.
+    /// US dollars; an entry that several of them have counts once.
     pub cost: f64,
 }
 

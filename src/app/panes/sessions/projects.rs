@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::library::families::Families;
 use crate::library::{Library, ProjectKey, SessionKey};
+use crate::session::digest::entries::Tally;
 
 /// Sessions with the same working directory, and the families that began there.
 #[derive(Clone, Debug)]
@@ -18,10 +19,8 @@ pub struct Project {
     pub(super) roots: Vec<SessionKey>,
     /// The newest message, in milliseconds since 1970.
     pub latest: i64,
-    /// US dollars.
-    pub cost: f64,
-    /// Entries.
-    pub entries: usize,
+    /// What its sessions have together.
+    pub sum: Tally,
     /// As many characters at the end of `cwd` as are the same in another project: what stands before tells them apart.
     pub shared: usize,
 }
@@ -41,19 +40,17 @@ pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
                 sessions: Vec::new(),
                 roots: Vec::new(),
                 latest: families.latest(root),
-                cost: 0.0,
-                entries: 0,
+                sum: Tally::default(),
                 shared: 0,
             });
             projects.len() - 1
         });
         let project = &mut projects[place];
         project.roots.push(root);
-        for session in families.below_all(&[root]) {
-            project.sessions.push(session);
-            project.cost += library[session].cost;
-            project.entries += library[session].entry_count;
-        }
+        project.sessions.extend(families.below_all(&[root]));
+    }
+    for project in &mut projects {
+        project.sum = library.sum(&project.sessions);
     }
     tell_apart(&mut projects);
     projects

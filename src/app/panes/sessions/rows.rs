@@ -22,11 +22,7 @@ impl Pane {
         self.rows.clear();
         self.is_flat = self.shows.sort != Sort::Threaded;
         self.tie(library, &shown);
-        self.totals = Totals {
-            sessions: shown.len(),
-            projects: self.projects.len(),
-            cost: shown.iter().fold(0.0, |sum, &key| sum + library[key].cost),
-        };
+        self.totals = Totals { sessions: shown.len(), projects: self.projects.len(), cost: library.sum(&shown).cost };
         match (&self.hits, self.is_flat) {
             (Some(_), _) => self.show_hits(library, &shown, glyphs),
             (None, true) => self.flat(library, shown),
@@ -91,7 +87,7 @@ impl Pane {
         match self.shows.sort {
             Sort::Name => shown.sort_by_cached_key(|&key| library[key].title().to_lowercase()),
             Sort::Size => shown.sort_by_key(|&key| Reverse(library[key].bytes)),
-            Sort::Cost => shown.sort_by(|&a, &b| library[b].cost.total_cmp(&library[a].cost)),
+            Sort::Cost => shown.sort_by(|&a, &b| library.own(b).cost.total_cmp(&library.own(a).cost)),
             Sort::Threaded | Sort::Recent => library.sort_newest_first(&mut shown),
         }
         self.rows = shown.into_iter().map(|key| SessionRow::Session { key, prefix: String::new(), below: 0 }).collect();

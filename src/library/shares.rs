@@ -1,0 +1,414 @@
+//! What sessions share: forks and copies of files hold entries of others. Each entry counts once in a sum, and is the own
+//! one of the oldest session that has it.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+use std::sync::Arc;
+
+use crate::base::numbers::count;
+use crate::session::digest::Digest;
+use crate::session::digest::entries::{Entries, Tally};
+use crate::session::shape::ById;
+
+/// What sessions share. They are named by numbers of the caller's choice.
+#[derive(Debug, Default)]
+pub(crate) struct Shares {
+    groups: Vec<Group>,
+    /// The group of each session, and its place there; most sessions share nothing.
+    of: Vec<Option<(u32, u32)>>,
+}
+
+/// Sessions that share entries.
+#[derive(Debug)]
+struct Group {
+    /// Their numbers, the oldest first.
+    members: Vec<(usize, Arc<Entries>)>,
+    /// All of their entries: those that the same members have are one share.
+    shares: Vec<Share>,
+    /// What each has that no older one has.
+    own: Vec<Tally>,
+}
+
+/// The entries that some members of a group have, and no others of them.
+#[derive(Debug)]
+struct Share {
+    /// The places of these members.
+    members: Vec<u32>,
+    sum: Tally,
+}
+
+impl Shares {
+    /// Looks at sessions; `before` has what was found when some of them were looked at before.
+    pub(crate) fn new<'a>(sessions: impl Iterator<Item = (usize, &'a Digest)>, before: Self) -> Self {
+        let sessions: Vec<(usize, &Digest)> = sessions.collect();
+        let mut known: HashMap<usize, Group> = HashMap::new();
+        known.extend(before.groups.into_iter().filter_map(|group| Some((group.members.first()?.0, group))));
+        let mut shares = Self::default();
+        for mut kin in kin(&sessions) {
+            kin.sort_by_key(|&at| sessions[at].1.age());
+            let members = kin.iter().map(|&at| (sessions[at].0, sessions[at].1.entries.clone()));
+            let members: Vec<(usize, Arc<Entries>)> = members.collect();
+            for (place, &(session, _)) in (0..).zip(&members) {
+                shares.of.resize(shares.of.len().max(session + 1), None);
+                shares.of[session] = Some((shares.groups.len() as u32, place));
+            }
+            let known = members.first().and_then(|(first, _)| known.remove(first));
+            let known = known.filter(|known| is_same(&known.members, &members));
+            shares.groups.push(known.unwrap_or_else(|| Group::new(members)));
+        }
+        shares
+    }
+
+    fn place(&self, session: usize) -> Option<(&Group, usize, usize)> {
+        let (group, place) = (*self.of.get(session)?)?;
+        Some((self.groups.get(group as usize)?, group as usize, place as usize))
+    }
+
+    /// What a session has that no older one has.
+    pub(crate) fn own(&self, session: usize, digest: &Digest) -> Tally {
+        self.place(session).map_or(digest.entries.all, |(group, _, place)| group.own[place])
+    }
+
+    /// What some sessions have together.
+    pub(crate) fn sum<'a>(&self, sessions: impl Iterator<Item = (usize, &'a Digest)>) -> Tally {
+        let mut sum = Tally::default();
+        let mut groups: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
+        for (session, digest) in sessions {
+            match self.place(session) {
+                Some((group, at, place)) => {
+                    groups.entry(at).or_insert_with(|| vec![false; group.members.len()])[place] = true;
+                }
+                None => sum += digest.entries.all,
+            }
+        }
+        for (at, is_wanted) in groups {
+            let is_had = |share: &&Share| share.members.iter().any(|&place| is_wanted[place as usize]);
+            self.groups[at].shares.iter().filter(is_had).for_each(|share| sum += share.sum);
+        }
+        sum
+    }
+}
+
+fn is_same(some: &[(usize, Arc<Entries>)], others: &[(usize, Arc<Entries>)]) -> bool {
+    let is_same = |((a, one), (b, other)): (&(usize, _), &(usize, _))| a == b && Arc::ptr_eq(one, other);
+    some.len() == others.len() && some.iter().zip(others).all(is_same)
+}
+
+/// The sessions that share roots, by their places.
+fn kin(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
+    let mut with_root: ById<usize> = ById::default();
+    // Each leads to one of its kin that stands before it, the first of them to itself.
+    let mut first: Vec<usize> = (0..sessions.len()).collect();
+    fn end(first: &mut [usize], mut at: usize) -> usize {
+        while first[at] != at {
+            first[at] = first[first[at]];
+            at = first[at];
+        }
+        at
+    }
+    for (at, (_, digest)) in sessions.iter().enumerate() {
+        for &root in &digest.entries.roots {
+            let other = *with_root.entry(digest.entries.ids[root as usize]).or_insert(at);
+            if other != at {
+                let (one, other) = (end(&mut first, at), end(&mut first, other));
+                first[one.max(other)] = one.min(other);
+            }
+        }
+    }
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for at in 0..sessions.len() {
+        let first = end(&mut first, at);
+        if first != at {
+            groups.entry(first).or_insert_with(|| vec![first]).push(at);
+        }
+    }
+    groups.into_values().collect()
+}
+
+impl Group {
+    fn new(members: Vec<(usize, Arc<Entries>)>) -> Self {
+        // A share in the making: its last member, and the share of the members before that.
+        let mut made: Vec<(u32, Option<u32>)> = Vec::new();
+        let mut share_of: ById<u32> = ById::default();
+        for (place, (_, entries)) in (0..).zip(&members) {
+            let mut next: HashMap<Option<u32>, u32> = HashMap::new();
+            let mut with_this_one = |above: Option<u32>| {
+                *next.entry(above).or_insert_with(|| {
+                    made.push((place, above));
+                    made.len() as u32 - 1
+                })
+            };
+            let start = with_this_one(None);
+            for id in &entries.ids {
+                match share_of.entry(*id) {
+                    // What this member made itself stands twice in its file.
+                    Entry::Occupied(share) if *share.get() >= start => {}
+                    Entry::Occupied(mut share) => {
+                        let above = *share.get();
+                        share.insert(with_this_one(Some(above)));
+                    }
+                    Entry::Vacant(share) => drop(share.insert(start)),
+                }
+            }
+        }
+        let mut sums = vec![Tally::default(); made.len()];
+        let mut own = vec![Tally::default(); members.len()];
+        for ((_, entries), own) in members.iter().zip(&mut own) {
+            let mut used = entries.used.iter().peekable();
+            for (at, id) in (0..).zip(&entries.ids) {
+                let used = used.next_if(|used| used.at == at);
+                // The oldest that has it takes it out of the map.
+                if let Some(share) = share_of.remove(id) {
+                    let (cost, tokens) = used.map_or((0.0, 0.0), |used| (used.cost, used.tokens));
+                    let one = Tally { entries: 1, cost, tokens };
+                    sums[share as usize] += one;
+                    *own += one;
+                }
+            }
+        }
+        let members_of = |share: usize| {
+            let above = |&(_, above): &(u32, Option<u32>)| made.get(above? as usize).copied();
+            std::iter::successors(made.get(share).copied(), above).map(|(place, _)| place).collect()
+        };
+        let is_empty = |sum: &Tally| sum.entries == 0;
+        let shares = sums.into_iter().enumerate().filter(|(_, sum)| !is_empty(sum));
+        let shares = shares.map(|(share, sum)| Share { members: members_of(share), sum }).collect();
+        Self { members, shares, own }
+    }
+}
+
+/// Something that several sessions have, as it is listed once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listed<S, T> {
+    /// The first session that has it.
+    pub(crate) session: S,
+    /// What it is.
+    pub(crate) what: T,
+    /// How many other sessions have it.
+    pub(crate) forks: usize,
+}
+
+impl<S, T> Listed<S, T> {
+    /// In how many forks the same stands, behind the title of the session.
+    pub(crate) fn in_forks(&self) -> String {
+        if self.forks > 0 { format!("  in {}", count(self.forks, "fork", "forks")) } else { String::new() }
+    }
+}
+
+/// Lists once what several sessions have: at the first of them. What is the same has the same key; what a session has
+/// twice stays twice. All that a session has comes together, that of the oldest first.
+pub(crate) fn once<K: Eq + Hash, S: Copy + Eq, T>(all: impl Iterator<Item = (K, S, T)>) -> Vec<Listed<S, T>> {
+    let mut places: HashMap<K, usize> = HashMap::new();
+    // Of each key the first session, the last one, and how many follow the first.
+    let mut seen: Vec<(S, S, usize)> = Vec::new();
+    let mut listed = Vec::new();
+    for (key, session, what) in all {
+        let place = *places.entry(key).or_insert_with(|| {
+            seen.push((session, session, 0));
+            seen.len() - 1
+        });
+        let (first, last, forks) = &mut seen[place];
+        if *first == session {
+            listed.push((place, what));
+        } else if *last != session {
+            (*last, *forks) = (session, *forks + 1);
+        }
+    }
+    let listed = listed.into_iter().map(|(place, what)| Listed { session: seen[place].0, what, forks: seen[place].2 });
+    listed.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::session::digest::builder::Builder;
+    use crate::session::lines::Line;
+
+    /// A session file, as lines of JSON: its header first.
+    type File = Vec<Value>;
+
+    fn header(created: usize, version: u8) -> Value {
+        json!({"type": "session", "version": version, "id": "s", "timestamp": created})
+    }
+
+    fn digest(number: usize, file: &File) -> Digest {
+        let text: String = file.iter().map(|line| format!("{line}\n")).collect();
+        let (mut builder, mut offset) = (Builder::new(""), 0);
+        for line in text.lines() {
+            builder.line(Line::new(offset, line.as_bytes(), true));
+            offset += line.len() as u64 + 1;
+        }
+        let digest = builder.finish(0, &mut |_| None).unwrap();
+        Digest { path: format!("{number:03}").into(), ..digest }
+    }
+
+    fn digests(files: &[File]) -> Vec<Digest> {
+        files.iter().enumerate().map(|(number, file)| digest(number, file)).collect()
+    }
+
+    fn look(digests: &[Digest], is_there: impl Fn(usize) -> bool, before: Shares) -> Shares {
+        Shares::new(digests.iter().enumerate().filter(|(number, _)| is_there(*number)), before)
+    }
+
+    /// What files use, each entry once, found as simply as can be.
+    fn slow<'a>(files: impl Iterator<Item = &'a File>) -> Tally {
+        let key = |line: &Value| {
+            let known = if line["type"] == "label" { [&line["targetId"], &line["label"]] } else { [&line["id"]; 2] };
+            (known.map(Value::to_string), line["timestamp"].to_string())
+        };
+        let lines = files.flat_map(|file| &file[1..]);
+        let all: BTreeMap<_, f64> =
+            lines.map(|line| (key(line), line["usage"]["cost"].as_f64().unwrap_or(0.0))).collect();
+        let cost = all.values().sum();
+        Tally { entries: all.len(), cost, tokens: cost * 10.0 }
+    }
+
+    /// The path to an entry as pi forks it: without labels, which are written anew behind it.
+    fn fork(file: &File, mut at: usize, created: usize) -> File {
+        let mut path = Vec::new();
+        while at > 0 {
+            path.push(file[at].clone());
+            let is_parent = |line: &Value| line["id"] == file[at]["parentId"];
+            at = file[..at].iter().rposition(is_parent).unwrap_or(0);
+        }
+        let (labels, kept): (Vec<Value>, Vec<Value>) = path.into_iter().rev().partition(|line| line["type"] == "label");
+        let mut parent = Value::Null;
+        let mut fork = vec![header(created, 3)];
+        for mut line in kept {
+            line["parentId"] = std::mem::replace(&mut parent, line["id"].clone());
+            fork.push(line);
+        }
+        for (number, mut label) in labels.into_iter().enumerate() {
+            (label["id"], label["parentId"]) = (json!(format!("anew{created}-{number}")), parent.clone());
+            fork.push(label);
+        }
+        fork
+    }
+
+    /// Files as they come to be: begun, gone on with, forked, copied, damaged.
+    fn files(steps: &[(u8, prop::sample::Index, prop::sample::Index)]) -> Vec<File> {
+        let mut files: Vec<File> = Vec::new();
+        for (time, (kind, file, at)) in steps.iter().enumerate() {
+            if *kind == 0 || files.is_empty() {
+                files.push(vec![header(time, 3)]);
+                continue;
+            }
+            let file = file.index(files.len());
+            let at = at.index(files[file].len());
+            let id = format!("{time:08x}");
+            let parent = files[file][at]["id"].as_str().filter(|_| at > 0).map(String::from);
+            match kind {
+                1 => files.push(fork(&files[file], at, time)),
+                2 => files.push(files[file].clone()),
+                3 if at > 0 => {
+                    let label = json!({"type": "label", "id": id, "parentId": parent, "timestamp": time,
+                        "targetId": parent, "label": "x"});
+                    files[file].push(label);
+                }
+                4 if at > 0 => {
+                    let again = files[file][at].clone();
+                    files[file].push(again);
+                }
+                _ => {
+                    let entry = json!({"type": "usage", "id": id, "parentId": parent, "timestamp": time,
+                        "usage": {"cost": time, "input": 10 * time}});
+                    files[file].push(entry);
+                }
+            }
+        }
+        files
+    }
+
+    proptest! {
+        #[test]
+        fn a_sum_counts_each_entry_once(
+            steps in proptest::collection::vec((0u8..9, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..60),
+            there in any::<u64>(),
+            wanted in any::<u64>(),
+        ) {
+            let files = files(&steps);
+            let digests = digests(&files);
+            let is_there = |number: usize| (there >> (number % 64)) & 1 == 1;
+            let all = look(&digests, |_| true, Shares::default());
+            prop_assert_eq!(all.sum(digests.iter().enumerate()), slow(files.iter()));
+            let is_wanted = |number: usize| (wanted >> (number % 64)) & 1 == 1;
+            let some = || digests.iter().enumerate().filter(|(number, _)| is_wanted(*number));
+            let slow_some = slow(files.iter().enumerate().filter(|(number, _)| is_wanted(*number)).map(|(_, file)| file));
+            prop_assert_eq!(all.sum(some()), slow_some);
+            // When some are gone, what they alone had is gone, and nothing else.
+            let left = look(&digests, is_there, all);
+            let those = || digests.iter().enumerate().filter(|(number, _)| is_there(*number));
+            let slow_left = slow(files.iter().enumerate().filter(|(number, _)| is_there(*number)).map(|(_, file)| file));
+            prop_assert_eq!(left.sum(those()), slow_left);
+            let mut own = Tally::default();
+            those().for_each(|(number, digest)| own += left.own(number, digest));
+            prop_assert_eq!(own, slow_left);
+            let again = look(&digests, |_| true, left);
+            prop_assert_eq!(again.sum(digests.iter().enumerate()), slow(files.iter()));
+        }
+    }
+
+    fn used(id: &str, parent: Option<&str>, time: usize, cost: f64) -> Value {
+        json!({"type": "usage", "id": id, "parentId": parent, "timestamp": time, "usage": {"cost": cost}})
+    }
+
+    #[test]
+    fn a_fork_owns_what_is_new_in_it_and_all_of_it_when_its_parent_is_gone() {
+        let parent = vec![header(1, 3), used("a", None, 1, 1.0), used("b", Some("a"), 2, 2.0)];
+        let mut child = fork(&parent, 1, 5);
+        child.push(used("c", Some("a"), 6, 4.0));
+        let digests = digests(&[child, parent]);
+        let costs = |shares: &Shares| [0, 1].map(|number| shares.own(number, &digests[number]).cost);
+        let both = look(&digests, |_| true, Shares::default());
+        assert_eq!((costs(&both), both.sum(digests.iter().enumerate()).cost), ([4.0, 3.0], 7.0));
+        let orphan = look(&digests, |number| number == 0, both);
+        assert_eq!((costs(&orphan)[0], orphan.sum(digests.iter().enumerate().take(1)).cost), (5.0, 5.0));
+    }
+
+    #[test]
+    fn the_same_id_at_another_time_is_another_entry() {
+        let session = |time| vec![header(time, 3), used("00000001", None, time, 1.0)];
+        let digests = digests(&[session(1), session(2)]);
+        let shares = look(&digests, |_| true, Shares::default());
+        assert_eq!(shares.sum(digests.iter().enumerate()).cost, 2.0);
+    }
+
+    #[test]
+    fn copies_without_ids_or_times_count_once() {
+        let line = |text: &str| json!({"type": "usage", "note": text, "usage": {"cost": 1.0}});
+        let old = || vec![header(1, 1), line("a"), line("a"), line("b")];
+        let no_time = || vec![header(1, 3), json!({"type": "usage", "id": "a", "usage": {"cost": 1.0}})];
+        let digests = digests(&[old(), old(), no_time(), no_time()]);
+        let shares = look(&digests, |_| true, Shares::default());
+        assert_eq!(shares.sum(digests.iter().enumerate()).cost, 4.0);
+        assert_eq!([0, 1, 2, 3].map(|number| shares.own(number, &digests[number]).cost), [3.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn thousands_of_forks_take_no_longer_each() {
+        let mut parent = vec![header(0, 3)];
+        for at in 1..50 {
+            parent.push(used(&at.to_string(), Some(&(at - 1).to_string()), at, 1.0));
+        }
+        let parent = digest(0, &parent);
+        let digests: Vec<Digest> =
+            (0..5000).map(|number: usize| Digest { path: format!("{number:04}").into(), ..parent.clone() }).collect();
+        let shares = look(&digests, |_| true, Shares::default());
+        assert_eq!(shares.groups[0].shares.len(), 1);
+        assert_eq!(shares.sum(digests.iter().enumerate()).cost, 49.0);
+    }
+
+    #[test]
+    fn what_several_have_is_listed_once_at_the_first() {
+        let all =
+            [("x", 1, 'a'), ("y", 1, 'b'), ("y", 1, 'c'), ("y", 2, 'd'), ("z", 2, 'e'), ("y", 3, 'f'), ("y", 3, 'g')];
+        let listed: Vec<_> = once(all.into_iter()).into_iter().map(|it| (it.session, it.what, it.forks)).collect();
+        assert_eq!(listed, [(1, 'a', 0), (1, 'b', 2), (1, 'c', 2), (2, 'e', 0)]);
+    }
+}

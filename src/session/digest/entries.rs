@@ -1,0 +1,99 @@
+//! What tells the entries of a session from all others, wherever they are copied to, and what they used: a fork holds its
+//! parent's entries, and what they cost was paid once.
+
+use std::collections::HashSet;
+use std::ops::AddAssign;
+
+use crate::session::entry::Entry;
+use crate::session::entry::kind::Kind;
+use crate::session::shape::{ById, IdHash, Index};
+
+/// How many entries, and what they used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Entries.
+    pub entries: usize,
+    /// US dollars.
+    pub cost: f64,
+    /// Tokens, in and out, cached ones included.
+    pub tokens: f64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.entries += other.entries;
+        self.cost += other.cost;
+        self.tokens += other.tokens;
+    }
+}
+
+/// What an entry used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Used {
+    /// The entry.
+    pub at: Index,
+    /// US dollars.
+    pub cost: f64,
+    /// Tokens.
+    pub tokens: f64,
+}
+
+/// The entries of a session.
+#[derive(Clone, Debug, Default)]
+pub struct Entries {
+    /// What each is known by in whichever file it stands, in file order: a hash of its id and time.
+    pub ids: Vec<IdHash>,
+    /// What they used, in file order. What stands twice in the file is here once.
+    pub used: Vec<Used>,
+    /// The entries without one above them, labels not counted. A file has all that is above its entries, so that files
+    /// which share an entry share one of these.
+    pub roots: Vec<Index>,
+    /// All together, each counted once.
+    pub all: Tally,
+}
+
+/// What an entry is known by in whichever file it stands. Forks and copies keep its id and its time (pi 1.5.2). Ids alone
+/// are not enough: they are 8 hex digits, unique in their file. A label is written anew into a fork, with another id: it
+/// is known by what it says. An entry without a time is known by its line, one without an id by that and its place. `id`
+/// is its own, `at` its place.
+pub(crate) fn identity(entry: &Entry<'_>, id: Option<IdHash>, at: Index, time: Option<i64>, line: &[u8]) -> IdHash {
+    let known = match entry.target_id.filter(|_| entry.kind == Kind::Label) {
+        Some(target) => Some(IdHash::of(target).with(IdHash::of(entry.label.unwrap_or_default()))),
+        None => id,
+    };
+    match (known, time) {
+        (Some(id), Some(time)) => id.with(IdHash::number(time as u64)),
+        (Some(_), None) => IdHash::new(line),
+        (None, _) => IdHash::new(line).with(IdHash::number(u64::from(at))),
+    }
+}
+
+impl Entries {
+    /// Takes the next entry.
+    pub(crate) fn push(&mut self, id: IdHash, cost: f64, tokens: f64) {
+        if cost != 0.0 || tokens != 0.0 {
+            self.used.push(Used { at: self.ids.len() as Index, cost, tokens });
+        }
+        self.ids.push(id);
+    }
+
+    /// Takes what is known when all entries are there: the `roots`, and whether some may stand twice.
+    pub(crate) fn finish(&mut self, roots: Vec<Index>, may_repeat: bool) {
+        self.roots = roots;
+        self.all.entries = self.ids.len();
+        if may_repeat {
+            let mut seen = ById::<()>::default();
+            let ids = (0..).zip(&self.ids);
+            let repeated: HashSet<Index> =
+                ids.filter(|(_, id)| seen.insert(**id, ()).is_some()).map(|(at, _)| at).collect();
+            self.used.retain(|used| !repeated.contains(&used.at));
+            self.all.entries -= repeated.len();
+        }
+        for used in &self.used {
+            self.all.cost += used.cost;
+            self.all.tokens += used.tokens;
+        }
+        self.ids.shrink_to_fit();
+        self.used.shrink_to_fit();
+    }
+}
