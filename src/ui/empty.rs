@@ -57,7 +57,7 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pe
     lines.push(DocLine::default());
     let key = |action| key_of(model, pen, action);
     let (reload, quit) = (key(Action::Reload), key(Action::Quit));
-    let last = format!("pi writes a session as soon as a model has answered. {reload} looks again, {quit} leaves.");
+    let last = format!("pi writes a session with your first message. {reload} looks again, {quit} leaves.");
     lines.push(DocLine::new(Tone::Dim, &last));
     let inside = Rect { x: area.x + 2, y: area.y + 1, width: area.width.saturating_sub(4), height: area.height - 1 };
     plain_rows(frame, pen, inside, lines);
