@@ -10,7 +10,7 @@ use crate::app::flows::search::Search;
 use crate::app::layers::Layers;
 use crate::app::layers::answer::View;
 use crate::app::message::{Effect, Work};
-use crate::app::panes::layout::{Layout, PaneArea};
+use crate::app::panes::layout::{Layout, PaneArea, Sharing};
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::setting::Setting;
 use crate::app::ticket::{Claim, Ticket};
@@ -79,6 +79,8 @@ pub struct Model {
     pub library: Library,
     /// The pane that has the keyboard.
     pub focus: Place,
+    /// How the panes share the screen.
+    pub sharing: Sharing,
     /// The sessions pane.
     pub sessions: sessions::Pane,
     /// The tree pane.
@@ -123,6 +125,7 @@ impl Model {
             size: bounded(size),
             library: Library::default(),
             focus: Place::Sessions,
+            sharing: Sharing::default(),
             sessions,
             tree: tree::Pane::new(config.filter),
             preview: preview::Pane::default(),
@@ -164,7 +167,7 @@ impl Model {
 
     /// Where the panes are; `None` if the terminal is too small.
     pub(crate) fn layout(&self) -> Option<Layout> {
-        Layout::new(self.size, self.focus)
+        Layout::new(self.size, self.focus, &self.sharing)
     }
 
     /// The area of a pane, if it is seen.

@@ -164,6 +164,12 @@ actions! {
     UnfoldAll, "unfold-all", ["+", "="], PANES, Moving, "unfold all", "Unfold every row.";
     NextPane, "next-pane", ["tab"], PANES, Moving, "pane", "Go to the next pane.";
     PreviousPane, "previous-pane", ["shift+tab"], PANES, Moving, "pane", "Go to the previous pane.";
+    Zoom, "zoom", ["z"], PANES, Moving, "zoom", "Give the pane the whole screen, or its share again.";
+    Larger, "larger", [">"], PANES, Moving, "larger", "Make the pane larger.";
+    Smaller, "smaller", ["<"], PANES, Moving, "smaller", "Make the pane smaller.";
+    SharePreview, "share-preview", ["p"], PANES, Moving, "with preview", "Show the preview below the tree, or the tree alone.";
+    NextEntry, "next-entry", ["]"], PANES, Moving, "next entry", "Go to the next entry, or the next session in the list, and show it in the preview.";
+    PreviousEntry, "previous-entry", ["["], PANES, Moving, "previous entry", "Go to the previous entry, or the previous session in the list, and show it in the preview.";
     PreviewUp, "preview-up", ["K"], PANES, Moving, "preview up", "Scroll the preview up, from any pane.";
     PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll the preview down, from any pane.";
 

@@ -11,7 +11,7 @@ use crate::app::widgets::line::{LineEdit, Seeing};
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, spans_width};
 use crate::keymap::Action;
-use crate::ui::pen::Pen;
+use crate::ui::pen::{Pen, cut};
 
 /// The title of a pane: a name and facts behind it to the left, others to the right.
 pub(super) fn title(
@@ -24,7 +24,21 @@ pub(super) fn title(
     let name = if focused { Span { tone: Tone::Accent, ..name } } else { name };
     let mark = if focused { &*pen.glyphs().focus } else { " " };
     let spans = [Span::new(Tone::Accent, mark), name, Span::new(Tone::Dim, facts)];
-    pen.put_both(frame, area.title, &spans, &[Span::new(Tone::Dim, right)]);
+    let right = [Span::new(Tone::Dim, right)];
+    let columns = usize::from(area.title.width);
+    if area.is_below {
+        // A line tells the panes apart.
+        let dashes = |columns: usize| Span::new(Tone::Dim, pen.glyphs().dash.repeat(columns));
+        let end = spans_width(&right);
+        let mut left = cut(&spans, columns.saturating_sub(end + 1), pen.glyphs());
+        left.push(Span::new(Tone::Text, " "));
+        let gap = columns.saturating_sub(spans_width(&left) + end + usize::from(end > 0));
+        left.extend([dashes(gap), Span::new(Tone::Text, if end > 0 { " " } else { "" })]);
+        left.extend(right);
+        pen.put(frame, area.title, &left);
+    } else {
+        pen.put_both(frame, area.title, &spans, &right);
+    }
 }
 
 /// Which of the hits one is at: `3/17`.

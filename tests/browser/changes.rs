@@ -302,7 +302,7 @@ fn entries_without_a_header_are_told_in_the_card_of_a_project() {
     for name in ["other", "another"] {
         fs::write(world.path(name), &lines).unwrap();
     }
-    browser.press("f5 g");
+    browser.press("f5 g shift+tab z");
     shows(&browser, "2 unreadable");
     shows(&browser, "another.jsonl: not a pi session:");
     shows(&browser, "it holds entries without a session header");

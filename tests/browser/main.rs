@@ -16,6 +16,7 @@ mod finding;
 mod layers;
 mod names;
 mod palettes;
+mod panes;
 mod picker;
 mod resume;
 mod scale;
@@ -243,10 +244,10 @@ fn the_mouse_selects_folds_and_scrolls() {
     browser.send(Msg::Click { column: 5, row: 2, double: true });
     assert!(browser.model.sessions.is_folded(0));
     browser.press("l").press("j");
-    browser.send(Msg::Click { column: 70, row: 5, double: false });
+    browser.send(Msg::Click { column: 90, row: 5, double: false });
     assert_eq!(browser.model.focus, Place::Tree);
     let (at, top) = (browser.model.tree.cursor.at, browser.model.tree.cursor.top);
-    browser.send(Msg::Wheel { column: 70, row: 5, by: -3 });
+    browser.send(Msg::Wheel { column: 90, row: 5, by: -3 });
     assert_eq!(browser.model.tree.cursor.top, top - 3);
     assert_eq!(browser.model.tree.cursor.at, at, "still in sight, so still selected");
 }
@@ -279,7 +280,7 @@ fn reading_again_keeps_the_place() {
 
 #[test]
 fn the_preview_shows_a_call_with_its_result_and_scrolls_on_its_own() {
-    let mut browser = Browser::demo(160, 24);
+    let mut browser = Browser::demo(160, 40);
     browser.press("l 1 g");
     while !browser.selected().starts_with("[edit") {
         browser.press("j");
@@ -289,7 +290,7 @@ fn the_preview_shows_a_call_with_its_result_and_scrolls_on_its_own() {
     assert!(screen.contains("Successfully replaced"), "{screen}");
     browser.press("J");
     assert_eq!(browser.model.preview.top, 0, "all of it is in sight");
-    browser.send(Msg::Resized(160, 12));
+    browser.send(Msg::Resized(160, 16));
     let selected = browser.selected();
     browser.press("J");
     assert_eq!((browser.model.preview.top > 0, browser.selected()), (true, selected));

@@ -1,17 +1,71 @@
 //! Where the panes are: the same for drawing, scrolling and the mouse.
 
 use ratatui::layout::Rect;
+use serde::{Deserialize, Serialize};
 
 use crate::keymap::Place;
 
 /// The smallest terminal that pitree works in.
 pub(crate) const SMALLEST: (u16, u16) = (40, 10);
 /// From this width on all panes stand side by side.
-const WIDE: u16 = 150;
+const WIDE: u16 = 200;
 /// From this width on two panes stand side by side.
 const MEDIUM: u16 = 90;
 /// From this height on the preview has room under the tree.
-const TALL: u16 = 16;
+pub(crate) const TALL: u16 = 16;
+/// The columns that a pane beside another one keeps, and the rows that one above another one keeps.
+const LEAST: (u16, u16) = (24, 4);
+/// How much a key makes a pane larger or smaller.
+const STEP: (i16, i16) = (4, 2);
+
+/// How the panes share the screen, as somebody wants it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Sharing {
+    /// Whether the focused pane has the whole screen.
+    #[serde(skip)]
+    pub zoomed: bool,
+    /// Whether the preview is seen below the tree where it need not be; unless said, where two panes stand side by side.
+    pub preview: Option<bool>,
+    /// Columns that the sessions have more than by themselves,
+    sessions: i16,
+    /// that the tree has, beside the preview,
+    tree: i16,
+    /// and rows, above it.
+    rows: i16,
+}
+
+impl Sharing {
+    /// Shows the preview below the tree, or not. Returns whether it is shown.
+    pub(crate) fn toggle_preview(&mut self, columns: u16) -> bool {
+        self.zoomed = false;
+        *self.preview.insert(!self.with_preview(columns))
+    }
+
+    fn with_preview(&self, columns: u16) -> bool {
+        self.preview.unwrap_or(columns >= MEDIUM)
+    }
+
+    /// Makes the focused pane larger or smaller. Returns whether there was another pane to give or take the room.
+    pub(crate) fn resize(&mut self, size: (u16, u16), focus: Place, larger: bool) -> bool {
+        let before = (*self, Layout::new(size, focus, self));
+        let Some(layout) = before.1 else { return false };
+        let (columns, rows) = if larger { STEP } else { (-STEP.0, -STEP.1) };
+        let is_below = layout.is_stacked();
+        match focus {
+            Place::Sessions => self.sessions += columns,
+            Place::Tree if is_below => self.rows += rows,
+            Place::Tree => self.tree += columns,
+            _ if is_below => self.rows -= rows,
+            _ => self.tree -= columns,
+        }
+        let is_changed = Layout::new(size, focus, self) != before.1;
+        if !is_changed {
+            *self = before.0;
+        }
+        is_changed
+    }
+}
 
 /// The area of a pane: a title, and the rows below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,13 +74,15 @@ pub struct PaneArea {
     pub title: Rect,
     /// The rest.
     pub body: Rect,
+    /// Whether the title is all that stands between it and another pane above it.
+    pub is_below: bool,
 }
 
 impl PaneArea {
     fn new(area: Rect) -> Self {
         let title = Rect { height: 1.min(area.height), ..area };
         let body = Rect { y: area.y + title.height, height: area.height - title.height, ..area };
-        Self { title, body }
+        Self { title, body, is_below: false }
     }
 
     /// Where a text stands in the body: a column is left free at both sides, the right one for the scroll bar.
@@ -59,46 +115,79 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of a terminal of some columns and rows, or `None` if it is too small.
-    pub fn new((columns, rows): (u16, u16), focus: Place) -> Option<Self> {
+    /// The layout of a terminal of some columns and rows, or `None` if it is too small. The pane that has the keyboard gets
+    /// the room.
+    pub fn new((columns, rows): (u16, u16), focus: Place, sharing: &Sharing) -> Option<Self> {
         if columns < SMALLEST.0 || rows < SMALLEST.1 {
             return None;
         }
         let header = Rect::new(0, 0, columns, 1);
         let footer = Rect::new(0, rows - 1, columns, 1);
         let body = Rect::new(0, 1, columns, rows - 2);
-        let column = |x: u16, width: u16| Rect { x, width, ..body };
-        let bar = |x: u16| Some(column(x, 1));
         let mut layout = Self { header, footer, ..Self::default() };
-        if columns >= WIDE {
-            let (sessions, tree) = (percent(columns, 30), percent(columns, 38));
-            layout.sessions = Some(PaneArea::new(column(0, sessions)));
-            layout.tree = Some(PaneArea::new(column(sessions + 1, tree)));
-            layout.preview = Some(PaneArea::new(column(sessions + tree + 2, columns - sessions - tree - 2)));
-            layout.bars = [bar(sessions), bar(sessions + tree + 1)];
-        } else if columns >= MEDIUM {
-            let sessions = percent(columns, 40);
-            layout.sessions = Some(PaneArea::new(column(0, sessions)));
-            layout.bars = [bar(sessions), None];
-            let right = column(sessions + 1, columns - sessions - 1);
-            if rows >= TALL {
-                let tree = percent(right.height, 55);
-                layout.tree = Some(PaneArea::new(Rect { height: tree, ..right }));
-                layout.preview = Some(PaneArea::new(Rect { y: right.y + tree, height: right.height - tree, ..right }));
-            } else if focus == Place::Preview {
-                layout.preview = Some(PaneArea::new(right));
-            } else {
-                layout.tree = Some(PaneArea::new(right));
-            }
+        let with_preview = sharing.with_preview(columns);
+        if sharing.zoomed || (columns < MEDIUM && focus == Place::Sessions) {
+            *layout.pane_mut(focus) = Some(PaneArea::new(body));
+            return Some(layout);
+        }
+        let right = if columns >= MEDIUM {
+            let wide = columns >= WIDE && with_preview;
+            let share = match (wide, focus) {
+                (true, Place::Sessions) => 36,
+                (true, _) => 24,
+                (false, Place::Sessions) => 45,
+                (false, _) => 34,
+            };
+            let (sessions, right) = layout.split(0, body, percent(columns, share), sharing.sessions);
+            layout.sessions = Some(PaneArea::new(sessions));
+            right
         } else {
-            let area = Some(PaneArea::new(body));
-            match focus {
-                Place::Sessions => layout.sessions = area,
-                Place::Tree => layout.tree = area,
-                _ => layout.preview = area,
-            }
+            body
+        };
+        if columns >= WIDE && with_preview {
+            let share = match focus {
+                Place::Sessions => 52,
+                Place::Tree => 58,
+                _ => 44,
+            };
+            let (tree, preview) = layout.split(1, right, percent(right.width, share), sharing.tree);
+            layout.tree = Some(PaneArea::new(tree));
+            layout.preview = Some(PaneArea::new(preview));
+        } else if rows >= TALL && with_preview {
+            let share = match focus {
+                Place::Sessions => 50,
+                Place::Tree => 60,
+                _ => 35,
+            };
+            let tree = part(right.height, percent(right.height, share), sharing.rows, LEAST.1);
+            layout.tree = Some(PaneArea::new(Rect { height: tree, ..right }));
+            let preview = PaneArea::new(Rect { y: right.y + tree, height: right.height - tree, ..right });
+            layout.preview = Some(PaneArea { is_below: true, ..preview });
+        } else {
+            let place = if focus == Place::Preview { focus } else { Place::Tree };
+            *layout.pane_mut(place) = Some(PaneArea::new(right));
         }
         Some(layout)
+    }
+
+    /// Splits an area in two side by side, with a line between them.
+    fn split(&mut self, bar: usize, area: Rect, wanted: u16, more: i16) -> (Rect, Rect) {
+        let left = part(area.width - 1, wanted, more, LEAST.0);
+        self.bars[bar] = Some(Rect { x: area.x + left, width: 1, ..area });
+        (Rect { width: left, ..area }, Rect { x: area.x + left + 1, width: area.width - left - 1, ..area })
+    }
+
+    /// Whether the preview stands below the tree.
+    pub fn is_stacked(&self) -> bool {
+        self.preview.is_some_and(|preview| preview.is_below)
+    }
+
+    fn pane_mut(&mut self, place: Place) -> &mut Option<PaneArea> {
+        match place {
+            Place::Sessions => &mut self.sessions,
+            Place::Tree => &mut self.tree,
+            _ => &mut self.preview,
+        }
     }
 
     /// The area of a pane, if it is seen.
@@ -120,6 +209,11 @@ impl Layout {
     }
 }
 
+/// The first of two parts of some columns or rows: as many as wanted, and so many more, of which each part keeps `least`.
+fn part(all: u16, wanted: u16, more: i16, least: u16) -> u16 {
+    wanted.saturating_add_signed(more).clamp(least, (all - least).max(least))
+}
+
 fn percent(of: u16, percent: u32) -> u16 {
     u16::try_from(u32::from(of) * percent / 100).unwrap_or(of)
 }
@@ -132,8 +226,8 @@ mod tests {
     fn panes_fill_the_screen_without_overlap() {
         for columns in (40..220).step_by(3) {
             for rows in [10, 15, 16, 24, 60] {
-                for &focus in Place::PANES {
-                    let layout = Layout::new((columns, rows), focus).unwrap();
+                for (&focus, sharing) in Place::PANES.iter().flat_map(|focus| ways().map(move |way| (focus, way))) {
+                    let layout = Layout::new((columns, rows), focus, &sharing).unwrap();
                     let mut cells = vec![0; columns as usize * rows as usize];
                     let panes = Place::PANES.iter().filter_map(|&place| layout.pane(place));
                     let areas = panes.flat_map(|pane| [pane.title, pane.body]);
@@ -141,12 +235,72 @@ mod tests {
                     for position in all.flat_map(Rect::positions) {
                         cells[position.y as usize * columns as usize + position.x as usize] += 1;
                     }
-                    assert!(cells.iter().all(|&count| count == 1), "{columns}×{rows} {focus:?}");
+                    assert!(cells.iter().all(|&count| count == 1), "{columns}×{rows} {focus:?} {sharing:?}");
                     assert!(layout.pane(focus).is_some());
                 }
             }
         }
-        assert!(Layout::new((39, 24), Place::Tree).is_none());
-        assert!(Layout::new((80, 9), Place::Tree).is_none());
+        let as_it_is = Sharing::default();
+        assert!(Layout::new((39, 24), Place::Tree, &as_it_is).is_none());
+        assert!(Layout::new((80, 9), Place::Tree, &as_it_is).is_none());
+    }
+
+    fn ways() -> impl Iterator<Item = Sharing> {
+        let sizes = [0, 7, -9, 400, -400, i16::MAX, i16::MIN].into_iter();
+        let ways = sizes.flat_map(|more| [None, Some(false), Some(true)].map(|preview| (more, preview)));
+        ways.flat_map(|(more, preview)| {
+            [false, true].map(|zoomed| Sharing { zoomed, preview, sessions: more, tree: more, rows: more })
+        })
+    }
+
+    fn width(layout: Layout, place: Place) -> u16 {
+        layout.pane(place).map_or(0, |pane| pane.body.width)
+    }
+
+    #[test]
+    fn the_pane_with_the_keyboard_gets_the_room() {
+        for columns in [90, 100, 120, 160, 199, 200, 240] {
+            let of = |focus| Layout::new((columns, 40), focus, &Sharing::default()).unwrap();
+            assert!(width(of(Place::Sessions), Place::Sessions) > width(of(Place::Tree), Place::Sessions));
+            assert!(of(Place::Tree).tree.unwrap().body.area() > of(Place::Preview).tree.unwrap().body.area());
+            assert_eq!(of(Place::Tree).is_stacked(), columns < WIDE);
+        }
+        let zoomed = Sharing { zoomed: true, ..Sharing::default() };
+        let layout = Layout::new((160, 40), Place::Tree, &zoomed).unwrap();
+        assert_eq!((width(layout, Place::Tree), layout.sessions, layout.preview), (160, None, None));
+    }
+
+    #[test]
+    fn the_preview_may_stand_below_the_tree_in_a_narrow_terminal_and_go_from_a_wide_one() {
+        let of = |columns, preview| {
+            Layout::new((columns, 24), Place::Tree, &Sharing { preview, ..Sharing::default() }).unwrap()
+        };
+        assert!(!of(80, None).is_stacked() && of(80, Some(true)).is_stacked());
+        assert!(of(100, None).is_stacked() && !of(100, Some(false)).is_stacked());
+    }
+
+    #[test]
+    fn panes_grow_and_shrink_as_far_as_the_others_can() {
+        for (size, focus) in [
+            ((100, 30), Place::Sessions),
+            ((100, 30), Place::Tree),
+            ((100, 30), Place::Preview),
+            ((220, 50), Place::Tree),
+            ((220, 50), Place::Preview),
+        ] {
+            let mut sharing = Sharing::default();
+            let area = |sharing: &Sharing| Layout::new(size, focus, sharing).unwrap().pane(focus).unwrap().body.area();
+            let mut last = area(&sharing);
+            let mut steps = 0;
+            while sharing.resize(size, focus, true) {
+                assert!(area(&sharing) > last, "{size:?} {focus:?}");
+                last = area(&sharing);
+                steps += 1;
+            }
+            assert!((2..60).contains(&steps));
+            assert!(sharing.resize(size, focus, false), "one key the other way is seen at once");
+            assert!(area(&sharing) < last);
+        }
+        assert!(!Sharing::default().resize((80, 24), Place::Tree, true), "there is no other pane");
     }
 }

@@ -61,6 +61,8 @@ pub struct Pane {
     pub reading: Option<Claim>,
     /// What is looked for in it.
     find: Option<Looked>,
+    /// Whether it is to be about the selected row of the list of sessions, where that is not said by the keyboard.
+    pub is_of_list: bool,
 }
 
 /// What is looked for in the text.
@@ -107,6 +109,7 @@ impl Default for Pane {
             waiting: false,
             reading: None,
             find: None,
+            is_of_list: false,
         }
     }
 }

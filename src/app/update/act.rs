@@ -9,6 +9,8 @@ use crate::app::layers::help::Help;
 use crate::app::message::{Effect, Work};
 use crate::app::model::{Model, Pending, Scan};
 use crate::app::palettes;
+use crate::app::panes::layout::TALL;
+use crate::app::panes::preview::Subject;
 use crate::base::numbers::count;
 use crate::base::text::Tone;
 use crate::changes::Request;
@@ -44,6 +46,11 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::PreviewDown => model.preview.scroll(1),
         Action::NextPane => turn(model, 1),
         Action::PreviousPane => turn(model, Place::PANES.len() - 1),
+        Action::Zoom => model.sharing.zoomed = !model.sharing.zoomed,
+        Action::Larger | Action::Smaller => resize(model, action == Action::Larger),
+        Action::SharePreview => share_preview(model),
+        Action::NextEntry => step(model, 1),
+        Action::PreviousEntry => step(model, -1),
         Action::Back => back(model, effects),
         Action::Fold => fold(model),
         Action::Unfold => unfold(model),
@@ -161,6 +168,39 @@ fn go(model: &mut Model, by: isize) {
         _ if by == isize::MAX => model.preview.go_to_end(),
         _ => model.preview.scroll(by),
     }
+}
+
+fn resize(model: &mut Model, larger: bool) {
+    let is_zoomed = std::mem::take(&mut model.sharing.zoomed);
+    if !model.sharing.resize(model.size, model.focus, larger) && !is_zoomed {
+        model.say(Tone::Dim, "no other pane has room to give or to take");
+    }
+}
+
+fn share_preview(model: &mut Model) {
+    let shown = model.sharing.toggle_preview(model.size.0);
+    if shown && !model.layout().is_some_and(|layout| layout.tree.is_some() && layout.preview.is_some()) {
+        let is_room = model.focus == Place::Sessions && model.size.1 >= TALL;
+        model.say(Tone::Dim, if is_room { "the preview is below the tree" } else { "there are too few rows for both" });
+    }
+}
+
+/// Goes to another entry without leaving the pane; from the list of sessions, and from a session's preview, to another
+/// session.
+fn step(model: &mut Model, by: isize) {
+    let is_of_list = match model.focus {
+        Place::Sessions => true,
+        Place::Tree => false,
+        _ => matches!(model.preview.subject, Subject::Session(_) | Subject::Project(_)),
+    };
+    if is_of_list {
+        model.sessions.cursor.go(by, model.sessions.rows.len());
+    } else {
+        model.tree.cursor.go(by, model.tree.rows.list.len());
+    }
+    // What it was about does not stay.
+    model.preview.turn_to(Subject::Nothing);
+    model.preview.is_of_list = is_of_list;
 }
 
 fn turn(model: &mut Model, by: usize) {

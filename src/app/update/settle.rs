@@ -90,6 +90,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
         Place::Tree => entry(),
         // The preview stays with what it was about, unless that is gone.
         _ if model.preview.subject != Subject::Nothing => return,
+        _ if model.preview.is_of_list => row(),
         _ => entry().or_else(row),
     }
     .unwrap_or_default();

@@ -1,0 +1,77 @@
+//! How the panes share the screen.
+
+use pitree::app::panes::layout::Layout;
+use pitree::app::panes::preview::Subject;
+use pitree::keymap::Place;
+
+use crate::harness::{Browser, shows};
+
+snapshot!(tree_and_preview_at_80, (80, 24), "j l p g");
+snapshot!(zoomed_preview, (120, 24), "j l g tab z");
+
+fn layout(browser: &Browser) -> Layout {
+    Layout::new(browser.model.size, browser.model.focus, &browser.model.sharing).unwrap()
+}
+
+#[test]
+fn a_pane_is_zoomed_and_back_again() {
+    let mut browser = Browser::demo(160, 40);
+    let before = layout(&browser);
+    browser.press("z");
+    assert_eq!((layout(&browser).tree, layout(&browser).preview), (None, None));
+    browser.press("tab");
+    assert!(layout(&browser).sessions.is_none(), "the pane with the keyboard is the one that is seen");
+    browser.press("shift+tab z");
+    assert_eq!(layout(&browser), before);
+}
+
+#[test]
+fn a_pane_is_resized_and_it_is_said_where_it_can_not() {
+    let mut browser = Browser::demo(100, 30);
+    let width = |browser: &Browser| layout(browser).sessions.unwrap().body.width;
+    let before = width(&browser);
+    browser.press("> >");
+    assert_eq!(width(&browser), before + 8);
+    browser.press("< < <");
+    assert_eq!(width(&browser), before - 4);
+    let mut browser = Browser::demo(80, 24);
+    browser.press(">");
+    shows(&browser, "no other pane has room");
+}
+
+#[test]
+fn the_preview_is_shared_and_it_is_said_where_it_can_not_be() {
+    let mut browser = Browser::demo(80, 24);
+    browser.press("p");
+    shows(&browser, "the preview is below the tree");
+    browser.press("l");
+    assert!(layout(&browser).is_stacked());
+    browser.press("p");
+    assert!(layout(&browser).preview.is_none());
+    let mut browser = Browser::demo(80, 12);
+    browser.press("l p");
+    shows(&browser, "too few rows");
+}
+
+#[test]
+fn the_preview_goes_from_entry_to_entry() {
+    let mut browser = Browser::demo(80, 24);
+    browser.press("j l g tab");
+    assert_eq!(browser.model.focus, Place::Preview);
+    let subject = |browser: &Browser| browser.model.preview.subject;
+    let first = subject(&browser);
+    browser.press("]");
+    assert_ne!(subject(&browser), first);
+    assert!(matches!(subject(&browser), Subject::Entry(_)));
+    browser.press("[");
+    assert_eq!((subject(&browser), browser.model.focus), (first, Place::Preview));
+    // A session's card goes to the next session's.
+    let mut browser = Browser::demo(120, 40);
+    browser.press("tab shift+tab shift+tab");
+    assert_eq!(browser.model.focus, Place::Preview);
+    browser.press("shift+tab shift+tab");
+    let card = subject(&browser);
+    assert!(matches!(card, Subject::Session(_)));
+    browser.press("]");
+    assert!(matches!(subject(&browser), Subject::Session(_)) && subject(&browser) != card);
+}
