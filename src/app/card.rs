@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use crate::app::context::Context;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::Project;
+use crate::app::panes::tree::words;
 use crate::base::numbers::{bytes, count, dollars, thousands, tokens};
 use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, width};
@@ -12,6 +13,10 @@ use crate::base::time;
 use crate::library::SessionKey;
 use crate::render::DocLine;
 use crate::session::digest::Digest;
+use crate::session::tree::Index;
+
+/// The most calls of a run that are listed.
+const MOST_CALLS: usize = 500;
 
 /// The longest lists of a card.
 const LONGEST: usize = 12;
@@ -24,8 +29,30 @@ pub fn of(context: &Context<'_>, subject: Subject) -> Vec<DocLine> {
             let shown = context.sessions.projects.iter().find(|project| project.key == key);
             shown.map_or(Vec::new(), |shown| project(context, shown))
         }
+        Subject::Run(last) => run(context, last.at),
         Subject::Nothing | Subject::Entry(_) => Vec::new(),
     }
+}
+
+/// The calls of a run of tools.
+fn run(context: &Context<'_>, last: Index) -> Vec<DocLine> {
+    let run = context.tree.rows.runs.iter().find(|run| run.last() == last);
+    let (Some(tree), Some(run)) = (&context.tree.tree, run) else { return Vec::new() };
+    let setting = context.setting;
+    let deeds = run.deeds(tree);
+    let mut spans = words::run(&deeds, &setting.glyphs);
+    spans.push(Span::new(Tone::Dim, format!(" {} {}", setting.glyphs.dot, dollars(deeds.cost))));
+    let mut lines = vec![DocLine { spans, indent: 2, ..DocLine::default() }, DocLine::default()];
+    let call = |&at: &Index| {
+        let spans = words::entry(tree, at, &setting.home, usize::MAX, &setting.glyphs);
+        DocLine { spans, indent: 4, ..DocLine::default() }
+    };
+    lines.extend(run.entries.iter().take(MOST_CALLS).map(call));
+    if run.entries.len() > MOST_CALLS {
+        let more = format!("and {} more", thousands(run.entries.len() - MOST_CALLS));
+        lines.push(DocLine::new(Tone::Dim, &more));
+    }
+    lines
 }
 
 /// A name and its value.

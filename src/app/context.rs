@@ -50,7 +50,9 @@ impl<'a> Context<'a> {
     pub(crate) fn meant_entry(&self) -> Option<Index> {
         match (self.focus, self.preview.subject) {
             (Place::Tree, _) => self.tree.selected_entry(),
-            (Place::Preview, Subject::Entry(EntryRef { session, at })) if self.tree.session == Some(session) => {
+            (Place::Preview, Subject::Entry(EntryRef { session, at }) | Subject::Run(EntryRef { session, at }))
+                if self.tree.session == Some(session) =>
+            {
                 Some(at)
             }
             _ => None,

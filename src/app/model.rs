@@ -127,7 +127,7 @@ impl Model {
             focus: Place::Sessions,
             sharing: Sharing::default(),
             sessions,
-            tree: tree::Pane::new(config.filter),
+            tree: tree::Pane::new(config.filter, config.tool_runs),
             preview: preview::Pane::default(),
             layers: Layers::default(),
             search: None,

@@ -144,6 +144,8 @@ choices! {
         All = "all",
         /// Branch points, labels, compactions and leaves.
         Outline = "outline",
+        /// What the user wrote, with what was done because of it.
+        Turns = "turns",
     }
 }
 
@@ -160,6 +162,8 @@ pub struct Config {
     pub sort: Sort,
     /// What the tree shows at the start.
     pub filter: Filter,
+    /// Whether a run of tool calls is told in one row at the start.
+    pub tool_runs: bool,
     /// The command that resumes a session: a program and its arguments.
     pub pi: Vec<String>,
     /// The command that moves a file to the trash: a program and its arguments; none for the system's trash.
@@ -186,6 +190,7 @@ impl Default for Config {
             mouse: true,
             sort: Sort::default(),
             filter: Filter::default(),
+            tool_runs: true,
             pi: vec!["pi".to_owned()],
             trash: Vec::new(),
             trash_seconds: 60,
@@ -208,6 +213,7 @@ const SETTINGS: &[(&str, Read)] = &[
     ("mouse", |config, value| boolean(value).map(|mouse| config.mouse = mouse)),
     ("sort", |config, value| choice(value).map(|sort| config.sort = sort)),
     ("filter", |config, value| choice(value).map(|filter| config.filter = filter)),
+    ("tool-runs", |config, value| boolean(value).map(|tool_runs| config.tool_runs = tool_runs)),
     ("pi", |config, value| {
         config.pi = strings(value)?;
         let named = config.pi.first().is_some_and(|program| !program.is_empty());
@@ -417,7 +423,7 @@ mod tests {
             errors(text),
             "config.toml:1: \"theme\": unknown value \"drak\"; use \"auto\", \"dark\", \"light\" or \"terminal\"\n\
              config.toml:2: \"mouse\": must be true or false, but is of type integer\n\
-             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, pi, trash, trash-seconds, dirs, glyphs, colors, queries, keys\n\
+             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, tool-runs, pi, trash, trash-seconds, dirs, glyphs, colors, queries, keys\n\
              config.toml:4: \"pi\": names no program; use [\"pi\"]\n\
              config.toml:5: \"dirs\": must be a list of texts, such as [\"one\", \"two\"], but is of type integer\n\
              config.toml:8: unknown action \"filter-nxet\" in [keys]; did you mean \"next-filter\"?\n\
@@ -541,8 +547,8 @@ mod tests {
 
     #[test]
     fn choices_cycle_both_ways() {
-        assert_eq!(Filter::Outline.next(), Filter::Default);
-        assert_eq!(Filter::Default.previous(), Filter::Outline);
+        assert_eq!(Filter::Turns.next(), Filter::Default);
+        assert_eq!(Filter::Default.previous(), Filter::Turns);
         for &sort in Sort::ALL {
             assert_eq!(sort.next().previous(), sort);
             assert_eq!(sort.name().parse(), Ok(sort));

@@ -213,6 +213,8 @@ actions! {
     FilterLabeledOnly, "filter-labeled-only", ["4", "ctrl+l"], TREE, Tree, "labelled", "Show only labelled entries; again: back to the default.";
     FilterAll, "filter-all", ["5", "ctrl+a"], TREE, Tree, "all", "Show every entry, also settings and labels; again: back to the default.";
     FilterOutline, "filter-outline", ["6"], TREE, Tree, "outline", "Show only branch points, labels, compactions and leaves.";
+    FilterTurns, "filter-turns", ["7"], TREE, Tree, "turns", "Show a row for each prompt, with what was done because of it; again: back to the default.";
+    ToolRuns, "fold-tools", ["t"], TREE, Tree, "tool runs", "Tell each run of tool calls in one row, or show them all.";
     SegmentUp, "segment-up", ["ctrl+left", "alt+left"], TREE, Tree, "segment up", "Fold the branch, or go up to where it begins.";
     SegmentDown, "segment-down", ["ctrl+right", "alt+right"], TREE, Tree, "segment down", "Unfold the branch, or go down to where it ends.";
     PreviousBranchPoint, "previous-branch-point", ["{"], TREE, Tree, "branch point", "Go to the previous branch point.";

@@ -222,7 +222,7 @@ mod tests {
         }
         assert_eq!(keymap.resolve(Place::Tree, key("T")), Some(Action::LabelTimes));
         assert_eq!(keymap.resolve(Place::Sessions, key("T")), None);
-        assert_eq!(keymap.resolve(Place::Tree, key("t")), None);
+        assert_eq!(keymap.resolve(Place::Tree, key("Q")), None);
         assert_eq!(keymap.keys(Action::Quit), [key("q"), key("ctrl+c")]);
     }
 

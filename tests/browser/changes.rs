@@ -131,15 +131,15 @@ fn a_label_is_set_at_once_and_the_place_stays() {
     to_entry(&mut browser, "go left");
     browser.press("L").type_text("here").press("enter");
     assert_eq!(browser.selected(), "go left");
-    shows(&browser, "[here] user: go left");
+    shows(&browser, "[here] user  go left");
     browser.press("L");
     shows(&browser, "label: here");
     browser.type_text("!").press("enter");
-    shows(&browser, "[here!] user: go left");
+    shows(&browser, "[here!] user  go left");
     browser.press("tab L ctrl+u enter");
     shows_not(&browser, "[here");
     browser.press("u");
-    shows(&browser, "[here!] user: go left");
+    shows(&browser, "[here!] user  go left");
     assert_eq!(browser.model.focus, Place::Preview);
 }
 
@@ -170,12 +170,12 @@ fn an_old_session_is_brought_up_to_date_only_if_wanted() {
     browser.press("n");
     assert_eq!(fs::read_to_string(&path).unwrap(), old);
     browser.press("L").type_text("mark").press("enter enter");
-    shows(&browser, "[mark] user: one");
+    shows(&browser, "[mark] user  one");
     assert!(fs::read_to_string(&path).unwrap().contains("\"version\":3"));
     assert_eq!(browser.trashed().len(), 1, "the original");
     browser.press("L ctrl+u").type_text("again").press("enter");
     assert!(!browser.asks(), "it is not asked twice");
-    shows(&browser, "[again] user: one");
+    shows(&browser, "[again] user  one");
 }
 
 #[test]

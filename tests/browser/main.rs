@@ -19,6 +19,7 @@ mod palettes;
 mod panes;
 mod picker;
 mod resume;
+mod rows;
 mod scale;
 mod screens;
 mod search;
@@ -100,8 +101,9 @@ fn filters_change_the_rows_and_keep_the_place() {
         pitree::app::panes::tree::rows::Item::Entry(at) =>
             tree.nodes[at as usize].kind == pitree::session::entry::kind::Kind::User,
         pitree::app::panes::tree::rows::Item::Fork(_) => true,
+        _ => false,
     }));
-    for expected in ["labeled-only", "all", "outline", "default", "no-tools", "user-only"] {
+    for expected in ["labeled-only", "all", "outline", "turns", "default", "no-tools", "user-only"] {
         browser.press("ctrl+o");
         assert_eq!(browser.model.tree.filter.name(), expected);
     }
@@ -281,7 +283,7 @@ fn reading_again_keeps_the_place() {
 #[test]
 fn the_preview_shows_a_call_with_its_result_and_scrolls_on_its_own() {
     let mut browser = Browser::demo(160, 40);
-    browser.press("l 1 g");
+    browser.press("l 1 t g");
     while !browser.selected().starts_with("[edit") {
         browser.press("j");
     }
@@ -479,7 +481,7 @@ fn what_shapes_the_tree_does_so_from_any_pane_and_no_key_is_silent() {
     // As in pi's /tree; in the sessions it deletes, in the preview it goes down.
     browser.press("esc ctrl+d");
     assert_eq!((filter(&browser), browser.model.focus), (Filter::Default, Place::Tree));
-    browser.press("k k tab ctrl+d");
+    browser.press("t k k tab ctrl+d");
     assert!(browser.model.preview.top > 0 && filter(&browser) == Filter::Default);
     browser.press("ctrl+u");
     assert_eq!((browser.model.preview.top, filter(&browser)), (0, Filter::Default));

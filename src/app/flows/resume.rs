@@ -11,6 +11,7 @@ use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::layers::question::{Choice, Question};
 use crate::app::message::{Body, Clip};
+use crate::app::panes::tree::rows::Item;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone};
 use crate::changes::Request;
@@ -31,6 +32,10 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
     if let Some(fork) = context.tree.selected_fork().filter(|_| !in_sessions) {
         return Command::Select(fork.key);
     }
+    if !in_sessions && context.tree.selected_item() == Some(Item::Inherited) {
+        return Command::Toggle;
+    }
+    let is_start = context.focus == Place::Tree && context.tree.selected_item() == Some(Item::Start);
     let is_hit = context.sessions.selected_hit().is_some_and(|found| found.at.is_some());
     if in_sessions && is_hit && !picker::wants_session(context) {
         return Command::GoToHit;
@@ -45,7 +50,11 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
         return Command::show(Layer::Note(Note::new("Nothing to resume", text)));
     }
     let (Some(at), Some(tree)) = (context.meant_entry(), context.tree.tree.clone()) else {
-        return if context.focus == Place::Tree { Command::nothing() } else { at_leaf(context, key, leaf) };
+        return if context.focus == Place::Tree && !is_start {
+            Command::nothing()
+        } else {
+            at_leaf(context, key, leaf)
+        };
     };
     let to = resume::at(&tree, at);
     if tree.header.is_newer() && !(to.is_here && to.text_of.is_none()) {

@@ -211,7 +211,8 @@ impl Layout {
 
 /// The first of two parts of some columns or rows: as many as wanted, and so many more, of which each part keeps `least`.
 fn part(all: u16, wanted: u16, more: i16, least: u16) -> u16 {
-    wanted.saturating_add_signed(more).clamp(least, (all - least).max(least))
+    let least = least.min(all / 2);
+    wanted.saturating_add_signed(more).clamp(least, all - least)
 }
 
 fn percent(of: u16, percent: u32) -> u16 {

@@ -42,6 +42,8 @@ pub enum Subject {
     Session(SessionKey),
     /// An entry of the open session.
     Entry(EntryRef),
+    /// A run of tool calls in it, by the last one.
+    Run(EntryRef),
 }
 
 /// The state of the pane.

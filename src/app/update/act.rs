@@ -87,6 +87,13 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::FilterLabeledOnly => toggle_filter(model, Filter::LabeledOnly),
         Action::FilterAll => toggle_filter(model, Filter::All),
         Action::FilterOutline => toggle_filter(model, Filter::Outline),
+        Action::FilterTurns => toggle_filter(model, Filter::Turns),
+        Action::ToolRuns => {
+            model.tree.toggle_runs();
+            let said =
+                if model.tree.tells_runs { "runs of tools in one row" } else { "all tools in rows of their own" };
+            model.say(Tone::Dim, said);
+        }
         Action::SegmentUp => model.tree.segment_up(),
         Action::SegmentDown => model.tree.segment_down(),
         Action::PreviousBranchPoint | Action::NextBranchPoint => {

@@ -22,7 +22,10 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
         Command::Focus(place) => model.focus = place,
         Command::Select(key) => drop(model.sessions.select(key, &model.library, &model.setting.glyphs)),
         Command::GoTo(entry) => go_to(model, entry),
-        Command::Toggle => model.sessions.toggle(&model.library, &model.setting.glyphs),
+        Command::Toggle if model.focus == Place::Sessions => {
+            model.sessions.toggle(&model.library, &model.setting.glyphs);
+        }
+        Command::Toggle => drop(model.tree.toggle()),
         Command::GoToHit => drop(searching::go_to_hit(model)),
         Command::Change(request, after) => change(model, request, after, effects),
         Command::LookForPis => model.looking = Some(model.ask(Work::LookForPis, effects)),

@@ -24,6 +24,10 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     model.tree.note_selection();
     if let Some(area) = model.area(Place::Tree) {
         let height = usize::from(area.body.height);
+        let cursor = &mut model.tree.cursor;
+        if std::mem::take(&mut model.tree.jumped) && !(cursor.top..cursor.top + height).contains(&cursor.at) {
+            cursor.top = cursor.at.saturating_sub(height / 2);
+        }
         if std::mem::take(&mut model.tree.fresh) {
             // What led to the selected entry is seen above it.
             model.tree.cursor.top = model.tree.cursor.at.saturating_sub(height * 2 / 3);
@@ -76,6 +80,12 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     let entry = || match model.tree.selected_item()? {
         Item::Entry(at) => model.tree.entry(at).map(Subject::Entry),
         Item::Fork(place) => Some(Subject::Session(model.tree.forks.get(place)?.key)),
+        Item::Run(run) => model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Run),
+        Item::Inherited => {
+            let session = model.tree.session?;
+            Some(Subject::Session(model.library.families().parent(session).unwrap_or(session)))
+        }
+        Item::Start => model.tree.session.map(Subject::Session),
     };
     let row = || match model.sessions.selected_row()? {
         // A session that was found by what an entry says shows that entry.
@@ -101,7 +111,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
             model.preview.reading = Some(model.ask(Work::Read(Body { path, tree, at }), effects));
         }
     }
-    if matches!(wanted, Subject::Project(_) | Subject::Session(_)) {
+    if matches!(wanted, Subject::Project(_) | Subject::Session(_) | Subject::Run(_)) {
         // A card is made of what is known, which grows while sessions are read.
         let lines = card::of(&model.context(), wanted);
         model.preview.show(lines);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::base::js::{cut, js_trim, number};
 use crate::base::paths::shorten;
+use crate::base::text::clean;
 use crate::session::entry::ToolCall;
 use crate::session::entry::row::LONGEST;
 use crate::session::json::data::{Fields, Value, stringify};
@@ -33,6 +34,50 @@ impl Touch {
     }
 }
 
+/// How much is kept of a command or of arguments, in UTF-16 code units.
+const SAID: usize = 400;
+
+/// What a tool was called for, in pieces that a row is made of. All of it is clean.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Called {
+    /// The name of the tool.
+    pub name: Box<str>,
+    /// The file or directory that it is about, as it was given; empty if there is none.
+    pub path: Box<str>,
+    /// What else was asked: the lines, the command on one line, the pattern, the arguments.
+    pub about: Box<str>,
+}
+
+impl Called {
+    /// From a call.
+    pub(crate) fn new(call: &ToolCall<'_>) -> Self {
+        let args = Fields::new(call.arguments);
+        let name = call.name.text();
+        let text = |names: &[&str]| given(&args, names).map_or(String::new(), |value| value.text().into_owned());
+        let (path, about) = match &*name {
+            "read" => (text(&["path", "file_path"]), lines(&args)),
+            "write" | "edit" => (text(&["path", "file_path"]), String::new()),
+            "bash" => (String::new(), text(&["command"])),
+            "grep" => (text(&["path"]), format!("/{}/", text(&["pattern"]))),
+            "find" => (text(&["path"]), text(&["pattern"])),
+            "ls" => (text(&["path"]), String::new()),
+            _ => (String::new(), stringify(call.arguments, SAID).0),
+        };
+        let short = |text: &str| clean(cut(js_trim(text), SAID)).into();
+        Self { name: short(&name), path: short(&path), about: short(&about) }
+    }
+
+    /// What it does with a file.
+    pub fn touch(&self) -> Option<Touch> {
+        [Touch::Read, Touch::Write, Touch::Edit].into_iter().find(|touch| touch.name() == &*self.name)
+    }
+}
+
+/// The first of some arguments that says something.
+fn given<'a>(args: &Fields<'a>, names: &[&str]) -> Option<Value<'a>> {
+    names.iter().filter_map(|name| args.get(name)).find(|value| !value.is_falsy())
+}
+
 /// A tool call in one line, as far as a screen could show it. Paths below `home` start with `~`.
 pub fn describe(call: &ToolCall<'_>, home: &str) -> String {
     let mut said = whole(call, home);
@@ -43,10 +88,9 @@ pub fn describe(call: &ToolCall<'_>, home: &str) -> String {
 fn whole(call: &ToolCall<'_>, home: &str) -> String {
     let args = Fields::new(call.arguments);
     let name = call.name.text();
-    let value = |names: &[&str]| names.iter().filter_map(|name| args.get(name)).find(|value| !value.is_falsy());
-    let text = |names: &[&str]| value(names).map_or(String::new(), |value| value.text().into_owned());
+    let text = |names: &[&str]| given(&args, names).map_or(String::new(), |value| value.text().into_owned());
     let path = |names: &[&str], default: &str| {
-        let path = value(names).map_or(Cow::Borrowed(default), |value| value.text().into_owned().into());
+        let path = given(&args, names).map_or(Cow::Borrowed(default), |value| value.text().into_owned().into());
         shorten(&path, home).into_owned()
     };
     match &*name {

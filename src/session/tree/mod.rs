@@ -13,9 +13,10 @@ mod sense;
 pub mod sent;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::base::text::clean;
-use crate::session::entry::call;
+use crate::session::entry::call::{self, Called};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, EntryId};
 use crate::session::lines::{Header, LabelLine, Line, Lines, NotASession};
@@ -95,8 +96,15 @@ pub struct Part {
     home: String,
     lines: Lines,
     loose: Vec<Loose>,
-    calls: ById<Box<str>>,
+    calls: ById<Call>,
     settings: Settings,
+}
+
+/// A tool call: its row in pi's words, and what it was for.
+#[derive(Debug)]
+struct Call {
+    row: Box<str>,
+    called: Arc<Called>,
 }
 
 impl Part {
@@ -128,8 +136,8 @@ impl Part {
     fn note_calls(&mut self, entry: &Entry<'_>) {
         let Some(message) = entry.message.as_ref().filter(|_| entry.kind == Kind::Assistant) else { return };
         for tool in message.content.tool_calls() {
-            let said = call::describe(tool, &self.home);
-            self.calls.insert(IdHash::of(tool.id), clean(&said).into());
+            let row = clean(&call::describe(tool, &self.home)).into();
+            self.calls.insert(IdHash::of(tool.id), Call { row, called: Arc::new(Called::new(tool)) });
         }
     }
 
@@ -179,7 +187,7 @@ impl Tree {
         Ok(tree)
     }
 
-    fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Box<str>>, lines: &Lines) {
+    fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Call>, lines: &Lines) {
         self.shape = lines.shape();
         self.stubs = lines.stubs(&self.shape);
         self.problems = lines.problems(&self.shape);
@@ -196,8 +204,9 @@ impl Tree {
                 Link::Calls(calls) => drop(self.calls.insert(at as Index, calls)),
                 Link::Call(id) => {
                     self.answers.insert(at as Index, id);
-                    if let Some(said) = calls.get(&id) {
-                        one.node.text.clone_from(said);
+                    if let Some(call) = calls.get(&id) {
+                        one.node.text.clone_from(&call.row);
+                        one.node.called = Some(call.called.clone());
                     }
                 }
                 Link::Kept(first) => {
@@ -365,6 +374,18 @@ impl Tree {
         let mut path: Vec<Index> = std::iter::successors(Some(at), |&at| self.parent(at)).collect();
         path.reverse();
         path
+    }
+
+    /// The last of the entries that a fork has of the session that it was forked from, on the path to the leaf: such an
+    /// entry is older than the file, whose header pi writes when it forks (1.5.2).
+    pub fn inherited(&self) -> Option<Index> {
+        self.path(self.leaf?).into_iter().take_while(|&at| self.is_inherited(at)).last()
+    }
+
+    /// Whether an entry is older than the file that was forked off. So are the labels that go with it, which pi writes anew.
+    pub fn is_inherited(&self, at: Index) -> bool {
+        let begun = self.header.created.filter(|_| self.header.is_fork());
+        begun.is_some_and(|begun| self.nodes[at as usize].time.is_some_and(|time| time < begun))
     }
 
     /// The label entries, in file order: with their lines, [`crate::session::write::fork`] takes the labels along.

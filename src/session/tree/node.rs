@@ -1,6 +1,9 @@
 //! One line as the tree keeps it: where it stands in the file, what kind it is, and the text of its row. Bodies stay
 //! on disk and are read when looked at.
 
+use std::sync::Arc;
+
+use crate::session::entry::call::Called;
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, Message, Stamp, row};
 use crate::session::shape::IdHash;
@@ -40,6 +43,8 @@ pub struct Node {
     pub time: Option<i64>,
     /// US dollars.
     pub cost: f64,
+    /// The call that it is the result of, if that is in the file.
+    pub called: Option<Arc<Called>>,
     pub(crate) sense: Sense,
 }
 
@@ -76,6 +81,7 @@ impl Loose {
             text: row::text(entry).into(),
             time: entry.timestamp.and_then(Stamp::ms),
             cost: entry.cost(),
+            called: None,
             sense: Sense::new(entry),
         };
         Self { node, link: Link::new(entry) }

@@ -3,6 +3,7 @@
 mod hits;
 mod preview;
 mod project;
+mod row;
 mod sessions;
 mod tree;
 

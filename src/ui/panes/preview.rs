@@ -49,6 +49,7 @@ fn name(model: &Model) -> String {
         Subject::Nothing => "Preview".into(),
         Subject::Project(_) => "Project".into(),
         Subject::Session(_) => "Session".into(),
+        Subject::Run(_) => "Tools".into(),
         Subject::Entry(entry) => {
             let node = model.tree.tree.as_ref().and_then(|tree| tree.nodes.get(entry.at as usize));
             match node.map(|node| node.kind) {

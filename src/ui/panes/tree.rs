@@ -4,14 +4,13 @@ use ratatui::Frame;
 
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
-use crate::app::panes::tree::rows::{Item, RowIndex};
-use crate::app::panes::tree::text as row_text;
+use crate::app::panes::tree::rows::Item;
 use crate::base::numbers::{count, thousands};
-use crate::base::text::{Span, Tone, mark, spans_text, width};
-use crate::base::time;
+use crate::base::text::{Span, Tone, width};
 use crate::keymap::Place;
-use crate::session::tree::{Index, Tree};
-use crate::ui::pen::{Pen, both, skip};
+use crate::session::tree::Tree;
+use crate::ui::panes::row;
+use crate::ui::pen::Pen;
 use crate::ui::widgets::{List, hits, list, title};
 
 /// The columns of the pane's name, at least.
@@ -68,12 +67,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     let pan = pan(model, tree, usize::from(area.body.width.saturating_sub(1)));
     let rows = List { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
     list(frame, pen, &rows, |at, columns| {
-        // Only the lines in sight are made: thousands of levels are possible.
-        let lines = pane.rows.prefix(at, pan..pan + columns, pen.glyphs());
-        let (text, right) = row(model, pen, tree, at);
-        let mut left = vec![Span::new(Tone::Dim, lines)];
-        left.extend(skip(text, pan.saturating_sub(pane.rows.prefix_width(at))));
-        both(&left, &right, columns, pen.glyphs())
+        // Only the lines in sight are made, as thousands of levels are possible; the text is always behind them.
+        let lines = pane.rows.prefix_width(at);
+        let start = pan.min(lines).max(lines.saturating_sub(columns / 2));
+        let mut prefix = pane.rows.prefix(at, start..lines, pen.glyphs());
+        if start > pan {
+            prefix = pen.glyphs().cut_start(&format!("{prefix} "), lines - start).into_owned();
+        }
+        let mut left = vec![Span::new(Tone::Dim, prefix)];
+        row::draw(&mut left, columns, (model, pen), tree, at)
     });
 }
 
@@ -87,68 +89,5 @@ fn pan(model: &Model, tree: &Tree, columns: usize) -> usize {
         _ => 0,
     };
     let anchor = lines + marks;
-    let needed = (columns / 3).clamp(4, 20);
-    if anchor + needed > columns { anchor - (columns / 4).clamp(2, 12).min(anchor) } else { 0 }
-}
-
-fn row(model: &Model, pen: &Pen<'_>, tree: &Tree, at: RowIndex) -> (Vec<Span>, Vec<Span>) {
-    let rows = &model.tree.rows;
-    let one = &rows.list[at];
-    let mut left = Vec::new();
-    let entry = match one.item {
-        Item::Entry(entry) => entry,
-        Item::Fork(place) => {
-            fork(&mut left, model, pen, place);
-            return (left, Vec::new());
-        }
-    };
-    if one.folded && !one.connector {
-        left.push(Span::new(Tone::Accent, format!("{} ", pen.glyphs().folded)));
-    }
-    let text = row_text::entry(tree, entry, pen.glyphs());
-    match model.tree.entry(entry).and_then(|entry| model.tree.words_of(entry)) {
-        Some(words) => left.extend(mark(&text, &words.marks(&spans_text(&text)))),
-        None => left.extend(text),
-    }
-    (left, right(model, pen, tree, at, entry))
-}
-
-fn right(model: &Model, pen: &Pen<'_>, tree: &Tree, at: RowIndex, entry: Index) -> Vec<Span> {
-    let mut right = Vec::new();
-    if model.tree.rows.list[at].folded {
-        let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
-        let hidden = row_text::hidden(tree.below(entry), forks, model.now, pen.glyphs());
-        right.push(Span::new(Tone::Dim, format!("{hidden} ")));
-    }
-    if let Some(time) = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times) {
-        right.push(Span::new(Tone::Label, format!("{} ", wall_time(model, time))));
-    }
-    // Where the filter hides the leaf, the nearest row above it stands for it.
-    if model.tree.rows.leaf == Some(at) {
-        right.push(Span::new(Tone::Active, format!("{} leaf ", pen.glyphs().leaf)));
-    }
-    right
-}
-
-/// When a label was set: the time today, else the date as well, as in pi's `/tree` (0.87.1).
-fn wall_time(model: &Model, ms: i64) -> String {
-    let zoned = |ms| jiff::Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned(model.setting.zone.clone()));
-    let (Some(then), Some(now)) = (zoned(ms), zoned(model.now)) else { return String::new() };
-    let form = match () {
-        () if then.date() == now.date() => "%H:%M",
-        () if then.year() == now.year() => "%-m/%-d %H:%M",
-        () => "%y/%-m/%-d %H:%M",
-    };
-    then.strftime(form).to_string()
-}
-
-fn fork(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, place: usize) {
-    let Some(fork) = model.tree.forks.get(place) else { return };
-    let glyphs = pen.glyphs();
-    let session = &fork.session;
-    let title = crate::base::js::cut(session.title(), 60);
-    left.push(Span::clean(Tone::Fork, &format!("{} \"{title}\"", glyphs.fork)));
-    let age = session.modified.map_or("?".into(), |then| time::age(model.now, then));
-    let own = count(fork.split.own, "entry", "entries");
-    left.push(Span::new(Tone::Dim, format!("  +{own} {} {age}", glyphs.dot)));
+    if anchor > columns / 2 { (anchor - columns / 4).min(lines) } else { 0 }
 }

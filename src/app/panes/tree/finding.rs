@@ -90,12 +90,12 @@ impl Pane {
         let Some(find) = self.find.as_ref().filter(|find| find.is_following) else { return };
         let from = find.from.clone();
         let anchor = match from.selected {
-            Some(Selected::Entry(entry)) => Some(entry),
+            Some(Selected::Entry(entry) | Selected::Run(entry)) => Some(entry),
             Some(Selected::Fork(key)) => {
                 let fork = self.forks.iter().find(|fork| fork.key == key);
                 fork.and_then(|fork| self.entry(fork.split.at))
             }
-            None => None,
+            Some(Selected::Inherited | Selected::Start) | None => None,
         };
         match anchor.and_then(|entry| find.nearest(entry)) {
             Some(hit) => self.select(hit.at),

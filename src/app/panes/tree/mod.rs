@@ -1,10 +1,14 @@
 //! The tree pane: the open session, which of its rows are seen, and moving about in it.
 
+pub mod deeds;
 pub mod find;
 mod finding;
+mod folding;
 pub mod rows;
 mod spot;
+mod telling;
 pub mod text;
+pub mod words;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,6 +20,7 @@ use crate::library::search::At;
 use crate::library::{EntryRef, SessionKey};
 use crate::search::words::Words;
 use crate::session::digest::Shared;
+use crate::session::entry::kind::Kind;
 use crate::session::family::Split;
 use crate::session::tree::{Index, Tree};
 use find::Find;
@@ -62,7 +67,15 @@ pub struct Pane {
     pub splitting: Option<Claim>,
     /// The forks whose split points were asked for.
     pub asked_forks: Vec<SessionKey>,
+    /// Whether a run of tool calls is told in one row.
+    pub tells_runs: bool,
+    /// Whether the selection was taken far away, so that it is to be seen in the middle.
+    pub jumped: bool,
     folds: HashSet<EntryRef>,
+    /// The runs whose rows are seen as well, by their first entries.
+    open_runs: HashSet<EntryRef>,
+    /// Whether what a fork inherited is seen.
+    shows_inherited: bool,
     selected: Option<Selected>,
     /// The entry of a session that is still to be opened, to be gone to then.
     awaited_entry: Option<EntryRef>,
@@ -81,8 +94,8 @@ pub struct Pane {
 
 impl Pane {
     /// No tree yet; when there is one it is seen through `filter`.
-    pub fn new(filter: Filter) -> Self {
-        Self { filter, ..Self::default() }
+    pub fn new(filter: Filter, tells_runs: bool) -> Self {
+        Self { filter, tells_runs, ..Self::default() }
     }
 
     /// Turns to another session, or to none; it is still to be opened.
@@ -95,6 +108,8 @@ impl Pane {
         self.find = None;
         self.rows = TreeRows::default();
         self.folds.clear();
+        self.open_runs.clear();
+        self.shows_inherited = false;
         self.selected = None;
         self.awaited_fork = None;
         self.pointed = None;
@@ -120,6 +135,8 @@ impl Pane {
         self.awaits_memory = tree.is_partial && self.tree.is_none() && remembered.is_some();
         let is_there = |entry: &EntryRef| (entry.at as usize) < tree.nodes.len();
         self.folds = memory.folds.into_iter().filter(is_there).collect();
+        self.open_runs = memory.open_runs.into_iter().filter(is_there).collect();
+        self.shows_inherited = memory.shows_inherited;
         // They speak of places in the tree that was.
         self.forks.clear();
         self.asked_forks.clear();
@@ -129,12 +146,13 @@ impl Pane {
             Some(Selected::Fork(fork)) => Some(fork),
             _ => None,
         };
-        let selected = match memory.selected {
-            Some(Selected::Entry(entry)) if is_there(&entry) => Some(entry.at),
-            _ => tree.leaf,
+        let leaf = tree.leaf.and_then(|at| self.entry(at)).map(Selected::Entry);
+        self.selected = match memory.selected {
+            Some(Selected::Entry(entry) | Selected::Run(entry)) if !is_there(&entry) => leaf,
+            Some(Selected::Fork(_)) | None => leaf,
+            selected => selected,
         };
         self.tree = Some(tree);
-        self.selected = selected.and_then(|at| self.entry(at)).map(Selected::Entry);
         self.rebuild();
         self.find_awaited();
         self.go_to_pointed();
@@ -148,8 +166,10 @@ impl Pane {
             Some(EntryRef { at, ..entry })
         };
         self.folds = self.folds.iter().filter_map(|&entry| moved(entry)).collect();
+        self.open_runs = self.open_runs.iter().filter_map(|&entry| moved(entry)).collect();
         self.selected = match self.selected {
             Some(Selected::Entry(entry)) => moved(entry).map(Selected::Entry),
+            Some(Selected::Run(entry)) => moved(entry).map(Selected::Run),
             other => other,
         };
     }
@@ -239,15 +259,47 @@ impl Pane {
         let forks = if self.find.as_ref().is_some_and(|find| find.only_hits) { Vec::new() } else { forks };
         let folds = self.folds.iter().map(|entry| entry.at).collect();
         self.rows = TreeRows::new(tree, |at| self.shows(tree, at), &folds, &forks);
-        let row = match self.selected {
+        self.tell();
+        self.cursor.follow(self.row_of_selected());
+    }
+
+    /// Adds the rows that tell of many entries.
+    fn tell(&mut self) {
+        let (Some(tree), mut rows) = (self.tree.clone(), std::mem::take(&mut self.rows)) else { return };
+        let only_hits = self.find.as_ref().is_some_and(|find| find.only_hits);
+        if let Some(last) = tree.inherited().filter(|_| !only_hits && !tree.is_partial) {
+            rows.tell_inherited(&tree, last, self.shows_inherited);
+        }
+        if self.tells_runs && self.filter == Filter::Default && !only_hits {
+            let is_hit = |at| self.find.as_ref().zip(self.entry(at)).is_some_and(|(find, entry)| find.is_hit(entry));
+            let is_part = |at: Index| {
+                tree.nodes[at as usize].kind == Kind::ToolResult
+                    && !(tree.labels.contains_key(&at) || tree.is_flagged(at) || is_hit(at))
+            };
+            rows.tell_runs(is_part, |first| self.entry(first).is_some_and(|first| self.open_runs.contains(&first)));
+        }
+        if rows.entries > 0 && tree.goes_on_at(None) {
+            rows.tell_start();
+        }
+        self.rows = rows;
+    }
+
+    fn row_of_selected(&self) -> RowIndex {
+        let Some(tree) = &self.tree else { return 0 };
+        let place = |wanted: &dyn Fn(Item) -> bool| self.rows.list.iter().position(|row| wanted(row.item)).unwrap_or(0);
+        match self.selected {
             Some(Selected::Entry(entry)) => self.rows.nearest(tree, entry.at),
-            Some(Selected::Fork(key)) => {
-                let is_it = |item| matches!(item, Item::Fork(place) if self.forks[place].key == key);
-                self.rows.list.iter().position(|row| is_it(row.item)).unwrap_or(0)
+            Some(Selected::Run(first)) => {
+                let row = self.rows.nearest(tree, first.at);
+                let is_open = self.rows.list.get(row).is_some_and(|row| row.in_run);
+                row - usize::from(is_open && row > 0)
             }
-            None => 0,
-        };
-        self.cursor.follow(row);
+            Some(Selected::Fork(key)) => {
+                place(&|item| matches!(item, Item::Fork(place) if self.forks[place].key == key))
+            }
+            Some(Selected::Inherited) => place(&|item| item == Item::Inherited),
+            Some(Selected::Start) | None => 0,
+        }
     }
 
     /// Whether an entry has a row, unless a fold hides it: hits always have one.
@@ -262,12 +314,19 @@ impl Pane {
 
     /// Where one is: what is selected and folded.
     fn spot(&self) -> Spot {
-        Spot { selected: self.selected, folds: self.folds.clone(), top: self.cursor.top }
+        Spot {
+            selected: self.selected,
+            folds: self.folds.clone(),
+            open_runs: self.open_runs.clone(),
+            shows_inherited: self.shows_inherited,
+            top: self.cursor.top,
+        }
     }
 
     /// Goes back to where one was.
     fn go_back(&mut self, spot: Spot) {
         (self.selected, self.folds) = (spot.selected, spot.folds);
+        (self.open_runs, self.shows_inherited) = (spot.open_runs, spot.shows_inherited);
         self.rebuild();
         self.cursor.top = spot.top;
     }
@@ -285,21 +344,25 @@ impl Pane {
         let selected = match self.selected_item() {
             Some(Item::Entry(at)) => self.entry(at).map(Selected::Entry),
             Some(Item::Fork(place)) => self.forks.get(place).map(|fork| Selected::Fork(fork.key)),
+            Some(Item::Run(run)) => self.entry(self.rows.runs[run].first()).map(Selected::Run),
+            Some(Item::Inherited) => Some(Selected::Inherited),
+            Some(Item::Start) => Some(Selected::Start),
             None => None,
         };
         self.selected = selected.or(self.selected);
     }
 
     /// What the selected row shows.
-    pub(crate) fn selected_item(&self) -> Option<Item> {
+    pub fn selected_item(&self) -> Option<Item> {
         self.rows.list.get(self.cursor.at).map(|row| row.item)
     }
 
-    /// The selected entry, if the row is one.
+    /// The selected entry, if the row is one; of a run its last one.
     pub fn selected_entry(&self) -> Option<Index> {
         match self.selected_item()? {
             Item::Entry(at) => Some(at),
-            Item::Fork(_) => None,
+            Item::Run(run) => Some(self.rows.runs[run].last()),
+            Item::Fork(_) | Item::Inherited | Item::Start => None,
         }
     }
 
@@ -307,7 +370,7 @@ impl Pane {
     pub fn selected_fork(&self) -> Option<&Fork> {
         match self.selected_item()? {
             Item::Fork(place) => self.forks.get(place),
-            Item::Entry(_) => None,
+            Item::Entry(_) | Item::Run(_) | Item::Inherited | Item::Start => None,
         }
     }
 
@@ -324,47 +387,6 @@ impl Pane {
         self.selected = chosen.filter(is_there).map(Selected::Fork).or(self.selected);
         self.forks = forks;
         self.rebuild();
-    }
-
-    /// Folds the selected row. Returns whether there was anything to fold.
-    pub fn fold(&mut self) -> bool {
-        let row = self.cursor.at;
-        let Some(at) = self.selected_entry().filter(|_| self.rows.is_foldable(row) && !self.rows.list[row].folded)
-        else {
-            return false;
-        };
-        self.folds.extend(self.entry(at));
-        self.note_selection();
-        self.rebuild();
-        true
-    }
-
-    /// Unfolds the selected row. Returns whether it was folded.
-    pub fn unfold(&mut self) -> bool {
-        let Some(entry) = self.selected_entry().and_then(|at| self.entry(at)) else { return false };
-        let was_folded = self.folds.remove(&entry);
-        if was_folded {
-            self.note_selection();
-            self.rebuild();
-        }
-        was_folded
-    }
-
-    /// Folds the selected row, or goes to its parent. Returns whether anything changed.
-    pub(crate) fn fold_or_up(&mut self) -> bool {
-        if self.fold() {
-            return true;
-        }
-        match self.rows.list.get(self.cursor.at).and_then(|row| row.parent) {
-            Some(parent) => self.go_to(parent),
-            None => false,
-        }
-    }
-
-    /// Unfolds the selected row, or goes to its first child. Returns whether anything changed.
-    pub(crate) fn unfold_or_in(&mut self) -> bool {
-        self.unfold()
-            || self.rows.list.get(self.cursor.at).is_some_and(|row| row.children > 0) && self.go_to(self.cursor.at + 1)
     }
 
     /// pi's fold or jump up.
@@ -387,30 +409,26 @@ impl Pane {
     }
 
     fn go_to(&mut self, row: RowIndex) -> bool {
+        self.jumped = true;
         self.cursor.at = row;
         true
     }
 
-    /// Folds all branches, or unfolds all.
-    pub(crate) fn fold_all(&mut self, fold: bool) {
-        let Some(tree) = self.tree.clone() else { return };
-        self.folds.clear();
-        if fold {
-            // A folded root would leave nothing to see.
-            let all = TreeRows::new(&tree, |at| self.shows(&tree, at), &HashSet::new(), &[]);
-            let branches = (0..all.list.len()).filter(|&row| all.list[row].parent.is_some() && all.is_foldable(row));
-            self.folds = branches
-                .filter_map(|row| match all.list[row].item {
-                    Item::Entry(at) => self.entry(at),
-                    Item::Fork(_) => None,
-                })
-                .collect();
-        }
-        self.rebuild();
-    }
-
     /// Selects an entry: unfolds what hides it. Where the filter hides it, the nearest one above is selected.
     pub fn select(&mut self, at: Index) {
+        self.show_at(at);
+        // A row that tells of it is opened, so that it is seen itself: what a fork inherited, and a run in that.
+        for _ in 0..2 {
+            let is_told = matches!(self.selected_item(), Some(Item::Run(_) | Item::Inherited));
+            if is_told && self.rows.row_of(at).is_some() && self.unfold() {
+                self.show_at(at);
+            }
+        }
+    }
+
+    /// Selects the row that an entry has, or that tells of it.
+    fn show_at(&mut self, at: Index) {
+        self.jumped = true;
         let (Some(tree), Some(entry)) = (&self.tree, self.entry(at)) else { return };
         for above in tree.path(at).into_iter().filter(|above| *above != at) {
             self.folds.remove(&EntryRef { at: above, ..entry });
@@ -422,7 +440,7 @@ impl Pane {
     /// Goes to the leaf, where pi goes on.
     pub(crate) fn go_to_leaf(&mut self) {
         if let Some(leaf) = self.tree.as_ref().and_then(|tree| tree.leaf) {
-            self.select(leaf);
+            self.show_at(leaf);
         }
     }
 }

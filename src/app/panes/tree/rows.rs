@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::app::panes::tree::deeds::Run;
 use crate::config::Filter;
 use crate::session::entry::kind::Kind;
 use crate::session::tree::{Index, Tree};
@@ -19,6 +20,12 @@ pub enum Item {
     Entry(Index),
     /// A file that was forked off here, by its place among the forks.
     Fork(usize),
+    /// A run of tool calls, by its place among the runs.
+    Run(usize),
+    /// All that a fork inherited.
+    Inherited,
+    /// That pi goes on before the first message.
+    Start,
 }
 
 /// One row of the tree.
@@ -40,8 +47,12 @@ pub struct TreeRow {
     pub children: u32,
     /// Whether its descendants are folded away.
     pub folded: bool,
+    /// Whether it is one of a run that is told in the row above.
+    pub in_run: bool,
+    /// Whether it came with a fork.
+    pub is_inherited: bool,
     /// Whether the level is a first generation behind a branch.
-    branched: bool,
+    pub(super) branched: bool,
 }
 
 /// The rows of a tree.
@@ -55,8 +66,10 @@ pub struct TreeRows {
     pub leaf: Option<RowIndex>,
     /// How many forks each folded entry hides.
     pub hidden_forks: HashMap<Index, usize>,
+    /// The runs of tool calls that are told in one row.
+    pub runs: Vec<Run>,
     /// The row of each entry; `u32::MAX` for hidden ones.
-    row_of: Vec<u32>,
+    pub(super) row_of: Vec<u32>,
 }
 
 /// Whether an entry passes a filter.
@@ -72,6 +85,7 @@ pub fn passes(tree: &Tree, at: Index, filter: Filter) -> bool {
         Filter::UserOnly => node.kind == Kind::User,
         Filter::LabeledOnly => tree.labels.contains_key(&at),
         Filter::All => true,
+        Filter::Turns => node.kind == Kind::User,
         Filter::Outline => {
             matches!(node.kind, Kind::Compaction | Kind::BranchSummary)
                 || tree.labels.contains_key(&at)
@@ -149,7 +163,7 @@ impl TreeRows {
             }
         }
         place(&mut list);
-        let mut rows = Self { list, entries, leaf: None, hidden_forks, row_of };
+        let mut rows = Self { list, entries, leaf: None, hidden_forks, runs: Vec::new(), row_of };
         rows.leaf = tree.leaf.filter(|_| entries > 0).map(|leaf| rows.nearest(tree, leaf));
         rows
     }
@@ -245,7 +259,7 @@ impl TreeRows {
 }
 
 impl TreeRow {
-    fn new(item: Item, parent: Option<RowIndex>, folded: bool) -> Self {
+    pub(super) fn new(item: Item, parent: Option<RowIndex>, folded: bool) -> Self {
         Self {
             item,
             parent,
@@ -255,6 +269,8 @@ impl TreeRow {
             last: false,
             children: 0,
             folded,
+            in_run: false,
+            is_inherited: false,
             branched: false,
         }
     }
@@ -287,7 +303,8 @@ fn with_forks(list: &[TreeRow], anchors: &[(RowIndex, usize)]) -> Vec<TreeRow> {
 }
 
 /// Gives each row its level and connector. Parents stand before their children.
-fn place(list: &mut [TreeRow]) {
+pub(super) fn place(list: &mut [TreeRow]) {
+    list.iter_mut().for_each(|row| row.children = 0);
     let mut last_child = vec![None; list.len()];
     let mut roots = 0;
     let mut last_root = None;
@@ -297,6 +314,7 @@ fn place(list: &mut [TreeRow]) {
                 list[parent].children += 1;
                 last_child[parent] = Some(row);
             }
+            None if list[row].item == Item::Start => {}
             None => {
                 roots += 1;
                 last_root = Some(row);

@@ -9,6 +9,10 @@ use crate::library::{EntryRef, SessionKey};
 pub(super) enum Selected {
     Entry(EntryRef),
     Fork(SessionKey),
+    /// The row of a run, by the first entry of that.
+    Run(EntryRef),
+    Inherited,
+    Start,
 }
 
 /// Where one is in the tree that is open.
@@ -16,6 +20,8 @@ pub(super) enum Selected {
 pub(super) struct Spot {
     pub(super) selected: Option<Selected>,
     pub(super) folds: HashSet<EntryRef>,
+    pub(super) open_runs: HashSet<EntryRef>,
+    pub(super) shows_inherited: bool,
     /// The first row that is seen.
     pub(super) top: usize,
 }

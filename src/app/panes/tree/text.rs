@@ -1,4 +1,4 @@
-//! What the row of an entry says, in spans: the same on the screen and in `pitree tree`.
+//! What the row of an entry says in `pitree tree`, in spans, word for word as in pi's `/tree`; and what a fold hides.
 
 use crate::base::numbers::{count, dollars};
 use crate::base::text::{Glyphs, Span, Tone};
@@ -7,9 +7,8 @@ use crate::session::entry::kind::Kind;
 use crate::session::tree::node::Outcome;
 use crate::session::tree::{Below, Index, Tree};
 
-/// The text of an entry's row behind the lines: marks, label, and what it says.
-pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
-    let node = &tree.nodes[at as usize];
+/// What stands in front of what an entry says: whether it is on the active path, or flagged, and its label.
+pub(super) fn marks(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     let mut spans = Vec::new();
     if tree.is_active(at) {
         spans.push(Span::new(Tone::Active, format!("{} ", glyphs.active)));
@@ -20,6 +19,13 @@ pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     if let Some(label) = tree.labels.get(&at) {
         spans.push(Span::clean(Tone::Label, &format!("[{}] ", label.text)));
     }
+    spans
+}
+
+/// The text of an entry's row behind the lines: marks, label, and what it says.
+pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
+    let node = &tree.nodes[at as usize];
+    let mut spans = marks(tree, at, glyphs);
     let (word, tone) = match node.kind {
         Kind::User => ("user: ", Tone::User),
         Kind::Assistant => ("assistant: ", Tone::Assistant),
@@ -52,20 +58,12 @@ pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     spans
 }
 
-/// What a fold hides: `37 entries · 2 branches · 1 fork · $1.20 · 3d`. `below` counts the folded entry as well.
-pub fn hidden(below: Below, forks: usize, now: i64, glyphs: &Glyphs) -> String {
+/// What a fold hides: `37 entries`, `2 branches`, `1 fork`, `$1.20`, `3d`. `below` counts the folded entry as well.
+pub fn hidden(below: Below, forks: usize, now: i64) -> Vec<String> {
     let mut facts = vec![count(below.entries as usize - 1, "entry", "entries")];
-    if below.leaves > 1 {
-        facts.push(count(below.leaves as usize, "branch", "branches"));
-    }
-    if forks > 0 {
-        facts.push(count(forks, "fork", "forks"));
-    }
-    if below.cost >= 0.005 {
-        facts.push(dollars(below.cost));
-    }
-    if let Some(latest) = below.latest {
-        facts.push(time::age(now, latest));
-    }
-    format!("{} {}", glyphs.hidden, facts.join(&format!(" {} ", glyphs.dot)))
+    facts.extend((below.leaves > 1).then(|| count(below.leaves as usize, "branch", "branches")));
+    facts.extend((forks > 0).then(|| count(forks, "fork", "forks")));
+    facts.extend((below.cost >= 0.005).then(|| dollars(below.cost)));
+    facts.extend(below.latest.map(|latest| time::age(now, latest)));
+    facts
 }

@@ -1,0 +1,104 @@
+//! Folding rows of the tree: branches, runs of tool calls, and what a fork inherited.
+
+use std::collections::HashSet;
+
+use crate::app::panes::tree::Pane;
+use crate::app::panes::tree::rows::{Item, TreeRows};
+use crate::library::EntryRef;
+
+impl Pane {
+    /// Folds the selected row, or the run that it is in. Returns whether there was anything to fold.
+    pub fn fold(&mut self) -> bool {
+        let row = self.cursor.at;
+        let Some(one) = self.rows.list.get(row) else { return false };
+        let changed = match one.item {
+            Item::Inherited => std::mem::take(&mut self.shows_inherited),
+            _ if one.in_run => {
+                self.cursor.at = (0..row).rev().find(|&row| !self.rows.list[row].in_run).unwrap_or_default();
+                self.fold_run()
+            }
+            Item::Run(run) if self.rows.runs[run].is_open => self.fold_run(),
+            _ if !self.rows.is_foldable(row) || one.folded => false,
+            _ => self.foldable_entry().is_some_and(|entry| self.folds.insert(entry)),
+        };
+        self.rebuild_if(changed)
+    }
+
+    fn fold_run(&mut self) -> bool {
+        self.foldable_entry().is_some_and(|first| self.open_runs.remove(&first))
+    }
+
+    /// Unfolds the selected row. Returns whether it was folded.
+    pub fn unfold(&mut self) -> bool {
+        let changed = match self.selected_item() {
+            Some(Item::Inherited) => !std::mem::replace(&mut self.shows_inherited, true),
+            Some(Item::Run(_)) => self.foldable_entry().is_some_and(|first| self.open_runs.insert(first)),
+            _ => self.foldable_entry().is_some_and(|entry| self.folds.remove(&entry)),
+        };
+        self.rebuild_if(changed)
+    }
+
+    fn rebuild_if(&mut self, changed: bool) -> bool {
+        if changed {
+            self.note_selection();
+            self.rebuild();
+        }
+        changed
+    }
+
+    /// Folds the selected row if it is unfolded, else unfolds it. Returns whether it is one that can.
+    pub(crate) fn toggle(&mut self) -> bool {
+        self.unfold() || self.fold()
+    }
+
+    /// Tells runs of tool calls in one row each, or not.
+    pub(crate) fn toggle_runs(&mut self) {
+        self.tells_runs = !self.tells_runs;
+        self.open_runs.clear();
+        self.rebuild();
+    }
+
+    /// Folds the selected row, or goes to its parent. Returns whether anything changed.
+    pub(crate) fn fold_or_up(&mut self) -> bool {
+        if self.fold() {
+            return true;
+        }
+        match self.rows.list.get(self.cursor.at).and_then(|row| row.parent) {
+            Some(parent) => self.go_to(parent),
+            None => false,
+        }
+    }
+
+    /// Unfolds the selected row, or goes to its first child. Returns whether anything changed.
+    pub(crate) fn unfold_or_in(&mut self) -> bool {
+        self.unfold()
+            || self.rows.list.get(self.cursor.at).is_some_and(|row| row.children > 0) && self.go_to(self.cursor.at + 1)
+    }
+
+    /// Folds all branches, or unfolds all.
+    pub(crate) fn fold_all(&mut self, fold: bool) {
+        let Some(tree) = self.tree.clone() else { return };
+        self.folds.clear();
+        if fold {
+            // A folded root would leave nothing to see.
+            let all = TreeRows::new(&tree, |at| self.shows(&tree, at), &HashSet::new(), &[]);
+            let branches = (0..all.list.len()).filter(|&row| all.list[row].parent.is_some() && all.is_foldable(row));
+            self.folds = branches
+                .filter_map(|row| match all.list[row].item {
+                    Item::Entry(at) => self.entry(at),
+                    Item::Fork(_) | Item::Run(_) | Item::Inherited | Item::Start => None,
+                })
+                .collect();
+        }
+        self.rebuild();
+    }
+
+    /// The entry that folding the selected row folds; of a run its first one.
+    fn foldable_entry(&self) -> Option<EntryRef> {
+        match self.selected_item()? {
+            Item::Entry(at) => self.entry(at),
+            Item::Run(run) => self.entry(self.rows.runs[run].first()),
+            Item::Fork(_) | Item::Inherited | Item::Start => None,
+        }
+    }
+}

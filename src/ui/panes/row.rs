@@ -1,0 +1,244 @@
+//! Draws a row of the tree: what an entry says, a fork of the session, or what tells of many entries. Facts stand at the right
+//! and are kept before words; which of them are seen is a matter of room.
+
+use crate::app::model::Model;
+use crate::app::panes::tree::rows::{Item, RowIndex};
+use crate::app::panes::tree::{deeds, text, words};
+use crate::base::numbers::{count, dollars, duration};
+use crate::base::text::{Span, Tone, mark, spans_text, spans_width, width};
+use crate::base::time;
+use crate::config::Filter;
+use crate::session::entry::kind::Kind;
+use crate::session::tree::{Index, Tree};
+use crate::ui::pen::{Pen, both};
+
+/// The columns that words keep beside facts.
+const WORDS: usize = 24;
+
+/// The columns of a pane in which times have room.
+const TIMES: usize = 64;
+
+/// Draws the row at a place behind its lines, in so many columns.
+pub(super) fn draw(
+    left: &mut Vec<Span>,
+    columns: usize,
+    (model, pen): (&Model, &Pen<'_>),
+    tree: &Tree,
+    at: RowIndex,
+) -> Vec<Span> {
+    let room = columns.saturating_sub(spans_width(left));
+    let one = &model.tree.rows.list[at];
+    let row = Row { model, pen, tree, room, at };
+    let (words, right) = match one.item {
+        Item::Entry(entry) => row.entry(entry, columns >= TIMES),
+        Item::Fork(place) => row.fork(place),
+        Item::Run(run) => row.run(run, columns >= TIMES),
+        Item::Inherited => return row.inherited(columns),
+        Item::Start => (vec![Span::new(Tone::Active, row.start())], Vec::new()),
+    };
+    let dim = |span: Span| if span.tone == Tone::Match { span } else { Span { tone: Tone::Dim, ..span } };
+    left.extend(words.into_iter().map(|span| if one.is_inherited { dim(span) } else { span }));
+    both(left, &right, columns, pen.glyphs())
+}
+
+struct Row<'a> {
+    model: &'a Model,
+    pen: &'a Pen<'a>,
+    tree: &'a Tree,
+    /// Columns behind the lines.
+    room: usize,
+    at: RowIndex,
+}
+
+impl Row<'_> {
+    fn entry(&self, entry: Index, with_times: bool) -> (Vec<Span>, Vec<Span>) {
+        let Self { model, pen, tree, at, .. } = *self;
+        let one = &model.tree.rows.list[at];
+        let mut left = Vec::new();
+        if one.in_run {
+            left.push(Span::new(Tone::Text, "  "));
+        }
+        if one.folded && !one.connector {
+            left.push(Span::new(Tone::Accent, format!("{} ", pen.glyphs().folded)));
+        }
+        let node = &tree.nodes[entry as usize];
+        let mut facts = Vec::new();
+        if one.folded {
+            let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
+            facts.extend(self.fold(text::hidden(tree.below(entry), forks, model.now)));
+        }
+        if model.tree.filter == Filter::Turns && node.kind == Kind::User && !one.folded {
+            let deeds = words::turn(&deeds::turn(tree, entry), node.time);
+            facts.extend(self.dots(deeds));
+        }
+        let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);
+        facts.extend(label_time.map(|time| Span::new(Tone::Label, wall_time(model, time))));
+        facts.extend(self.leaf(entry));
+        let is_milestone = match node.kind {
+            Kind::User | Kind::Compaction | Kind::BranchSummary => true,
+            Kind::Assistant
+            | Kind::ToolResult
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::SummaryRole
+            | Kind::OtherMessage
+            | Kind::CustomMessage
+            | Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => false,
+        };
+        let is_short = model.tree.filter == Filter::Turns && self.room < 2 * TIMES;
+        if with_times && is_milestone && !one.folded && !is_short {
+            facts.extend(node.time.map(|time| Span::new(Tone::Dim, when(model, time))));
+        }
+        let right = self.fitting(facts);
+        let room = self.room.saturating_sub(spans_width(&right) + spans_width(&left) + 1);
+        let said = words::entry(tree, entry, &model.setting.home, room, pen.glyphs());
+        match model.tree.entry(entry).and_then(|entry| model.tree.words_of(entry)) {
+            Some(words) => left.extend(mark(&said, &words.marks(&spans_text(&said)))),
+            None => left.extend(said),
+        }
+        (left, right)
+    }
+
+    fn run(&self, run: usize, with_times: bool) -> (Vec<Span>, Vec<Span>) {
+        let Self { model, pen, tree, .. } = *self;
+        let run = &model.tree.rows.runs[run];
+        let glyphs = pen.glyphs();
+        let deeds = run.deeds(tree);
+        let mut left = Vec::new();
+        if tree.is_active(run.last()) {
+            left.push(Span::new(Tone::Active, format!("{} ", glyphs.active)));
+        }
+        let sign = if run.is_open { &glyphs.unfolded } else { &glyphs.hidden };
+        left.push(Span::new(Tone::Dim, format!("{sign} ")));
+        left.extend(words::run(&deeds, glyphs));
+        let mut facts = Vec::new();
+        let took = deeds.latest.zip(tree.nodes[run.first() as usize].time).map(|(end, begin)| end - begin);
+        let took = took.filter(|&ms| with_times && ms >= 60_000);
+        facts.extend(took.map(|ms| duration(ms as f64)));
+        facts.extend((deeds.cost >= 0.005).then(|| dollars(deeds.cost)));
+        let mut facts = self.dots(facts);
+        if !run.is_open {
+            facts.extend(self.leaf(run.last()));
+        }
+        (left, self.fitting(facts))
+    }
+
+    fn fork(&self, place: usize) -> (Vec<Span>, Vec<Span>) {
+        let Self { model, pen, .. } = *self;
+        let Some(fork) = model.tree.forks.get(place) else { return (Vec::new(), Vec::new()) };
+        let session = &fork.session;
+        let title = crate::base::js::cut(session.title(), 200);
+        let left = Span::clean(Tone::Fork, &format!("{} \"{title}\"", pen.glyphs().fork));
+        let mut facts = vec![format!("+{}", count(fork.split.own, "entry", "entries"))];
+        let cost = model.library.own(fork.key).cost;
+        facts.extend((cost >= 0.005).then(|| dollars(cost)));
+        facts.extend(session.modified.map(|then| time::age(model.now, then)));
+        (vec![left], self.fitting(self.dots(facts)))
+    }
+
+    /// `── forked from "Refactor auth module" here · 12 own · $0.06 ──`
+    fn inherited(&self, columns: usize) -> Vec<Span> {
+        let Self { model, pen, tree, at, .. } = *self;
+        let glyphs = pen.glyphs();
+        let own: Vec<_> = (0..tree.nodes.len() as Index).filter(|&at| !tree.is_inherited(at)).collect();
+        let cost: f64 = own.iter().map(|&at| tree.nodes[at as usize].cost).sum();
+        let parent = model.tree.session.and_then(|key| model.library.families().parent(key));
+        let from = match parent {
+            Some(parent) => format!("from \"{}\" here", crate::base::js::cut(model.library[parent].title(), 200)),
+            None => "here from a session that is gone".into(),
+        };
+        let is_open = at > 0;
+        let sign = if is_open { &glyphs.unfolded } else { &glyphs.folded };
+        let mut facts = vec![format!("{} own", own.len())];
+        facts.extend((cost >= 0.005).then(|| dollars(cost)));
+        let right = format!(" {} {} ", glyphs.dot, facts.join(&format!(" {} ", glyphs.dot)));
+        let dashes = |columns: usize| Span::new(Tone::Dim, glyphs.dash.repeat(columns));
+        let start = [dashes(1), Span::new(Tone::Accent, format!("{sign} "))];
+        let room = columns.saturating_sub(spans_width(&start) + width(&right) + width("forked ") + 2);
+        let title = glyphs.cut(&crate::base::text::clean(&from), room).into_owned();
+        let mut spans = start.to_vec();
+        spans.push(Span::new(Tone::Dim, format!("forked {title}{right}")));
+        let rest = columns.saturating_sub(spans_width(&spans));
+        spans.push(dashes(rest));
+        spans
+    }
+
+    /// That pi goes on before all that is seen.
+    fn start(&self) -> String {
+        format!("{} leaf: pi goes on before the first message", self.pen.glyphs().leaf)
+    }
+
+    /// The mark of the leaf: at its row, or where the filter or a fold hides it, how far it is from the row that is nearest.
+    fn leaf(&self, entry: Index) -> Option<Span> {
+        let Self { model, pen, tree, at, .. } = *self;
+        let leaf = tree.leaf.filter(|_| model.tree.rows.leaf == Some(at))?;
+        if tree.is_tip(entry) {
+            return Some(Span::new(Tone::Active, format!("{} leaf", pen.glyphs().leaf)));
+        }
+        let steps = std::iter::successors(Some(leaf), |&at| tree.parent(at)).take_while(|&at| at != entry).count();
+        let steps = count(steps, "entry", "entries");
+        Some(Span::new(Tone::Active, format!("{} leaf, {steps} on", pen.glyphs().hidden)))
+    }
+
+    /// Facts of a fold, the first one with its sign.
+    fn fold(&self, facts: Vec<String>) -> Vec<Span> {
+        let mut spans = self.dots(facts);
+        if let Some(first) = spans.first_mut() {
+            first.text = format!("{} {}", self.pen.glyphs().hidden, first.text);
+        }
+        spans
+    }
+
+    /// Facts that belong together.
+    fn dots(&self, facts: Vec<String>) -> Vec<Span> {
+        let last = facts.len().saturating_sub(1);
+        let dot = |at: usize| if at < last { format!(" {}", self.pen.glyphs().dot) } else { String::new() };
+        facts.into_iter().enumerate().map(|(at, fact)| Span::new(Tone::Dim, format!("{fact}{}", dot(at)))).collect()
+    }
+
+    /// As many of some facts as have room beside the first words, the first ones first.
+    fn fitting(&self, facts: Vec<Span>) -> Vec<Span> {
+        let most = self.room.saturating_sub(WORDS.min(self.room / 2));
+        let mut spans: Vec<Span> = Vec::new();
+        for fact in facts {
+            if spans_width(&spans) + width(&fact.text) + 1 > most {
+                break;
+            }
+            spans.push(Span { text: fact.text + " ", ..fact });
+        }
+        if let Some(last) = spans.last_mut() {
+            last.text = last.text.trim_end().trim_end_matches(&*self.pen.glyphs().dot).trim_end().to_owned() + " ";
+        }
+        spans
+    }
+}
+
+/// When a label was set: the time today, else the date as well, as in pi's `/tree` (0.87.1).
+fn wall_time(model: &Model, ms: i64) -> String {
+    at(model, ms, ["%H:%M", "%-m/%-d %H:%M", "%y/%-m/%-d %H:%M"])
+}
+
+/// When something was said.
+fn when(model: &Model, ms: i64) -> String {
+    at(model, ms, ["%H:%M", "%-d %b %H:%M", "%-d %b %Y"])
+}
+
+/// A time in one of three forms: today, this year, or before that.
+fn at(model: &Model, ms: i64, forms: [&str; 3]) -> String {
+    let zoned = |ms| jiff::Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned(model.setting.zone.clone()));
+    let (Some(then), Some(now)) = (zoned(ms), zoned(model.now)) else { return String::new() };
+    let form = match () {
+        () if then.date() == now.date() => forms[0],
+        () if then.year() == now.year() => forms[1],
+        () => forms[2],
+    };
+    then.strftime(form).to_string()
+}

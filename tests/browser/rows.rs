@@ -1,0 +1,141 @@
+//! The rows of the tree that are made for people: runs of tools, turns, what a fork inherited, where the leaf is.
+
+use pitree::app::message::Effect;
+use pitree::app::panes::preview::Subject;
+use pitree::app::panes::tree::rows::Item;
+use pitree::config::Filter;
+use pitree::keymap::Place;
+
+use crate::common::session::Session;
+use crate::harness::{Browser, shows};
+
+snapshot!(runs_at_80, (80, 24), "l g");
+snapshot!(turns, (120, 30), "l 7 g");
+snapshot!(a_fork_begins_with_what_it_inherited, (100, 24), "j j j l");
+snapshot!(inherited_unfolded, (100, 40), "j j j l g l");
+
+fn items(browser: &Browser) -> Vec<Item> {
+    browser.model.tree.rows.list.iter().map(|row| row.item).collect()
+}
+
+/// Goes to the first row of a kind.
+fn go_to(browser: &mut Browser, wanted: impl Fn(Item) -> bool) {
+    let row = items(browser).into_iter().position(wanted).unwrap();
+    browser.press("g");
+    for _ in 0..row {
+        browser.press("j");
+    }
+}
+
+fn is_run(item: Item) -> bool {
+    matches!(item, Item::Run(_))
+}
+
+#[test]
+fn a_run_of_tools_is_one_row_that_unfolds() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("l");
+    go_to(&mut browser, is_run);
+    let before = items(&browser);
+    let run = browser.model.tree.rows.runs[0].clone();
+    assert!(matches!(browser.model.preview.subject, Subject::Run(_)));
+    assert_eq!(browser.model.tree.selected_entry(), Some(run.last()), "what is done to it is done to its end");
+    browser.press("l");
+    assert_eq!(items(&browser).len(), before.len() + run.entries.len());
+    assert!(is_run(items(&browser)[browser.model.tree.cursor.at]), "the selection stays");
+    browser.press("j h");
+    assert_eq!(items(&browser), before, "folding a tool folds the run it is in");
+    browser.press("t");
+    assert!(!items(&browser).into_iter().any(is_run));
+    browser.press("t");
+    assert_eq!(items(&browser), before);
+}
+
+#[test]
+fn a_tool_that_is_gone_to_is_seen_itself() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("l");
+    let run = browser.model.tree.rows.runs[0].clone();
+    browser.model.tree.select(run.first());
+    assert_eq!(browser.model.tree.selected_item(), Some(Item::Entry(run.first())));
+    // A label makes it stand alone, and so does what is looked for.
+    let mut browser = Browser::demo(160, 40);
+    browser.press("l /").type_text("voucher").press("enter");
+    let find = browser.model.tree.find.as_ref().unwrap();
+    let hit = |at| browser.model.tree.entry(at).is_some_and(|entry| find.number(entry).is_some());
+    assert!(browser.model.tree.rows.runs.iter().all(|run| !run.entries.iter().any(|&at| hit(at))));
+}
+
+#[test]
+fn rows_of_every_filter_hold_each_entry_once() {
+    let mut browser = Browser::demo(160, 40);
+    for _ in 0..16 {
+        browser.press("j l 1 + g");
+        let rows = |browser: &Browser| items(browser).into_iter().filter(|item| matches!(item, Item::Entry(_))).count();
+        let mut told = rows(&browser);
+        let runs = &browser.model.tree.rows.runs;
+        told += runs.iter().map(|run| run.entries.len()).sum::<usize>();
+        if items(&browser)[0] == Item::Inherited {
+            browser.press("l");
+            told = rows(&browser) + browser.model.tree.rows.runs.iter().map(|run| run.entries.len()).sum::<usize>();
+        }
+        assert_eq!(told, browser.model.tree.rows.entries);
+        browser.press("h h h esc");
+        browser.model.focus = Place::Sessions;
+    }
+}
+
+#[test]
+fn what_a_fork_inherited_is_behind_one_row() {
+    let mut browser = Browser::demo(120, 40);
+    browser.press("j j j l g");
+    assert_eq!(browser.selected(), "");
+    assert_eq!(browser.model.tree.selected_item(), Some(Item::Inherited));
+    shows(&browser, "forked from \"Sessions in Redis\" here · 12 own · $0.12");
+    assert!(matches!(browser.model.preview.subject, Subject::Session(_)), "the card of the parent");
+    let folded = items(&browser).len();
+    browser.press("enter");
+    assert!(items(&browser).len() > folded + 5);
+    assert_eq!(browser.model.tree.selected_item(), Some(Item::Inherited), "it stands where the fork begins");
+    let tree = browser.model.tree.tree.clone().unwrap();
+    let begins = browser.model.tree.cursor.at;
+    for (row, one) in browser.model.tree.rows.list.iter().enumerate() {
+        if let Item::Entry(at) = one.item {
+            assert_eq!(tree.is_inherited(at), row < begins);
+        }
+    }
+    browser.press("h");
+    assert_eq!(items(&browser).len(), folded);
+    // An entry of it that is gone to is seen.
+    browser.model.tree.select(0);
+    assert_ne!(browser.model.tree.selected_item(), Some(Item::Inherited));
+}
+
+#[test]
+fn the_leaf_is_told_where_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::new("hidden").user("u", "a prompt").assistant("a", "an answer").assistant("b", "another");
+    std::fs::write(dir.path().join("a.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 30);
+    browser.press("l");
+    shows(&browser, "← leaf");
+    browser.press("3");
+    assert_eq!(browser.model.tree.filter, Filter::UserOnly);
+    shows(&browser, "leaf, 2 entries on");
+    assert!(!browser.screen().contains("← leaf"));
+    // Where only what is nothing to the model follows, it is the place where pi goes on.
+    let session = session.name("c", "named");
+    std::fs::write(dir.path().join("a.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 30);
+    browser.press("l");
+    shows(&browser, "← leaf");
+    // And it may be before all that is seen.
+    let session = session.at_root().name("d", "again");
+    std::fs::write(dir.path().join("a.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 30);
+    browser.press("l g");
+    shows(&browser, "← leaf: pi goes on before the first message");
+    assert_eq!(browser.model.tree.selected_item(), Some(Item::Start));
+    browser.press("enter");
+    assert!(matches!(browser.wants[..], [Effect::Resume { .. }]), "pi goes on there");
+}
