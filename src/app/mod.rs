@@ -12,6 +12,7 @@ pub mod message;
 pub mod model;
 pub mod palettes;
 pub mod panes;
+pub mod remembered;
 pub mod setting;
 pub mod ticket;
 pub mod update;

@@ -19,4 +19,5 @@ pub mod moved;
 pub(crate) mod program;
 pub(crate) mod reach;
 pub mod scan;
+pub(crate) mod state;
 pub mod trash;

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::base::paths::normal;
-use crate::disk::create;
+use crate::disk::state;
 
 /// How many directories are looked at on the way to one that moved.
 const MOST_DIRS: usize = 5_000;
@@ -109,8 +109,7 @@ pub fn now(state: Option<&Path>, dir: &str) -> Option<PathBuf> {
 
 /// What was said: directories that are gone, and what they are now.
 pub(crate) fn all(state: &Path) -> BTreeMap<String, String> {
-    let text = fs::read(file(state)).unwrap_or_default();
-    serde_json::from_slice(&text).unwrap_or_default()
+    state::read(&file(state))
 }
 
 /// Keeps in mind what a gone directory is now.
@@ -123,13 +122,7 @@ pub(crate) fn remember(state: &Path, gone: &str, dir: &Path) -> io::Result<()> {
     let dir = dir.to_str().ok_or_else(|| io::Error::other("its name is no text"))?;
     let mut said = all(state);
     said.insert(gone.into(), dir.into());
-    create::private_folder(state)?;
-    let path = file(state);
-    let draft = create::draft(&path);
-    let mut new = create::private().write(true).create(true).truncate(true).open(&draft)?;
-    serde_json::to_writer_pretty(&mut new, &said)?;
-    new.write_all(b"\n")?;
-    fs::rename(&draft, &path)
+    state::write(&file(state), &said)
 }
 
 /// The file with what was said.

@@ -6,7 +6,7 @@ pub mod diff;
 pub(crate) mod document;
 pub mod entry;
 pub mod markdown;
-pub mod plain;
+pub mod unmarked;
 pub mod wrap;
 
 use crate::base::text::{Span, Tone, clean_lines};

@@ -12,7 +12,7 @@ mod terminal;
 pub mod work;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant, SystemTime};
@@ -22,6 +22,7 @@ use crossterm::event::{Event as Input, MouseButton, MouseEventKind};
 
 use crate::app::message::{Answer, Clip, Effect, Msg, Work};
 use crate::app::model::Model;
+use crate::app::remembered::Remembered;
 use crate::app::setting::Setting;
 use crate::app::update::{self, WHEEL, update};
 use crate::base::text;
@@ -30,6 +31,7 @@ use crate::config::{Config, Palette};
 use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::scan::milliseconds;
+use crate::disk::state;
 use crate::keymap::Key;
 use crate::ui;
 use background::{GAP, Heard, Listener};
@@ -89,16 +91,19 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     }
     let setting = Arc::new(setting);
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
-    let model = Model::new(setting.clone(), config, size, now());
+    let mut model = Model::new(setting.clone(), config, size, now());
     let state_dir = locate::state_dir();
+    let memory = Memory::new(state_dir.as_deref().filter(|_| !setting.demo), config);
+    memory.before.restore(&mut model, config);
     let desk =
         Desk { setting: setting.clone(), files, changes, searcher: Arc::default(), state_dir: state_dir.clone() };
     let lanes = Lanes::new(&desk, &sender);
     drop(sender);
-    let mut browser = Browser { model, lanes, state_dir, clicked: None };
+    let mut browser = Browser { model, lanes, state_dir, memory, clicked: None };
     let end = browser.run(&mut screen, &events);
     drop(screen);
     browser.finish(&events, !matches!(end, Ok(End::Quit | End::Answer(_))));
+    browser.memory.keep(&browser.model);
     match end? {
         End::Answer(answer) => print(&setting, &answer).map(|()| 0),
         End::Quit => Ok(u8::from(setting.picker.is_some())),
@@ -155,11 +160,35 @@ fn watch_input(sender: Sender<Event>, mut asked: Option<Sender<Palette>>) {
     });
 }
 
+/// How the last browser was left, and where that is kept.
+struct Memory {
+    path: Option<PathBuf>,
+    config: Config,
+    before: Remembered,
+}
+
+impl Memory {
+    fn new(state_dir: Option<&Path>, config: &Config) -> Self {
+        let path = state_dir.map(state::remembered);
+        let before = path.as_deref().map(state::read).unwrap_or_default();
+        Self { path, config: config.clone(), before }
+    }
+
+    /// Keeps how the browser is left, if that is another way than before.
+    fn keep(&self, model: &Model) {
+        let left = Remembered::of(model, &self.config, &self.before);
+        if let Some(path) = self.path.as_deref().filter(|_| left != self.before) {
+            let _ = state::write(path, &left); // then the next one begins as this one did
+        }
+    }
+}
+
 struct Browser {
     model: Model,
     lanes: Lanes,
     /// Where it is kept what gone directories are now, if there is a home directory.
     state_dir: Option<PathBuf>,
+    memory: Memory,
     clicked: Option<(Instant, u16, u16)>,
 }
 
@@ -265,6 +294,7 @@ impl Browser {
                 }
                 Effect::Ask(ticket, work) => self.lanes.start(ticket, Job::Work(work)),
                 Effect::Resume { path, cwd } => {
+                    self.memory.keep(&self.model);
                     let place = (&*cwd, self.state_dir.as_deref());
                     let msg = match resume::resume(&self.model.setting.pi, &path, place, screen)? {
                         NotStarted::Gone => Msg::Gone { path, cwd },

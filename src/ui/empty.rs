@@ -23,7 +23,7 @@ pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Pen<'_>) {
 }
 
 /// Lines without a frame.
-fn plain_rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, lines: Vec<DocLine>) {
+pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, lines: Vec<DocLine>) {
     let mut wrapped = Wrapped::new(area.width.into());
     wrapped.all(&lines);
     let sheet = Sheet { size: (area.width, area.height), height: area.height.into(), lines, wrapped };

@@ -2,6 +2,7 @@
 
 use pitree::config::Config;
 
+use super::common::session::Session;
 use super::harness::{Browser, shows};
 
 snapshot!(wide, (200, 60), "j l");
@@ -50,3 +51,21 @@ asking!(go_on, (100, 24), "j l k k enter");
 asking!(go_on_smallest, (40, 10), "j l k k enter");
 asking!(copy, (100, 24), "j l y");
 asking!(marked, (120, 30), "space j space");
+
+#[test]
+fn a_project_with_one_session_is_one_row() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, cwd) in [("one", "/code/alone"), ("two", "/code/both"), ("three", "/code/both")] {
+        let session = Session::new(name).cwd(cwd).asked(&format!("prompt {name}"), &["an answer"]);
+        std::fs::write(dir.path().join(format!("{name}.jsonl")), session.text()).unwrap();
+    }
+    let mut browser = Browser::on(&[dir.path()], 120, 30);
+    assert_eq!(browser.model.sessions.rows.len(), 4, "the project of two has a row of its own");
+    while browser.selected() != "prompt one" {
+        browser.press("j");
+    }
+    let row = browser.screen().lines().find(|line| line.contains("prompt one")).unwrap().to_owned();
+    assert!(row.contains("alone"), "{row}");
+    browser.press("h");
+    assert_eq!(browser.selected(), "prompt one", "there is nothing to fold and no row above it that it is in");
+}

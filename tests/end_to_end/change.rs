@@ -66,7 +66,7 @@ fn a_label_is_on_its_entry_at_once() {
     pitree.send("L");
     wait_footer(&pitree, "label: ");
     pitree.send(&format!("good{ENTER}"));
-    pitree.wait_selected("[good] assistant: answer to hello");
+    pitree.wait_selected("[good] asst  answer to hello");
     let line = last_line(&world.one);
     assert_eq!((&line["type"], &line["targetId"], &line["label"]), (&"label".into(), &"a2".into(), &"good".into()));
     pitree.quit();

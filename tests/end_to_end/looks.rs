@@ -26,7 +26,7 @@ fn tour(pitree: &mut Terminal) {
     pitree.wait_without("reading");
     pitree.send("l");
     pitree.wait_selected("leaf");
-    pitree.send("kkkk");
+    pitree.send("kkk");
     pitree.wait_selected("[grep: /suggest/ in src/client]");
     pitree.send("?");
     pitree.wait_for("filter:");
@@ -151,7 +151,7 @@ fn ascii_draws_ascii_only() {
     check(&pitree);
     pitree.send("l");
     pitree.wait_selected("<- leaf");
-    pitree.wait_for("|- * assistant: > third");
+    pitree.wait_for("|- * asst  third");
     check(&pitree);
     pitree.send("jj");
     pitree.wait_selected("and right");

@@ -17,6 +17,7 @@ mod odd;
 mod picker;
 mod read;
 mod real_pi;
+mod remembered;
 mod resize;
 mod resume;
 mod search;

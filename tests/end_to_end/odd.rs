@@ -121,7 +121,7 @@ fn no_escape_sequence_of_a_file_reaches_the_terminal() {
     pitree.wait_selected("leaf");
     pitree.send("5g"); // all entries
     pitree.wait_for("[label: label ");
-    pitree.wait_selected("user: prompt ");
+    pitree.wait_selected("user  prompt ");
     for _ in 0..5 {
         pitree.send("j");
         pitree.send(TAB);

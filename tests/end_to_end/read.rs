@@ -61,7 +61,7 @@ fn f5_finds_new_sessions_and_drops_removed_ones() {
     let grown = session("stays", 2).asked("one that stays", &["first", "second"]);
     home.session(&grown);
     pitree.send(F5);
-    pitree.wait_for("assistant: second");
+    pitree.wait_for("asst  second");
     pitree.wait_selected("one that stays");
     pitree.quit();
 }

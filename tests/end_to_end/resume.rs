@@ -71,7 +71,7 @@ fn enter_on_the_leaf_becomes_pi_without_a_question() {
     pitree.send("l");
     pitree.wait_selected("right");
     pitree.send("g");
-    pitree.wait_selected("user: hello");
+    pitree.wait_selected("user  hello");
     pitree.send(".");
     pitree.wait_selected("← leaf");
     pitree.send(ENTER);
@@ -110,7 +110,7 @@ fn a_message_is_given_back_by_the_terminal() {
     pitree.send("l");
     pitree.wait_selected("right");
     pitree.send("g");
-    pitree.wait_selected("user: hello");
+    pitree.wait_selected("user  hello");
     pitree.send(ENTER);
     pitree.wait_for("Its text goes to the clipboard");
     pitree.send("n");
@@ -133,7 +133,7 @@ fn a_terminal_without_a_clipboard_shows_the_message_first() {
     pitree.send("l");
     pitree.wait_selected("right");
     pitree.send("g");
-    pitree.wait_selected("user: hello");
+    pitree.wait_selected("user  hello");
     pitree.send(ENTER);
     pitree.wait_for("Go on from here");
     pitree.send("h");

@@ -203,8 +203,8 @@ fn anything_may_stand_where_a_session_stood() {
     pitree.wait_for("another session");
     fs::remove_file(&path).unwrap();
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-    pitree.send("gjjj");
-    pitree.wait_for("not a regular file");
+    pitree.send("gj");
+    pitree.wait_for("regular file");
     pitree.quit();
     for args in [&["tree", path.to_str().unwrap()][..], &["rename", path.to_str().unwrap(), "x"]] {
         run(&home, args);

@@ -65,6 +65,14 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
         SessionRow::Session { key: session, prefix, below } => {
             let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
             let mut left = session_left(model, pen, (*session, columns), prefix, fold.map(|folded| (folded, *below)));
+            if let Some(project) = model.sessions.project_alone(at) {
+                let mut label = project::label(project, &model.setting.home, pen.glyphs(), (columns / 4).max(12));
+                label.truncate(if project.shared > 0 { 2 } else { 1 }); // the name, and where it is if that tells it apart
+                let gone = model.library.gone_dirs.contains(&*project.cwd);
+                let gone = if gone { format!(" {}", pen.glyphs().gone) } else { String::new() };
+                label.push(Span::new(Tone::Dim, format!("{gone}  ")));
+                left.splice(0..0, label);
+            }
             left.insert(0, mark(model, pen, at));
             let found = model.sessions.found(*session).filter(|found| found.snippet.is_some());
             let facts = match found {

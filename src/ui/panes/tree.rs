@@ -8,7 +8,9 @@ use crate::app::panes::tree::rows::Item;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, width};
 use crate::keymap::Place;
+use crate::render::DocLine;
 use crate::session::tree::Tree;
+use crate::ui::empty::plain_rows;
 use crate::ui::panes::row;
 use crate::ui::pen::Pen;
 use crate::ui::widgets::{List, hits, list, title};
@@ -53,12 +55,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     let focused = model.focus == Place::Tree;
     title(frame, pen, area, focused, (Span::clean(Tone::Text, name), "", right));
     let Some(tree) = &pane.tree else {
-        let spans = match (&pane.error, pane.session) {
-            (Some(error), _) => vec![Span::clean(Tone::Error, &format!(" {error}"))],
-            (None, Some(_)) => vec![Span::new(Tone::Dim, " reading")],
+        let lines = match (&pane.error, pane.session) {
+            (Some(error), _) => vec![DocLine::new(Tone::Error, error)],
+            (None, Some(_)) => vec![DocLine::new(Tone::Dim, "reading")],
             (None, None) => Vec::new(),
         };
-        return pen.put(frame, ratatui::layout::Rect { height: 1.min(area.body.height), ..area.body }, &spans);
+        return plain_rows(frame, pen, area.text(), lines);
     };
     if pane.rows.list.is_empty() {
         let text = if tree.nodes.is_empty() { " no entries yet" } else { " no entries in this filter" };

@@ -1,6 +1,7 @@
 //! The sessions pane: projects, families and sessions as rows; sorting, folding, marks, and what is hidden. `rows` makes
 //! the rows, `projects` says whose they are, `hits` what a search found.
 
+mod folded;
 mod hits;
 mod marks;
 mod projects;
@@ -99,7 +100,11 @@ pub struct Pane {
     pub room: usize,
     /// The families of the sessions that have rows.
     families: Families,
+    /// The projects that are told in the row of their only session, by that row.
+    alone: HashMap<usize, usize>,
     folds: HashSet<RowKey>,
+    /// The directories of projects and the files of sessions that are to be folded when they are there.
+    to_fold: HashSet<String>,
     selected: Option<RowKey>,
 }
 
@@ -124,6 +129,11 @@ impl Pane {
     pub fn note_selection(&mut self) {
         self.cursor.at = self.cursor.at.min(self.rows.len().saturating_sub(1));
         self.selected = self.key(self.cursor.at).or(self.selected);
+    }
+
+    /// The project that a row tells of as well, as the session is its only one.
+    pub fn project_alone(&self, row: usize) -> Option<&Project> {
+        self.projects.get(*self.alone.get(&row)?)
     }
 
     /// The selected row.
@@ -169,6 +179,9 @@ impl Pane {
             return true;
         }
         let Some(SessionRow::Session { prefix, .. }) = self.rows.get(row) else { return false };
+        if self.alone.contains_key(&row) {
+            return false;
+        }
         // The parent is the nearest row above that stands further to the left; a root's is its project.
         let depth = prefix.chars().count();
         let is_parent = |row: &usize| match &self.rows[*row] {

@@ -20,8 +20,10 @@ impl Pane {
         self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(is_gone).count();
         let shown: Vec<SessionKey> = library.keys().filter(|&key| self.is_shown(library, key)).collect();
         self.rows.clear();
+        self.alone.clear();
         self.is_flat = self.shows.sort != Sort::Threaded;
         self.tie(library, &shown);
+        self.fold_awaited(library, &shown);
         self.totals = Totals { sessions: shown.len(), projects: self.projects.len(), cost: library.sum(&shown).cost };
         match (&self.hits, self.is_flat) {
             (Some(_), _) => self.show_hits(library, &shown, glyphs),
@@ -47,6 +49,11 @@ impl Pane {
     /// Rows of sessions under their projects and parents.
     pub(super) fn threads(&mut self, glyphs: &Glyphs) {
         for project in 0..self.projects.len() {
+            if self.hits.is_none() && self.projects[project].sessions.len() == 1 {
+                self.alone.insert(self.rows.len(), project);
+                self.thread(project, glyphs);
+                continue;
+            }
             self.rows.push(SessionRow::Project(project));
             if self.hits.is_some() || !self.folds.contains(&RowKey::Project(self.projects[project].key)) {
                 self.thread(project, glyphs);
@@ -101,8 +108,9 @@ impl Pane {
                 SessionRow::Session { key, .. } => self.here.has(&library[*key].header.cwd),
                 SessionRow::Project(_) => false,
             };
-            let first = usize::from(self.rows.len() > 1 && !self.is_flat);
-            let at = self.rows.iter().position(is_here).unwrap_or(first);
+            let is_session = |row: &SessionRow| matches!(row, SessionRow::Session { .. });
+            let first = self.rows.iter().position(is_here).or_else(|| self.rows.iter().position(is_session));
+            let at = first.unwrap_or_default();
             self.cursor = Cursor { at, top: 0 };
             return self.note_selection();
         }

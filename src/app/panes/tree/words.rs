@@ -6,7 +6,7 @@ use crate::app::panes::tree::text::marks;
 use crate::base::numbers::{count, dollars, duration};
 use crate::base::paths::shorten;
 use crate::base::text::{Glyphs, Span, Tone, spans_width};
-use crate::render::plain;
+use crate::render::unmarked;
 use crate::session::entry::call::Called;
 use crate::session::entry::kind::Kind;
 use crate::session::tree::node::Outcome;
@@ -21,10 +21,10 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
     let mut spans = marks(tree, at, glyphs);
     let failed = node.outcome == Outcome::Failed;
     let (word, tone, text) = match node.kind {
-        Kind::User => ("user  ", Tone::User, plain::words(&node.text)),
-        Kind::Assistant => ("asst  ", Tone::Assistant, plain::words(&node.text)),
+        Kind::User => ("user  ", Tone::User, unmarked::words(&node.text)),
+        Kind::Assistant => ("asst  ", Tone::Assistant, unmarked::words(&node.text)),
         Kind::Bash => ("! ", Tone::Tool, without_cd(&node.text, &tree.header.cwd).into()),
-        Kind::BranchSummary => ("summary  ", Tone::Summary, plain::words(&node.text)),
+        Kind::BranchSummary => ("summary  ", Tone::Summary, unmarked::words(&node.text)),
         Kind::ToolResult => {
             let tone = if failed { Tone::Error } else { Tone::Tool };
             let room = room.saturating_sub(spans_width(&spans));
