@@ -43,8 +43,6 @@ struct LabelLine {
     /// How many other sessions have the same entry with the same label.
     forks: usize,
     #[serde(skip)]
-    in_forks: String,
-    #[serde(skip)]
     time: Option<i64>,
 }
 
@@ -74,7 +72,7 @@ impl Labels {
             let row = |line: LabelLine| {
                 let age = line.time.map_or("?".into(), |then| time::age(now, then));
                 let cut = |text: &str| UNICODE.cut(&clean(text), COLUMN).into_owned();
-                let title = cut(&line.title) + &line.in_forks;
+                let title = cut(&line.title) + &shares::in_forks(line.forks);
                 [age, cut(&line.label), line.entry_id.unwrap_or_default(), title, line.text]
             };
             output::table(&mut out, &lines.into_iter().map(row).collect::<Vec<_>>(), 1)?;
@@ -100,7 +98,6 @@ impl LabelLine {
             active: session.is_active(label.at),
             labelled: label.time.and_then(time::iso),
             forks: listed.forks,
-            in_forks: listed.in_forks(),
             time: label.time,
         })
     }
