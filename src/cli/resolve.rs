@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 
+use crate::base::numbers::thousands;
+use crate::base::text::{UNICODE, clean};
+use crate::cli::table::TITLE;
 use crate::cli::{Chosen, now};
 use crate::disk::locate::Environment;
 use crate::disk::scan;
@@ -21,6 +24,9 @@ use crate::session::tree::{Index, Tree};
 
 /// The least that a start of an entry's id must have, in characters: pi's ids have 8.
 const LEAST: usize = 4;
+
+/// As many sessions are named that a word may mean.
+const NAMED: usize = 20;
 
 /// The sessions by their ids: looked up once, however many words are ids.
 pub(super) struct Sessions<'a> {
@@ -120,10 +126,16 @@ fn named(word: &OsStr, sessions: &Sessions<'_>) -> Result<PathBuf> {
     let of_name = if matches.is_empty() && !word.is_empty() { sessions.named(word) } else { Vec::new() };
     match if matches.is_empty() { &of_name } else { matches } {
         [(_, path)] => Ok(path.clone()),
-        [] => bail!("no session has the id {word:?}, nor one that starts so, nor that name; `pitree ls` lists them"),
+        [] => bail!("no session has the id or the name {word:?}, nor an id that starts so; `pitree ls` lists them"),
         several => {
-            let list: Vec<String> = several.iter().map(|(id, path)| format!("\n{id}  {}", path.display())).collect();
-            bail!("{} sessions match {word:?}; say more of the id, or the path:{}", several.len(), list.concat())
+            let line = |(id, path): &(String, PathBuf)| {
+                let title = digest(path).map(|session| UNICODE.cut(&clean(session.title()), TITLE).into_owned());
+                format!("\n{id}  {}  {}", title.unwrap_or_default(), path.display())
+            };
+            let list: String = several.iter().take(NAMED).map(line).collect();
+            let more = several.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!("\nand {} more", thousands(more)) } else { String::new() };
+            bail!("{} sessions match {word:?}; say more of the id, or the path:{list}{more}", several.len())
         }
     }
 }
@@ -149,6 +161,15 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
         return Ok(folder.join(name));
     }
     Ok(path)
+}
+
+/// As much of ids tells them apart, in characters; at least 8, as in git.
+pub(super) fn shortest<'a>(ids: impl Iterator<Item = &'a str>) -> usize {
+    let mut ids: Vec<&str> = ids.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let shared = |pair: &[&str]| pair[0].chars().zip(pair[1].chars()).take_while(|(a, b)| a == b).count();
+    ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(8)
 }
 
 /// The digest of a session file, as it is now.
