@@ -1,8 +1,9 @@
 //! What everything above may use, and what knows nothing of sessions: text that is safe for a terminal ([`text`]), text
 //! as it is compared ([`fold`]), numbers and paths for people ([`numbers`], [`paths`]), times as files have them
-//! ([`time`]), words for a shell ([`shell`]), JavaScript's notions of text ([`js`]), many texts in one piece ([`strings`]), and work that may fail
-//! ([`guard`]).
+//! ([`time`]), how light colours are ([`color`]), words for a shell ([`shell`]), JavaScript's notions of text ([`js`]), many
+//! texts in one piece ([`strings`]), and work that may fail ([`guard`]).
 
+pub mod color;
 pub mod fold;
 pub mod guard;
 pub mod js;

@@ -34,7 +34,7 @@ pub(super) struct Switches {
     /// One JSON object a line for each change
     #[arg(long)]
     pub(super) json: bool,
-    /// Wait as long for another program that holds a file
+    /// Wait so many seconds for another program that holds a file
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub(super) wait: u64,
 }

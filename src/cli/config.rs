@@ -6,8 +6,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-use crate::base::text::clean;
+use crate::base::text::{UNICODE, clean};
 use crate::cli::output;
+use crate::cli::table::{self, Column};
 use crate::config::default_toml;
 use crate::disk::{locate, moved};
 
@@ -29,8 +30,10 @@ impl ConfigCommand {
             write!(out, "{}", default_toml())?;
         } else if self.moved {
             let Some(state) = locate::state_dir() else { bail!("there is no home directory to keep it in; set HOME") };
-            for (gone, dir) in moved::all(&state) {
-                writeln!(out, "{}  {}", clean(&gone), clean(&dir))?;
+            let rows: Vec<[String; 2]> = moved::all(&state).into_iter().map(<[String; 2]>::from).collect();
+            table::print(&mut out, [Column::Path(usize::MAX); 2], &rows, &UNICODE)?;
+            if rows.is_empty() {
+                output::tell("no directory is known to have moved");
             }
             output::tell(&moved::file(&state).to_string_lossy());
         } else {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::time;
+use crate::cli::table::{self, Column};
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::load;
 use crate::disk::scan::{self, FoundFiles};
@@ -95,7 +96,10 @@ impl FilesCommand {
                 output::json(&mut out, &FileLine::new(file, entries))?;
             }
         } else {
-            table(&mut out, &files, &chosen.home)?;
+            table(&mut out, &files, chosen)?;
+            if files.is_empty() {
+                output::tell("no tool touched a file");
+            }
         }
         out.flush()?;
         Ok(output::end(unreadable))
@@ -110,16 +114,18 @@ impl<'a> FileLine<'a> {
     }
 }
 
-fn table(out: &mut impl Write, files: &[TouchedFile], home: &str) -> Result<()> {
+fn table(out: &mut impl Write, files: &[TouchedFile], chosen: &Chosen) -> Result<()> {
+    const NUMBER: Column = Column::Number;
+    const COLUMNS: [Column; 5] = [NUMBER, NUMBER, NUMBER, NUMBER, Column::Path(usize::MAX)];
     let now = crate::cli::now();
     let row = |file: &TouchedFile| {
         let age = file.latest.map_or("?".into(), |then| time::age(now, then));
         let times = |count: usize, what: &str| if count > 0 { format!("{count} {what}") } else { String::new() };
         let (reads, changes) = (times(file.uses.reads, "read"), times(file.uses.changes, "changed"));
         let sessions = count(file.sessions, "session", "sessions");
-        [age, reads, changes, sessions, shorten(&file.path, home).into_owned()]
+        [age, reads, changes, sessions, shorten(&file.path, &chosen.home).into_owned()]
     };
-    output::table(out, &files.iter().map(row).collect::<Vec<_>>(), 4)
+    table::print(out, COLUMNS, &files.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())
 }
 
 /// The directory as sessions may name it: from the root, symbolic links as they are and resolved.

@@ -6,17 +6,15 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::base::text::{UNICODE, clean};
+use crate::base::js::cut;
 use crate::base::time;
 use crate::cli::output::PathFields;
+use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::scan;
 use crate::library::shares::{self, Listed};
 use crate::session::digest::{Digest, Label};
 use crate::session::entry::EntryId;
-
-/// The widest that a label or a title gets in the table.
-const COLUMN: usize = 40;
 
 /// List the labels of all sessions, those set last first
 #[derive(Debug, clap::Args)]
@@ -25,6 +23,10 @@ pub(super) struct Labels {
     #[arg(long)]
     json: bool,
 }
+
+/// Age, label, the session's id and title, in how many forks, and the entry.
+const COLUMNS: [Column; 6] =
+    [Column::Number, Column::Words(TITLE), Column::Whole, Column::Words(TITLE), Column::Whole, Column::Words(LAST)];
 
 /// A label as a script sees it.
 #[derive(Serialize)]
@@ -43,20 +45,20 @@ struct LabelLine {
     /// How many other sessions have the same entry with the same label.
     forks: usize,
     #[serde(skip)]
-    in_forks: String,
-    #[serde(skip)]
     time: Option<i64>,
 }
 
 impl Labels {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let found = scan::find(chosen.files, &chosen.located.dirs);
-        let (mut sessions, mut unreadable) = (Vec::new(), found.unreadable);
+        let (mut sessions, mut ids, mut unreadable) = (Vec::new(), Vec::new(), found.unreadable);
         scan::read(chosen.files, &found.files, &chosen.home, |batch| {
+            ids.extend(batch.sessions.iter().map(|session| session.header.id.clone()));
             sessions.extend(batch.sessions.into_iter().filter(|session| !session.labels.is_empty()));
             unreadable.extend(batch.unreadable);
             true
         });
+        let ids = resolve::shortest(ids.iter().map(String::as_str));
         sessions.sort_by(|a, b| a.age().cmp(&b.age()));
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {
             session.labels.iter().map(move |label| (session.known_by(label), number, label))
@@ -73,11 +75,15 @@ impl Labels {
             let now = crate::cli::now();
             let row = |line: LabelLine| {
                 let age = line.time.map_or("?".into(), |then| time::age(now, then));
-                let cut = |text: &str| UNICODE.cut(&clean(text), COLUMN).into_owned();
-                let title = cut(&line.title) + &line.in_forks;
-                [age, cut(&line.label), line.entry_id.unwrap_or_default(), title, line.text]
+                let (id, forks) =
+                    (cut(&line.id, ids).to_string(), shares::in_forks(line.forks).trim_start().to_string());
+                [age, line.label, id, line.title, forks, line.text]
             };
-            output::table(&mut out, &lines.into_iter().map(row).collect::<Vec<_>>(), 1)?;
+            let rows: Vec<_> = lines.into_iter().map(row).collect();
+            if rows.is_empty() {
+                output::tell("no session has a label");
+            }
+            table::print(&mut out, COLUMNS, &rows, chosen.config.signs())?;
         }
         out.flush()?;
         Ok(output::end(unreadable))
@@ -100,7 +106,6 @@ impl LabelLine {
             active: session.is_active(label.at),
             labelled: label.time.and_then(time::iso),
             forks: listed.forks,
-            in_forks: listed.in_forks(),
             time: label.time,
         })
     }

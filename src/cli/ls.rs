@@ -13,7 +13,8 @@ use crate::base::numbers::dollars;
 use crate::base::paths::shorten;
 use crate::base::time;
 use crate::cli::output::PathFields;
-use crate::cli::{Chosen, output};
+use crate::cli::table::{self, Column, LAST, PATH};
+use crate::cli::{Chosen, output, resolve};
 use crate::disk::scan;
 use crate::disk::scan::Unreadable;
 use crate::library::shares::Shares;
@@ -58,9 +59,13 @@ impl Ls {
                 output::json(&mut out, &SessionLine::new(session, own))?;
             }
         } else {
-            table(&mut out, &sessions, &own, &chosen.home)?;
+            table(&mut out, &sessions, &own, chosen)?;
         }
         out.flush()?;
+        if sessions.is_empty() && !self.json {
+            let dirs: Vec<_> = chosen.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
+            output::tell(&format!("no sessions in {} (from {})", dirs.join(", "), chosen.located.origin));
+        }
         Ok(output::end(unreadable))
     }
 }
@@ -138,14 +143,16 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// What a fork cost is what is its own, so that the column sums up to what was paid.
-fn table(out: &mut impl Write, sessions: &[Digest], own: &[Tally], home: &str) -> Result<()> {
+fn table(out: &mut impl Write, sessions: &[Digest], own: &[Tally], chosen: &Chosen) -> Result<()> {
+    const COLUMNS: [Column; 6] =
+        [Column::Number, Column::Number, Column::Number, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
     let now = crate::cli::now();
-    let ids = shortest(sessions);
+    let ids = resolve::shortest(sessions.iter().map(|session| &*session.header.id));
     let is_fork = |session: &Digest, own: &Tally| own.entries < session.entries.all.entries;
     let any_fork = sessions.iter().zip(own).any(|(session, own)| is_fork(session, own));
     let row = |(session, own): (&Digest, &Tally)| {
         let age = session.modified.map_or("?".into(), |then| time::age(now, then));
-        let cwd = shorten(&session.header.cwd, home).into_owned();
+        let cwd = shorten(&session.header.cwd, &chosen.home).into_owned();
         let id = cut(&session.header.id, ids).to_string();
         let mark = match () {
             () if is_fork(session, own) => " own",
@@ -155,14 +162,5 @@ fn table(out: &mut impl Write, sessions: &[Digest], own: &[Tally], home: &str) -
         [age, session.entry_count.to_string(), dollars(own.cost) + mark, id, cwd, session.title().to_string()]
     };
     let rows: Vec<[String; 6]> = sessions.iter().zip(own).map(row).collect();
-    output::table(out, &rows, 3)
-}
-
-/// How much of the ids tells all of them apart; at least 8 characters, as in git.
-fn shortest(sessions: &[Digest]) -> usize {
-    let mut ids: Vec<&str> = sessions.iter().map(|session| session.header.id.as_str()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let shared = |pair: &[&str]| pair[0].chars().zip(pair[1].chars()).take_while(|(a, b)| a == b).count();
-    ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(8)
+    table::print(out, COLUMNS, &rows, chosen.config.signs())
 }

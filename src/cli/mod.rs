@@ -16,6 +16,9 @@ mod restore;
 mod resume;
 mod rm;
 mod search;
+mod slip;
+mod table;
+mod titles;
 mod tree;
 mod undo;
 
@@ -52,6 +55,9 @@ pub struct Cli {
     print: Option<Print>,
     /// Begin with this search; behind -- it may be the name of a command
     query: Vec<String>,
+    /// What stands behind --
+    #[arg(last = true, hide = true)]
+    words: Vec<String>,
 }
 
 /// What every command understands.
@@ -106,8 +112,8 @@ const EXAMPLES: &str = "Examples:
   pitree resume 0199f2c1 before   go on in pi at the entry labelled \"before\"
   pitree rename 0199f2c1 Flaky    give a session a name
   pitree rm 0199f2c1 --family     move a session, its forks and theirs to the trash
-  pitree undo                     take the last change back
-  pi --session \"$(pitree path 0199f2c1)\"
+  pitree undo                     undo the last change
+  s=$(pitree path 0199f2c1) && pi --session \"$s\"
   pitree config --default         print a configuration to start from
   pitree --print path             choose a session and print its path
 
@@ -192,6 +198,13 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         output::complain("--print is for the browser: use it without a command");
         return Ok(ExitCode::from(2));
     }
+    if let (None, Some(word)) = (&cli.command, cli.query.first())
+        && let Some(name) = slip::meant(word, Cli::command().get_subcommands().map(clap::Command::get_name))
+    {
+        let search = format!("to search for it: pitree -- {word}");
+        output::complain(&format!("unknown command {word}; did you mean {name}?\n{search}"));
+        return Ok(ExitCode::from(2));
+    }
     let context = context(&cli.options)?;
     match cli.command {
         Some(Command::Ls(command)) => command.run(&context),
@@ -209,7 +222,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Some(Command::Undo(command)) => command.run(&context),
         Some(Command::Redo(command)) => command.run(&context),
         Some(Command::Config(_)) => Ok(ExitCode::SUCCESS),
-        None => browse(context, cli.print, &cli.query),
+        None => browse(context, cli.print, &[cli.query, cli.words].concat()),
     }
 }
 

@@ -1,6 +1,6 @@
-//! What goes to the terminal or a pipe: safe JSON, tables, plain complaints and questions, and the knowledge that a closed pipe is no error.
+//! What goes to the terminal or a pipe: safe JSON, plain complaints and questions, and the knowledge that a closed pipe is
+//! no error. Tables are in `table`.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Number;
 
 use crate::base::paths;
-use crate::base::text::{UNICODE, clean, is_unsafe, width};
+use crate::base::text::is_unsafe;
 use crate::changes::Changes;
 use crate::disk::locate;
 use crate::disk::scan::Unreadable;
@@ -112,33 +112,10 @@ pub(super) fn is_closed_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe))
 }
 
-/// A table: the first columns are `numbers` and stand to the right, the last one is cut to what room there is. All of it
-/// is made safe for a terminal.
-pub(super) fn table<const COLUMNS: usize>(
-    out: &mut impl Write,
-    rows: &[[String; COLUMNS]],
-    numbers: usize,
-) -> Result<()> {
-    /// The room of the last column where there is no terminal.
-    const LAST: usize = 100;
-    let rows: Vec<[Cow<'_, str>; COLUMNS]> = rows.iter().map(|row| row.each_ref().map(|cell| clean(cell))).collect();
-    let last = COLUMNS.saturating_sub(1);
-    let widths: Vec<usize> = (0..last).map(|at| rows.iter().map(|row| width(&row[at])).max().unwrap_or(0)).collect();
-    let taken = widths.iter().sum::<usize>() + 2 * last;
-    let room = columns().map_or(LAST, |all| all.saturating_sub(taken).max(20));
-    for row in &rows {
-        for (at, (cell, columns)) in row.iter().zip(&widths).enumerate() {
-            let space = " ".repeat(columns - width(cell));
-            if at < numbers { write!(out, "{space}{cell}  ")? } else { write!(out, "{cell}{space}  ")? }
-        }
-        writeln!(out, "{}", UNICODE.cut(&row[last], room))?;
-    }
-    Ok(())
-}
-
 /// The columns of the terminal on standard output, if it is one.
 pub(super) fn columns() -> Option<usize> {
-    io::stdout().is_terminal().then(|| crossterm::terminal::size().ok()).flatten().map(|(columns, _)| columns.into())
+    let columns = io::stdout().is_terminal().then(|| crossterm::terminal::size().ok()).flatten()?.0;
+    Some(columns.into()).filter(|&columns| columns > 0)
 }
 
 #[cfg(test)]

@@ -2,22 +2,31 @@
 //! name of a session, or `.` for the newest one where one is.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 
+use crate::base::numbers::thousands;
+use crate::base::text::{UNICODE, clean};
+use crate::cli::table::TITLE;
 use crate::cli::{Chosen, now};
 use crate::disk::locate::Environment;
 use crate::disk::scan;
-use crate::disk::scan::Unreadable;
+use crate::disk::scan::{SessionFile, Unreadable};
 use crate::library::here::Here;
 use crate::library::{Library, SessionKey};
 use crate::session::digest::Digest;
+use crate::session::lines::Header;
 use crate::session::tree::{Index, Tree};
 
 /// The least that a start of an entry's id must have, in characters: pi's ids have 8.
 const LEAST: usize = 4;
+
+/// As many sessions are named that a word may mean.
+const NAMED: usize = 20;
 
 /// The sessions by their ids: looked up once, however many words are ids.
 pub(super) struct Sessions<'a> {
@@ -45,7 +54,7 @@ impl<'a> Sessions<'a> {
         &from[..from.partition_point(|(id, _)| id.starts_with(start))]
     }
 
-    /// All of them, read: for names, and for what is newest.
+    /// All of them, read: for names.
     fn library(&self) -> &Library {
         self.library.get_or_init(|| Library::read(self.chosen.sessions(), now(), Path::to_path_buf))
     }
@@ -63,15 +72,24 @@ impl<'a> Sessions<'a> {
 
     /// The newest session of the project in which one is, or below the directory.
     fn newest_here(&self) -> Result<PathBuf> {
-        let library = self.library();
+        let Chosen { files, located, home, .. } = self.chosen;
+        let found = scan::find(*files, &located.dirs).files;
+        let headers = scan::headers(*files, &found);
+        let dirs: HashSet<Arc<str>> = headers.iter().map(|(_, header)| header.cwd.as_str().into()).collect();
         let cwd = Environment::current().cwd;
-        let mut here = Here::new(cwd.to_string_lossy().into_owned(), self.chosen.home.clone());
-        here.find(library.project_dirs());
-        let is_here = |key: &SessionKey| library[*key].owner.is_none() && here.has(&library[*key].header.cwd);
-        let newest = library.keys().filter(is_here).max_by_key(|&key| library[key].order_time());
+        let mut here = Here::new(cwd.to_string_lossy().into_owned(), home.clone());
+        here.find(dirs.iter());
+        // Only what a file says inside tells when somebody last spoke: of those that are here.
+        let is_here = |(file, header): &(&SessionFile, Header)| file.owner.is_none() && here.has(&header.cwd);
+        let those: Vec<SessionFile> = headers.into_iter().filter(is_here).map(|(file, _)| file.clone()).collect();
+        let mut sessions = Vec::new();
+        scan::read(*files, &those, home, |batch| {
+            sessions.extend(batch.sessions);
+            true
+        });
         let none =
             || format!("no session worked in {}, nor in a project around it; `pitree ls` lists all", cwd.display());
-        newest.map(|key| library[key].path.clone()).with_context(none)
+        sessions.into_iter().max_by_key(Digest::order_time).map(|session| session.path).with_context(none)
     }
 
     /// The file that `word` means, from the root of the file system, as the journal and forks name it.
@@ -108,10 +126,16 @@ fn named(word: &OsStr, sessions: &Sessions<'_>) -> Result<PathBuf> {
     let of_name = if matches.is_empty() && !word.is_empty() { sessions.named(word) } else { Vec::new() };
     match if matches.is_empty() { &of_name } else { matches } {
         [(_, path)] => Ok(path.clone()),
-        [] => bail!("no session has the id {word:?}, nor one that starts so, nor that name; `pitree ls` lists them"),
+        [] => bail!("no session has the id or the name {word:?}, nor an id that starts so; `pitree ls` lists them"),
         several => {
-            let list: Vec<String> = several.iter().map(|(id, path)| format!("\n{id}  {}", path.display())).collect();
-            bail!("{} sessions match {word:?}; say more of the id, or the path:{}", several.len(), list.concat())
+            let line = |(id, path): &(String, PathBuf)| {
+                let title = digest(path).map(|session| UNICODE.cut(&clean(session.title()), TITLE).into_owned());
+                format!("\n{id}  {}  {}", title.unwrap_or_default(), path.display())
+            };
+            let list: String = several.iter().take(NAMED).map(line).collect();
+            let more = several.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!("\nand {} more", thousands(more)) } else { String::new() };
+            bail!("{} sessions match {word:?}; say more of the id, or the path:{list}{more}", several.len())
         }
     }
 }
@@ -137,6 +161,15 @@ pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
         return Ok(folder.join(name));
     }
     Ok(path)
+}
+
+/// As much of ids tells them apart, in characters; at least 8, as in git.
+pub(super) fn shortest<'a>(ids: impl Iterator<Item = &'a str>) -> usize {
+    let mut ids: Vec<&str> = ids.collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let shared = |pair: &[&str]| pair[0].chars().zip(pair[1].chars()).take_while(|(a, b)| a == b).count();
+    ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(8)
 }
 
 /// The digest of a session file, as it is now.

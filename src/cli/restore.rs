@@ -8,15 +8,21 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use crate::base::numbers::bytes;
+use crate::base::text::{Glyphs, UNICODE, clean};
 use crate::base::time;
 use crate::changes::change::Trashed;
 use crate::changes::journal::Record;
 use crate::changes::{Change, Request};
 use crate::cli::change::{Changer, RecordLine, Step, Switches};
-use crate::cli::undo::table;
+use crate::cli::table::{self, Column, TITLE};
+use crate::cli::titles::Titles;
 use crate::cli::{Chosen, now, output, resolve};
 
-/// Bring a session back from the trash
+/// Number, age, size, and the session: its title, and where it was.
+const COLUMNS: [Column; 5] =
+    [Column::Number, Column::Number, Column::Number, Column::Words(TITLE), Column::Path(usize::MAX)];
+
+/// Restore a session from the trash
 ///
 /// Without WHAT, list the sessions that pitree moved there, the newest last. Where a pi went on writing in its place, what
 /// it wrote is joined to it.
@@ -33,25 +39,29 @@ impl Restore {
         let changer = Changer::new(chosen, &self.switches)?;
         let is_away = |record: &Record| matches!(record.change, Change::Trash(_)) && record.can_be_undone();
         let away: Vec<Record> = changer.history()?.into_iter().filter(is_away).collect();
-        let Some(what) = &self.what else { return self.list(&away, &changer) };
+        let Some(what) = &self.what else { return self.list(&away, &changer, chosen.config.signs()) };
         let number = find(what, &away)?;
         let done = changer.make(&Request::Undo { number: Some(number) })?;
         changer.say(&done, Step::Restore)
     }
 
-    fn list(&self, away: &[Record], changer: &Changer<'_>) -> Result<ExitCode> {
+    fn list(&self, away: &[Record], changer: &Changer<'_>, glyphs: &Glyphs) -> Result<ExitCode> {
         let mut out = output::stdout();
         if self.switches.json {
             for record in away {
                 output::json(&mut out, &RecordLine::new(record))?;
             }
         } else {
-            let now = now();
+            let (now, titles) = (now(), Titles::of(away.iter(), away));
             let cells = |record: &Record| {
                 let path = changer.short(record.change.path());
-                [record.number.to_string(), time::age(now, record.time), size(&record.change), path]
+                let title = titles.get(record).unwrap_or_default().to_string();
+                [record.number.to_string(), time::age(now, record.time), size(&record.change), title, path]
             };
-            table(&mut out, &away.iter().map(cells).collect::<Vec<_>>())?;
+            table::print(&mut out, COLUMNS, &away.iter().map(cells).collect::<Vec<_>>(), glyphs)?;
+            if away.is_empty() {
+                output::tell("nothing is in the trash that pitree moved there");
+            }
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)
@@ -86,7 +96,11 @@ fn find(what: &OsStr, away: &[Record]) -> Result<u64> {
             "pitree moved nothing to the trash that {what:?} means and that is not back; `pitree restore` lists what it did"
         ),
         several => {
-            let line = |one: &&Record| format!("\n{}  {}", one.number, one.change.path().display());
+            let titles = Titles::of(matches.iter().copied(), away);
+            let line = |one: &&Record| {
+                let title = UNICODE.cut(&clean(titles.get(one).unwrap_or_default()), TITLE).into_owned();
+                format!("\n{}  {title}  {}", one.number, one.change.path().display())
+            };
             let list: String = several.iter().map(line).collect();
             bail!("{} files match {what:?}; name one by its number:{list}", several.len())
         }

@@ -23,7 +23,7 @@ use crate::session::entry::read;
 use crate::session::tree::resume;
 use crate::session::tree::{Index, Tree};
 
-/// Go on with a session in pi, at its leaf or at any entry
+/// Resume a session in pi, at its leaf or at any entry
 ///
 /// As in pi's /tree, a message of yours means the place before it: its text is given back to you.
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ pub(super) struct Resume {
     /// Print JSON objects instead of starting pi: each change, then the command
     #[arg(long)]
     json: bool,
-    /// Wait as long for another program that holds a file
+    /// Wait so many seconds for another program that holds a file
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     wait: u64,
 }

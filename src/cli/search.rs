@@ -10,8 +10,13 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::base::text::{UNICODE, clean, width};
+use crate::base::js::cut;
+use crate::base::numbers::count;
+use crate::base::paths::shorten;
+use crate::base::text::{clean, width};
+use crate::base::time;
 use crate::cli::output::PathFields;
+use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::load;
 use crate::disk::load::Bodies;
@@ -31,8 +36,22 @@ use crate::session::entry::read;
 use crate::session::texts::searched;
 use crate::session::tree::Index;
 
-/// The widest that a title gets in the table.
-const COLUMN: usize = 40;
+/// As much of a title stands in each hit, in UTF-16 code units: a first message may be very long.
+const MOST_TITLE: usize = 500;
+
+/// The most columns of a project: the session's id tells more.
+const PROJECT: usize = 24;
+
+/// Age, id, project and title of the session, whether the entry is abandoned, what it is, and what was found.
+const COLUMNS: [Column; 7] = [
+    Column::Number,
+    Column::Whole,
+    Column::Path(PROJECT),
+    Column::Words(TITLE),
+    Column::Whole,
+    Column::Whole,
+    Column::Words(LAST),
+];
 
 /// Search all sessions: what was said, names, labels, summaries; the best hits first
 ///
@@ -47,7 +66,7 @@ pub(super) struct SearchCommand {
     /// Also in tool output, thinking, arguments and custom entries, as all: in the query does
     #[arg(long)]
     all: bool,
-    /// The most hits
+    /// Print so many hits at most
     #[arg(long, value_name = "N", default_value = "100")]
     limit: NonZeroUsize,
     /// Also sessions of sub-agents
@@ -71,8 +90,12 @@ struct HitLine {
     active: Option<bool>,
     snippet: String,
     ranges: Vec<[usize; 2]>,
-    #[serde(skip)]
+    /// Of the session, as what follows.
     title: String,
+    cwd: String,
+    modified: Option<String>,
+    #[serde(skip)]
+    time: Option<i64>,
 }
 
 impl SearchCommand {
@@ -97,7 +120,12 @@ impl SearchCommand {
         if self.json {
             lines.iter().try_for_each(|line| output::json(&mut out, line))?;
         } else {
-            output::table(&mut out, &lines.iter().map(HitLine::row).collect::<Vec<_>>(), 0)?;
+            let ids = resolve::shortest(search.sessions.iter().map(|sought| &*sought.digest.header.id));
+            let row = |line: &HitLine| line.row(now_ms, ids, &chosen.home);
+            table::print(&mut out, COLUMNS, &lines.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())?;
+            if lines.is_empty() {
+                output::tell(&format!("no match in {}", count(search.sessions.len(), "session", "sessions")));
+            }
         }
         out.flush()?;
         let end = output::end(unreadable);
@@ -258,18 +286,18 @@ impl HitLine {
             active,
             snippet: snippet.text,
             ranges: snippet.ranges.into_iter().map(|range| [range.start, range.end]).collect(),
-            title: session.title().to_string(),
+            title: cut(session.title(), MOST_TITLE).to_string(),
+            cwd: session.header.cwd.clone(),
+            modified: session.modified.and_then(time::iso),
+            time: session.modified,
         })
     }
 
-    fn row(&self) -> [String; 4] {
-        let path = match self.active {
-            Some(true) => "active path",
-            Some(false) => "abandoned branch",
-            None => "",
-        };
+    fn row(&self, now: i64, ids: usize, home: &str) -> [String; 7] {
+        let age = self.time.map_or("?".into(), |then| time::age(now, then));
+        let (id, project) = (cut(&self.id, ids).to_string(), shorten(&self.cwd, home).into_owned());
+        let path = if self.active == Some(false) { "abandoned" } else { "" };
         let snippet = self.snippet.split_whitespace().collect::<Vec<_>>().join(" ");
-        let title = UNICODE.cut(&clean(&self.title), COLUMN).into_owned();
-        [title, path.into(), self.field.unwrap_or_default().into(), snippet]
+        [age, id, project, self.title.clone(), path.into(), self.field.unwrap_or_default().into(), snippet]
     }
 }

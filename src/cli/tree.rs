@@ -1,5 +1,6 @@
 //! `pitree tree`: one session's tree as text, or every entry as JSON for scripts.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
@@ -12,6 +13,7 @@ use serde_json::Number;
 
 use crate::app::panes::tree::rows::{Item, TreeRows, passes};
 use crate::app::panes::tree::text as row_text;
+use crate::base::text::{spans_text, width};
 use crate::cli::{Chosen, output, resolve};
 use crate::config::Filter;
 use crate::disk::load;
@@ -51,14 +53,19 @@ impl TreeCommand {
 fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &Chosen) -> Result<()> {
     let glyphs = chosen.config.signs();
     let rows = TreeRows::new(tree, |at| passes(tree, at, filter), &HashSet::new(), &[]);
+    let columns = output::columns();
     for row in 0..rows.list.len() {
         let Item::Entry(at) = rows.list[row].item else { continue };
-        write!(out, "{}", rows.prefix(row, 0..usize::MAX, glyphs))?;
-        for span in row_text::entry(tree, at, glyphs) {
-            write!(out, "{}", span.text)?;
-        }
+        let line = rows.prefix(row, 0..usize::MAX, glyphs) + &spans_text(&row_text::entry(tree, at, glyphs));
         let mark = if rows.leaf == Some(row) { format!("  {} leaf", glyphs.leaf) } else { String::new() };
-        writeln!(out, "{mark}")?;
+        let line =
+            columns.map_or(Cow::Borrowed(&*line), |columns| glyphs.cut(&line, columns - width(&mark).min(columns)));
+        writeln!(out, "{line}{mark}")?;
+    }
+    if tree.nodes.is_empty() {
+        output::tell("the session has no entries");
+    } else if rows.list.is_empty() {
+        output::tell(&format!("the filter {} lets no entry pass", filter.name()));
     }
     for problem in &tree.problems {
         output::complain(&problem.to_string());

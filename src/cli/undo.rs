@@ -1,18 +1,26 @@
 //! `pitree undo` and `pitree redo`: changes that pitree made, taken back and made again.
 
+use std::collections::HashSet;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::base::text::{UNICODE, clean, width};
+use crate::base::numbers::thousands;
+use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::changes::Request;
 use crate::changes::journal::{Record, State};
 use crate::cli::change::{Changer, RecordLine, Step, Switches};
+use crate::cli::table::{self, Column, LAST};
+use crate::cli::titles::Titles;
 use crate::cli::{Chosen, now, output};
 
-/// Take the last change back that pitree made
+/// Numbers, age, state, what was done, and the session.
+const COLUMNS: [Column; 5] = [Column::Number, Column::Number, Column::Whole, Column::Words(60), Column::Words(LAST)];
+
+/// Undo the last change that pitree made
 #[derive(Debug, clap::Args)]
 pub(super) struct Undo {
     /// The number of a change in the list, if not the last one
@@ -28,13 +36,13 @@ impl Undo {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         if self.list {
-            return self.list(&changer);
+            return self.list(&changer, chosen.config.signs());
         }
         let done = changer.make(&Request::Undo { number: self.number })?;
         changer.say(&done, Step::Undo)
     }
 
-    fn list(&self, changer: &Changer<'_>) -> Result<ExitCode> {
+    fn list(&self, changer: &Changer<'_>, glyphs: &Glyphs) -> Result<ExitCode> {
         let records = changer.history()?;
         let mut out = output::stdout();
         if self.switches.json {
@@ -42,59 +50,54 @@ impl Undo {
                 output::json(&mut out, &RecordLine::new(record))?;
             }
         } else {
-            let now = now();
-            let cells = |record: &Record| {
-                let path = changer.short(record.change.path());
-                [
-                    record.number.to_string(),
-                    time::age(now, record.time),
-                    state(record.state).into(),
-                    record.change.describe(),
-                    path,
-                ]
-            };
-            table(&mut out, &records.iter().map(cells).collect::<Vec<_>>())?;
+            let actions: Vec<&[Record]> = records.chunk_by(|one, next| one.group == next.group).collect();
+            let titles = Titles::of(actions.iter().filter_map(|action| action.first()), &records);
+            let rows: Vec<_> = actions.iter().filter_map(|action| row(action, &titles, changer)).collect();
+            table::print(&mut out, COLUMNS, &rows, glyphs)?;
+            if rows.is_empty() {
+                output::tell("pitree has changed nothing yet");
+            }
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
+/// The line of what one request did, which may be many changes: their numbers, when, what is so now, what was done, and
+/// with which session.
+fn row(action: &[Record], titles: &Titles, changer: &Changer<'_>) -> Option<[String; 5]> {
+    let [first, ..] = action else { return None };
+    let last = action.last().unwrap_or(first);
+    let numbers = if action.len() > 1 { format!("{}-{}", first.number, last.number) } else { first.number.to_string() };
+    let is_done = |record: &&Record| record.state == State::Done;
+    let state = if action.iter().all(|record| record.state == first.state) {
+        state(first.state).into()
+    } else {
+        format!("{} of {} done", action.iter().filter(is_done).count(), action.len())
+    };
+    let mut what: Vec<String> = action.iter().map(|record| record.change.describe()).collect();
+    what.dedup();
+    let sessions: HashSet<&Path> = action.iter().map(|record| record.change.path()).collect();
+    let title = titles.get(first).map_or_else(|| changer.short(first.change.path()), String::from);
+    let session = match sessions.len() {
+        1 => title,
+        several => format!("{} sessions, such as {title}", thousands(several)),
+    };
+    Some([numbers, time::age(now(), first.time), state, what.join("; "), session])
+}
+
 fn state(state: State) -> &'static str {
     match state {
         State::Done => "done",
         State::Undone => "undone",
-        State::Begun | State::Undoing | State::Redoing => "cut short",
+        State::Begun | State::Undoing | State::Redoing => "interrupted",
         State::Dropped => "not made",
         State::Overtaken => "passed over",
         State::Unknown => "as a newer pitree left it",
     }
 }
 
-/// Rows in columns: the first one, of numbers, to the right. The last one, of paths, is never cut.
-pub(super) fn table<const COLUMNS: usize>(out: &mut impl Write, rows: &[[String; COLUMNS]]) -> Result<()> {
-    const MOST: usize = 60;
-    let mut rows: Vec<[String; COLUMNS]> = rows.iter().map(|row| row.clone().map(|cell| clean(&cell).into())).collect();
-    for cell in rows.iter_mut().flat_map(|row| row.iter_mut().take(COLUMNS - 1)) {
-        *cell = UNICODE.cut(cell, MOST).into();
-    }
-    let widest = |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or(0);
-    let columns: Vec<usize> = (0..COLUMNS).map(widest).collect();
-    for row in &rows {
-        for (at, (cell, columns)) in row.iter().zip(&columns).enumerate() {
-            let space = " ".repeat(columns - width(cell));
-            match at {
-                0 => write!(out, "{space}{cell}")?,
-                _ if at + 1 == COLUMNS => write!(out, "  {cell}")?,
-                _ => write!(out, "  {cell}{space}")?,
-            }
-        }
-        writeln!(out)?;
-    }
-    Ok(())
-}
-
-/// Make the change again that was taken back last
+/// Redo the change that was undone last
 #[derive(Debug, clap::Args)]
 pub(super) struct Redo {
     #[command(flatten)]

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::base::text::Tone;
-use crate::config::reader::{Reader, wrong_type};
+use crate::config::reader::Reader;
 
 /// The table of the file that holds them.
 pub(super) const COLORS: &str = "colors";
@@ -71,11 +71,8 @@ pub(super) fn default_toml() -> String {
 /// The colours of the table.
 pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> HashMap<Tone, Paint> {
     let mut colors = HashMap::new();
-    let Some(table) = value.get_ref().as_table() else {
-        let what = wrong_type("a table of colours, such as [colors] and a line dim = 247", value.get_ref());
-        reader.problem(value.span(), format!("{COLORS:?}: {what}"));
-        return colors;
-    };
+    let wanted = "a table of colours, such as [colors] and a line dim = 247";
+    let Some(table) = reader.table(COLORS, value, wanted) else { return colors };
     for (key, value) in table {
         let name = key.get_ref().as_ref();
         let Some((_, tone)) = NAMES.iter().find(|(known, _)| *known == name) else {

@@ -27,11 +27,8 @@ pub(super) fn default_toml() -> String {
 /// The signs with the changes of the table.
 pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> Glyphs {
     let mut glyphs = UNICODE.clone();
-    let Some(table) = value.get_ref().as_table() else {
-        let what = wrong_type("a table of signs, such as [glyphs] and a line fork = \"Y\"", value.get_ref());
-        reader.problem(value.span(), format!("{GLYPHS:?}: {what}"));
-        return glyphs;
-    };
+    let wanted = "a table of signs, such as [glyphs] and a line fork = \"Y\"";
+    let Some(table) = reader.table(GLYPHS, value, wanted) else { return glyphs };
     for (key, value) in table {
         let name = key.get_ref().as_ref();
         let Some(glyph) = glyphs.named(name) else {

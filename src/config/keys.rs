@@ -13,11 +13,8 @@ pub(super) const KEYS: &str = "keys";
 
 /// The keymap with the changes of the table; `None` if it has any mistake.
 pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> Option<Keymap> {
-    let Some(table) = value.get_ref().as_table() else {
-        let what = wrong_type("a table of actions, such as [keys] and a line quit = [\"q\"]", value.get_ref());
-        reader.problem(value.span(), format!("{KEYS:?}: {what}"));
-        return None;
-    };
+    let wanted = "a table of actions, such as [keys] and a line quit = [\"q\"]";
+    let table = reader.table(KEYS, value, wanted)?;
     let mut overrides = Vec::new();
     let mut lines = HashMap::new();
     for (key, value) in table {

@@ -24,11 +24,8 @@ pub struct SavedQuery {
 
 /// Reads the table, in the order of its lines. Their keys must not be those of actions.
 pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>, keymap: &Keymap) -> Vec<SavedQuery> {
-    let Some(table) = value.get_ref().as_table() else {
-        let what = wrong_type("a table of queries, such as [queries] and a line dear = \"cost:>1\"", value.get_ref());
-        reader.problem(value.span(), format!("{QUERIES:?}: {what}"));
-        return Vec::new();
-    };
+    let wanted = "a table of queries, such as [queries] and a line dear = \"cost:>1\"";
+    let Some(table) = reader.table(QUERIES, value, wanted) else { return Vec::new() };
     let mut rows: Vec<_> = table.iter().collect();
     rows.sort_by_key(|(name, _)| name.span().start);
     let mut queries = Vec::new();

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use toml::de::DeValue;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 /// What was found to be wrong with a text so far.
 pub(super) struct Reader {
@@ -15,6 +16,20 @@ pub(super) struct Reader {
 impl Reader {
     pub(super) fn new(text: &str) -> Self {
         Self { breaks: memchr::memchr_iter(b'\n', text.as_bytes()).collect(), problems: Vec::new() }
+    }
+
+    /// The rows of the table of a name; else notes what is `wanted`.
+    pub(super) fn table<'a, 'b>(
+        &mut self,
+        name: &str,
+        value: &'b Spanned<DeValue<'a>>,
+        wanted: &str,
+    ) -> Option<&'b DeTable<'a>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.problem(value.span(), format!("{name:?}: {}", wrong_type(wanted, value.get_ref())));
+        }
+        table
     }
 
     /// The number of the line in which a piece begins.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::paths::normal;
 use crate::session::json::Reader;
-use crate::session::json::data::{Fields, Value};
+use crate::session::json::data::Fields;
 
 /// Where to look, and how that was found, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,10 +128,8 @@ fn setting(settings: &Path, name: &str) -> Option<String> {
     let mut reader = Reader::new(text);
     let settings = reader.skip().ok()?;
     reader.end().ok()?;
-    Some(match Fields::new(settings).get(name)? {
-        Value::Text(dir) => dir.text().into_owned(),
-        Value::Raw(_) => String::new(),
-    })
+    let value = Fields::new(settings).get(name)?;
+    Some(value.str().unwrap_or_default().text().into_owned())
 }
 
 /// The path of a `file:` URL on this machine, which pi takes wherever it takes a path.

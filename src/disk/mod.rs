@@ -1,8 +1,7 @@
 //! The only user of the file system: where sessions are ([`locate`]), finding and reading them ([`scan`], [`load`]), one
 //! line safely at the end of a file ([`append`]), new files (`create`), the trash, whether a file can be reached (`reach`),
 //! locks (`lock`), whether a pi is at work ([`live`]), where a gone directory is now ([`moved`]), and where a program is
-//! (`program`). What lines mean is said in
-//! `session`.
+//! (`program`). What lines mean is said in `session`.
 
 pub mod append;
 pub(crate) mod create;

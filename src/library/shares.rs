@@ -189,11 +189,9 @@ pub(crate) struct Listed<S, T> {
     pub(crate) forks: usize,
 }
 
-impl<S, T> Listed<S, T> {
-    /// In how many forks the same stands, behind the title of the session.
-    pub(crate) fn in_forks(&self) -> String {
-        if self.forks > 0 { format!("  in {}", count(self.forks, "fork", "forks")) } else { String::new() }
-    }
+/// In how many forks the same stands, behind the title of a session.
+pub(crate) fn in_forks(forks: usize) -> String {
+    if forks > 0 { format!("  in {}", count(forks, "fork", "forks")) } else { String::new() }
 }
 
 /// Lists once what several sessions have: at the first of them. What is the same has the same key; what a session has

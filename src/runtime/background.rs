@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crossterm::event::{Event as Input, KeyCode, KeyModifiers};
 
+use crate::base::color::luminance;
 use crate::config::Palette;
 use crate::disk::locate::{self, Environment};
 use crate::runtime::terminal;
@@ -64,12 +65,10 @@ fn of_answer(text: &str) -> Option<Palette> {
     let color = text.strip_prefix("11;rgb").map(|rest| rest.strip_prefix('a').unwrap_or(rest))?;
     let mut parts = color.strip_prefix(':')?.split('/').map(|digits| {
         let most = 16_u32.checked_pow(u32::try_from(digits.len()).ok()?)?.checked_sub(1).filter(|&most| most > 0)?;
-        let part = f64::from(u32::from_str_radix(digits, 16).ok()?) / f64::from(most);
-        Some(if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) })
+        Some(f64::from(u32::from_str_radix(digits, 16).ok()?) / f64::from(most))
     });
     let mut next = || parts.next().flatten();
-    let luminance = 0.2126 * next()? + 0.7152 * next()? + 0.0722 * next()?;
-    Some(if luminance > 0.179 { Palette::Light } else { Palette::Dark })
+    Some(if luminance([next()?, next()?, next()?]) > 0.179 { Palette::Light } else { Palette::Dark })
 }
 
 /// Finds the answer among the keys.

@@ -32,11 +32,10 @@ pub(super) fn resume(
     (cwd, state): (&str, Option<&Path>),
     screen: &mut Screen,
 ) -> Result<NotStarted> {
-    let place = moved::now(state, cwd);
-    if place.is_none() && !cwd.is_empty() {
+    let cwd = place(cwd, state);
+    if !cwd.is_empty() && !is_there(&cwd) {
         return Ok(NotStarted::Gone);
     }
-    let cwd = place.as_ref().map_or("".into(), |place| place.to_string_lossy());
     let mut command = match command(pi, session, &cwd) {
         Ok(command) => command,
         Err(reason) => return Ok(NotStarted::Because(reason)),

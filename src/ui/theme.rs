@@ -123,6 +123,7 @@ fn terminal(tone: Tone) -> Option<Color> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::color::luminance;
 
     #[test]
     fn without_colours_there_are_none_and_the_selection_is_seen() {
@@ -146,15 +147,6 @@ mod tests {
         Added, Removed, Hunk, Match, Cursor,
     ];
 
-    /// How light a colour is, by WCAG 2.1.
-    fn luminance(rgb: [u8; 3]) -> f64 {
-        let part = |value: u8| {
-            let value = f64::from(value) / 255.0;
-            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
-        };
-        0.2126 * part(rgb[0]) + 0.7152 * part(rgb[1]) + 0.0722 * part(rgb[2])
-    }
-
     /// A colour of the 256 that all terminals have alike.
     fn rgb(color: Color) -> [u8; 3] {
         let Color::Indexed(index @ 16..) = color else { panic!("{color:?} is another one in each terminal") };
@@ -175,7 +167,7 @@ mod tests {
             grounds.extend([true, false].map(|focused| rgb(selection(focused, Some(theme)).bg.unwrap())));
             for (tone, ground) in TONES.iter().flat_map(|&tone| grounds.iter().map(move |&ground| (tone, ground))) {
                 let text = style(tone, Some(theme)).fg.map_or(plain, rgb);
-                let (one, other) = (luminance(text), luminance(ground));
+                let [one, other] = [text, ground].map(|rgb| luminance(rgb.map(|part| f64::from(part) / 255.0)));
                 let contrast = (one.max(other) + 0.05) / (one.min(other) + 0.05);
                 let least = if matches!(tone, Dim | Comment | Strike) { 3.0 } else { 4.5 };
                 assert!(contrast >= least, "{} {tone:?} on {ground:?}: {contrast:.2}", theme.name());

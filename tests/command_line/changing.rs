@@ -232,7 +232,7 @@ fn undo_and_redo_go_back_and_forth() {
 
     let list = pitree.print(&["undo", "--list"]);
     assert!(list.starts_with("1  now  done    name \"One\"   "), "{list}");
-    assert!(list.lines().count() == 3 && list.ends_with("  ~/.pi/agent/sessions/--p--/branches.jsonl\n"), "{list}");
+    assert!(list.lines().count() == 3 && list.lines().all(|line| line.ends_with("  One")), "{list}");
     let listed = pitree.objects(&["undo", "--list", "--json"]);
     let states: Vec<&Value> = listed.iter().map(|change| &change["state"]).collect();
     assert_eq!(states, ["done", "undone", "undone"]);
@@ -304,5 +304,6 @@ fn a_change_of_a_newer_pitree_is_shown_and_left_alone() {
     for args in [&["rename", "branches", "Two"][..], &["undo"], &["rename", "branches", "Two", "--dry-run"]] {
         assert!(pitree.refuse(args).contains("version 2"));
     }
-    assert_eq!(pitree.print(&["undo", "--list"]), "");
+    let nothing = pitree.run(&["undo", "--list"]);
+    assert_eq!((nothing.code, &*nothing.out, &*nothing.err), (0, "", "pitree has changed nothing yet\n"));
 }

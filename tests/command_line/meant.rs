@@ -15,7 +15,7 @@ fn a_name_and_the_directory_where_one_is_mean_a_session() {
     assert_eq!(path("Fix the flaky test"), older.to_str().unwrap());
     assert_eq!(path("."), newer.to_str().unwrap(), "the newest, below the directory as well");
     assert_eq!(path("elsewhere"), elsewhere.to_str().unwrap(), "an id comes first");
-    assert!(pitree.refuse(&["path", "fix the"]).contains("nor that name"));
+    assert!(pitree.refuse(&["path", "fix the"]).contains("no session has the id or the name"));
     let several = pitree.refuse(&["path", "Twice"]);
     assert!(several.contains("2 sessions match \"Twice\"") && several.contains("\n  newer  "), "{several}");
 

@@ -79,7 +79,7 @@ fn labels_of_all_sessions_are_listed() {
     assert_eq!(labels[2]["active"], true);
     let table = pitree.print(&["labels"]);
     let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split_whitespace().skip(1).collect()).collect();
-    assert_eq!(rows[0].join(" "), "left b Say a Say b");
+    assert_eq!(rows[0].join(" "), "left one Say a Say b");
     assert!(!table.contains('\u{1b}'), "{table:?}");
 }
 

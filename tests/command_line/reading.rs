@@ -111,7 +111,15 @@ fn a_missing_directory_fails_and_says_what_to_do() {
     assert!(outcome.err.contains("--dir") && outcome.err.contains("--demo"), "{}", outcome.err);
     let pitree = Pitree::new();
     fs::create_dir(pitree.home().join("empty")).unwrap();
-    assert_eq!(pitree.print(&["ls", "--dir", "empty"]), "");
+    for (command, said) in [
+        ("ls", "no sessions in empty (from --dir)\n"),
+        ("labels", "no session has a label\n"),
+        ("files", "no tool touched a file\n"),
+    ] {
+        let nothing = pitree.run(&[command, "--dir", "empty"]);
+        assert_eq!((nothing.code, &*nothing.out, &*nothing.err), (0, "", said));
+        assert_eq!(pitree.print(&[command, "--dir", "empty", "--json"]), "");
+    }
 }
 
 #[test]

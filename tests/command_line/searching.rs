@@ -32,7 +32,7 @@ fn a_query_that_is_too_long_is_refused() {
 #[test]
 fn a_hit_is_an_entry_with_what_was_said() {
     let hits = search(&["jwt"]);
-    let names = ["active", "entryId", "field", "id", "path", "ranges", "snippet"];
+    let names = ["active", "cwd", "entryId", "field", "id", "modified", "path", "ranges", "snippet", "title"];
     for hit in &hits {
         assert!(hit.as_object().unwrap().keys().eq(names), "{hit}");
         let matched = matched(hit);
@@ -91,7 +91,9 @@ fn there_are_no_more_hits_than_wanted() {
 fn a_line_says_where_a_hit_is() {
     let text = Pitree::new().print(&["search", "--demo", "use jwt"]);
     let line = text.lines().find(|line| line.contains("Use JWT, but")).unwrap();
-    assert!(line.starts_with("Refactor auth module ") && line.contains("  abandoned branch  user "), "{line}");
+    let (_, line) = line.trim_start().split_once("  ").unwrap();
+    let session = "01a1ceea  ~/code/webshop  Refactor auth module";
+    assert!(line.starts_with(session) && line.contains("  abandoned  user "), "{line}");
 }
 
 #[test]
@@ -107,6 +109,8 @@ fn a_wrong_query_is_shown_and_nothing_found_is_said_by_the_exit_code() {
         assert_eq!((wrong.code, wrong.out.as_str()), (2, ""), "{query}");
     }
     let none = pitree.run(&["search", "--demo", "qqqqqq"]);
+    assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (1, "", "no match in 17 sessions\n"));
+    let none = pitree.run(&["search", "--demo", "--json", "qqqqqq"]);
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (1, "", ""));
     assert_eq!(pitree.run(&["search", "--demo"]).code, 2);
     let wrong = pitree.run(&["--demo", "who:me"]);
@@ -115,6 +119,10 @@ fn a_wrong_query_is_shown_and_nothing_found_is_said_by_the_exit_code() {
         assert!(pitree.run(args).err.contains("needs a terminal"), "{args:?}: it is a search");
     }
     assert_eq!(pitree.run(&["search", "--demo", "--", "-zebra", "jwt"]).code, 0);
+    let slip = pitree.run(&["--demo", "serach", "jwt"]);
+    assert_eq!((slip.code, slip.out.as_str()), (2, ""));
+    assert!(slip.err.starts_with("pitree: unknown command serach; did you mean search?\n"), "{}", slip.err);
+    assert!(pitree.run(&["--demo", "--", "serach"]).err.contains("needs a terminal"));
 }
 
 #[test]

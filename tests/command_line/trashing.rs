@@ -15,21 +15,45 @@ fn removed_sessions_come_back_as_they_were() {
     let path = pitree.write("2026-01-05T09-00-00-000Z_abcd-1.jsonl", "{\"type\":\"session\",\"id\":\"abcd-1\"}\n");
     let text = fs::read(&path).unwrap();
     let name = "~/.pi/agent/sessions/--p--/2026-01-05T09-00-00-000Z_abcd-1.jsonl";
-    assert_eq!(pitree.print(&["restore"]), "");
+    let is_empty = || {
+        let list = pitree.run(&["restore"]);
+        assert_eq!((list.code, &*list.out, &*list.err), (0, "", "nothing is in the trash that pitree moved there\n"));
+    };
+    is_empty();
     for (at, what) in ["1", path.to_str().unwrap(), "abcd", "2026-01-05T09-00-00-000Z_abcd-1"].iter().enumerate() {
         assert_eq!(pitree.print(&["rm", "abcd", "--yes"]), format!("to the trash  {name}\n"));
         assert!(!path.exists());
         let trashed = pitree.home().join(".local/share/Trash/files").join(path.file_name().unwrap());
         assert_eq!(fs::read(trashed).unwrap(), text);
-        assert_eq!(pitree.print(&["restore"]), format!("{}  now  33 B  {name}\n", at + 1));
+        assert_eq!(pitree.print(&["restore"]), format!("{}  now  33 B  (no messages)  {name}\n", at + 1));
         assert_eq!(pitree.print(&["restore", what]), format!("restored  {name}\n"));
         assert_eq!(fs::read(&path).unwrap(), text);
         assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), long_ago());
-        assert_eq!(pitree.print(&["restore"]), "");
+        is_empty();
     }
     for what in ["1", "nothing", ""] {
         assert!(pitree.refuse(&["restore", what]).contains("pitree moved nothing"), "{what}");
     }
+}
+
+#[test]
+fn what_went_together_is_one_line_that_names_a_session() {
+    let pitree = Pitree::new();
+    for id in ["one", "two", "three"] {
+        pitree.write_session(&Session::new(id).user("u1", &format!("Say {id}")));
+    }
+    pitree.print(&["rename", "one", "First"]);
+    pitree.print(&["rm", "one", "two", "three", "--yes"]);
+    let list = || pitree.print(&["undo", "--list"]);
+    assert_eq!(
+        list(),
+        "  1  now  done  name \"First\"  First\n2-4  now  done  to the trash  3 sessions, such as First\n",
+        "where it lies in the trash"
+    );
+    assert_eq!(pitree.objects(&["undo", "--list", "--json"]).len(), 4, "a script gets each change");
+    assert!(pitree.print(&["restore"]).lines().nth(1).unwrap().contains("  Say two    ~/.pi/"));
+    pitree.print(&["undo", "3"]);
+    assert!(list().ends_with("2-4  now  2 of 3 done  to the trash  3 sessions, such as First\n"), "{}", list());
 }
 
 #[test]

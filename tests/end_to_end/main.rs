@@ -22,4 +22,5 @@ mod resize;
 mod resume;
 mod search;
 mod sizes;
+mod tables;
 mod terminal;

@@ -89,3 +89,20 @@ fn a_command_line_with_both_is_refused() {
     pitree.wait_for("--print is for the browser");
     assert_eq!(pitree.wait_exit(), 2);
 }
+
+#[test]
+fn the_line_of_the_readme_starts_pi_only_with_what_was_chosen() {
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let line = readme.lines().find(|line| line.contains("pitree --print path")).unwrap();
+    let world = World::new();
+    world.home.script("bin/pitree", &format!("exec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_pitree")));
+    world.home.script("bin/pi", "echo \"$@\" > \"$HOME/started\"\n");
+    for (key, started) in [("q", None), (ENTER, Some(format!("--session {}\n", world.session.display())))] {
+        let mut pitree = Launch::new("/bin/sh", &world.home).args(["-c", line]).open();
+        pitree.wait_until("the browser", is_taken);
+        pitree.wait_selected("hello");
+        pitree.send(key);
+        assert_eq!(pitree.wait_exit(), u32::from(started.is_none()));
+        assert_eq!(fs::read_to_string(world.home.path().join("started")).ok(), started);
+    }
+}

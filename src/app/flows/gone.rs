@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::app::command::{Command, GoOn};
 use crate::app::context::Context;
+use crate::app::flows::cancel_by;
 use crate::app::layers::answer::Purpose;
 use crate::app::layers::prompt::Prompt;
 use crate::app::layers::question::{Choice, Question};
@@ -16,9 +17,6 @@ use crate::base::text::Tone;
 use crate::disk::moved::Candidate;
 use crate::render::DocLine;
 
-/// The letters of directories that are offered.
-const LETTERS: [char; 3] = ['1', '2', '3'];
-
 /// As many files that a session touched are enough to know its directory again.
 const MOST_FILES: usize = 500;
 
@@ -28,10 +26,8 @@ pub(crate) fn look(context: &Context<'_>, path: &Path, cwd: &str) -> Work {
     let session = library.key_of(path).map(|key| &library[key]);
     let touched = session.into_iter().flat_map(|session| session.touches.paths.iter());
     let touched = touched.take(MOST_FILES).map(String::from).collect();
-    let mut known: Vec<&str> = library.keys().map(|key| &*library[key].header.cwd).collect();
-    known.sort_unstable();
-    known.dedup();
-    let known = known.into_iter().filter(|dir| !library.gone_dirs.contains(*dir)).map(PathBuf::from).collect();
+    let known = library.project_dirs().filter(|dir| !library.gone_dirs.contains(&***dir));
+    let known = known.map(|dir| PathBuf::from(&**dir)).collect();
     Work::LookForMoved { gone: cwd.into(), touched, known }
 }
 
@@ -43,7 +39,7 @@ pub(crate) fn ask(context: &Context<'_>, go_on: GoOn, candidates: &[Candidate]) 
         DocLine::new(Tone::Warning, &shorten(&gone, home)),
         DocLine::new(Tone::Text, "pi asks once more before it goes on in another directory."),
     ];
-    let moved = |(key, candidate): (&char, &Candidate)| {
+    let moved = |(key, candidate): (char, &Candidate)| {
         let dir = candidate.dir.to_string_lossy();
         let why = match candidate.of {
             0 => "a repository of that name".into(),
@@ -51,9 +47,9 @@ pub(crate) fn ask(context: &Context<'_>, go_on: GoOn, candidates: &[Candidate]) 
         };
         let what = format!("in {} ({why}), from now on for all sessions of that directory", shorten(&dir, home));
         let elsewhere = Command::Elsewhere { path: path.clone(), gone: gone.clone(), dir: dir.into_owned() };
-        Choice::new(*key, "moved", what, Some(elsewhere))
+        Choice::new(key, "moved", what, Some(elsewhere))
     };
-    let mut choices: Vec<Choice<Command>> = LETTERS.iter().zip(candidates).map(moved).collect();
+    let mut choices: Vec<Choice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
     let here = Command::GoOn(GoOn::at(path.clone(), String::new()));
     choices.push(Choice::new('h', "here", "in the directory in which pitree was started", Some(here)));
     let purpose = Purpose::Directory { path: path.clone(), gone: gone.clone() };
@@ -62,7 +58,7 @@ pub(crate) fn ask(context: &Context<'_>, go_on: GoOn, candidates: &[Candidate]) 
     choices.push(Choice::new('d', "directory", other, Some(Command::show(prompt))));
     let clip = Clip::Command { path, cwd: String::new() };
     choices.push(Choice::new('y', "copy", "the command, to be run where it shall go on", Some(Command::Copy(clip))));
-    choices.push(Choice::new('c', "cancel", "leave everything as it is", None));
+    choices.push(cancel_by('c'));
     Command::show(Layer::Question(Question::new("The session's directory is gone", lines, choices)))
 }
 

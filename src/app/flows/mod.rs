@@ -13,9 +13,14 @@ use crate::app::command::Command;
 use crate::app::context::Context;
 use crate::app::layers::question::Choice;
 
-/// Leaves everything as it is.
+/// Leaves everything as it is: the answer no.
 fn cancel() -> Choice<Command> {
-    Choice::new('n', "cancel", "leave everything as it is", None)
+    cancel_by('n')
+}
+
+/// Leaves everything as it is, by a key.
+fn cancel_by(key: char) -> Choice<Command> {
+    Choice::new(key, "cancel", "leave everything as it is", None)
 }
 
 /// Why nothing can be changed, where that is so.

@@ -47,14 +47,14 @@ pub fn fork(context: &Context<'_>) -> Command {
 /// What a line that was typed leads to.
 pub fn accept(context: &Context<'_>, purpose: Purpose, text: String) -> Command {
     let path = |key| context.library[key].path.clone();
-    if let Purpose::Directory { path, gone } = purpose {
-        return Command::Elsewhere { path, gone, dir: text };
+    let change = |request| Command::Change(request, After::Rest);
+    match purpose {
+        Purpose::Name(session) => change(Request::Rename { path: path(session), name: text }),
+        Purpose::Label(session, target) => {
+            change(Request::Label { path: path(session), target, label: text, migrate: false })
+        }
+        Purpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
+        Purpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
+        Purpose::Directory { path, gone } => Command::Elsewhere { path, gone, dir: text },
     }
-    let request = match purpose {
-        Purpose::Name(session) => Request::Rename { path: path(session), name: text },
-        Purpose::Label(session, target) => Request::Label { path: path(session), target, label: text, migrate: false },
-        Purpose::Word(files) if text.trim() == delete::WORD => Request::Delete { files },
-        Purpose::Word(_) | Purpose::Directory { .. } => return Command::Say(Tone::Dim, "nothing was deleted".into()),
-    };
-    Command::Change(request, After::Rest)
 }

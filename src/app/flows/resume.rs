@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
-use crate::app::flows::{cancel, delete, picker};
+use crate::app::flows::{cancel, cancel_by, delete, picker};
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::layers::question::{Choice, Question};
@@ -57,11 +57,10 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
         };
     };
     let to = resume::at(&tree, at);
-    if tree.header.is_newer() && !(to.is_here && to.text_of.is_none()) {
-        return Command::show(Layer::Question(as_it_is(&tree, leaf)));
-    }
     if to.is_here && to.text_of.is_none() {
         at_leaf(context, key, leaf)
+    } else if tree.header.is_newer() {
+        Command::show(Layer::Question(as_it_is(&tree, leaf)))
     } else if tree.is_partial {
         Command::warn("the session is still being read")
     } else {
@@ -85,8 +84,7 @@ fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
         Some(Choice::new('n', "new session", "a new file with all of it; that pi keeps this one", Some(there)))
     });
     let open = Choice::new('o', "open anyway", "go on in this session, beside that pi", Some(Command::GoOn(leaf)));
-    let cancel = Choice::new('c', "cancel", "leave everything as it is", None);
-    let choices = fork.into_iter().chain([open, cancel]).collect();
+    let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
     Command::show(Layer::Question(Question::new("A pi seems to be at work here", lines, choices)))
 }
 

@@ -53,7 +53,7 @@ pub(super) fn age(context: &Context<'_>, time: Option<i64>) -> Span {
 
 /// The title of a session and in how many forks of it the same stands, for a row.
 pub(super) fn title<T>(context: &Context<'_>, listed: &Listed<SessionKey, T>) -> Vec<Span> {
-    let forks = listed.in_forks();
+    let forks = shares::in_forks(listed.forks);
     let room = TITLE - width(&forks).min(TITLE);
     let title = context.library[listed.session].title();
     let title = context.setting.glyphs.cut(&clean(cut(title, 200)), room).into_owned();

@@ -142,16 +142,16 @@ impl Builder {
             self.digest.written = time;
         }
         match entry.kind {
-            Kind::User => self.said(at, entry),
+            Kind::User => self.said(at, time, entry),
             Kind::Assistant => {
-                self.said(at, entry);
-                self.did(at, entry);
+                self.said(at, time, entry);
+                self.did(at, time, entry);
             }
             Kind::ToolResult => {
                 let call = entry.message.as_ref().and_then(|message| message.tool_call_id);
-                self.touches.answer(at, entry.timestamp, call);
+                self.touches.answer(at, time, call);
                 for nested in entry.message.iter().flat_map(Message::nested_calls) {
-                    self.called(at, entry, &nested.call);
+                    self.called(at, time, &nested.call);
                 }
             }
             Kind::OtherMessage => self.is_hidden_in_pi |= entry.message.is_none(),
@@ -177,8 +177,8 @@ impl Builder {
         }
     }
 
-    /// Takes a message of the user or of an assistant.
-    fn said(&mut self, at: Index, entry: &Entry<'_>) {
+    /// Takes a message of the user or of an assistant, and when its entry was written.
+    fn said(&mut self, at: Index, written: Option<i64>, entry: &Entry<'_>) {
         let Some(message) = &entry.message else { return };
         if !row::is_silent(entry) {
             self.spoken.push(at, entry);
@@ -188,7 +188,7 @@ impl Builder {
         }
         let time = match message.timestamp {
             Some(Stamp::Number(ms)) => Some(ms),
-            _ => entry.timestamp.and_then(Stamp::ms).map(|ms| ms as f64),
+            _ => written.map(|ms| ms as f64),
         };
         if let Some(time) = time {
             self.activity = Some(self.activity.unwrap_or(0.0).max(time));
@@ -203,10 +203,10 @@ impl Builder {
     }
 
     /// Takes what an assistant did: the tools it called, as which model.
-    fn did(&mut self, at: Index, entry: &Entry<'_>) {
+    fn did(&mut self, at: Index, time: Option<i64>, entry: &Entry<'_>) {
         let Some(message) = &entry.message else { return };
         for call in message.content.tool_calls() {
-            self.called(at, entry, call);
+            self.called(at, time, call);
         }
         if let Some(model) = message.model {
             self.models.note(model, entry.cost());
@@ -221,13 +221,13 @@ impl Builder {
     }
 
     /// Takes a call of a tool.
-    fn called(&mut self, at: Index, entry: &Entry<'_>, call: &ToolCall<'_>) {
+    fn called(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
         let name = call.name.text();
         match self.digest.tools.get_mut(&*name) {
             Some(calls) => *calls += 1,
             None => drop(self.digest.tools.insert(name.into(), 1)),
         }
-        self.touches.call(at, entry.timestamp, call);
+        self.touches.call(at, time, call);
     }
 
     fn entries(&mut self, shape: &Shape, header: &Header) -> Entries {

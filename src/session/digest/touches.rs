@@ -4,7 +4,7 @@
 use crate::base::strings::Strings;
 use crate::session::entry::call;
 use crate::session::entry::call::Touch;
-use crate::session::entry::{Entry, Stamp, ToolCall, row};
+use crate::session::entry::{Entry, ToolCall, row};
 use crate::session::json::Str;
 use crate::session::shape::{ById, IdHash, Index, Shape};
 
@@ -103,8 +103,8 @@ pub(crate) struct Gatherer {
 }
 
 impl Gatherer {
-    /// Takes a call in the entry `at`.
-    pub(crate) fn call(&mut self, at: Index, stamp: Option<Stamp<'_>>, call: &ToolCall<'_>) {
+    /// Takes a call in the entry `at`, which was written at a time.
+    pub(crate) fn call(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
         let Some((path, touch)) = call::touched(call) else { return };
         let next = self.touches.paths.len() as u32;
         let number = *self.paths.entry(IdHash::new(path.as_bytes())).or_insert(next);
@@ -112,19 +112,19 @@ impl Gatherer {
             self.touches.paths.push(&path);
         }
         self.calls.insert(IdHash::of(call.id), self.touches.all.len());
-        let time = stamp.and_then(Stamp::ms);
         self.touches.all.push(FileTouch { path: number, said: 0, entry: at, touch, time });
     }
 
-    /// Takes the answer to a call, in the entry `at`: models give the same id again, and the last call is meant.
-    pub(crate) fn answer(&mut self, at: Index, stamp: Option<Stamp<'_>>, call: Option<Str<'_>>) {
+    /// Takes the answer to a call, in the entry `at`, which was written at a time: models give the same id again, and the
+    /// last call is meant.
+    pub(crate) fn answer(&mut self, at: Index, time: Option<i64>, call: Option<Str<'_>>) {
         if self.calls.is_empty() {
             return;
         }
         if let Some(&touch) = self.calls.get(&IdHash::of(call.unwrap_or_default()))
             && let Some(touch) = self.touches.all.get_mut(touch)
         {
-            (touch.entry, touch.time) = (at, stamp.and_then(Stamp::ms));
+            (touch.entry, touch.time) = (at, time);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The tool calls that a tool made itself: pi's codemode runs scripts that read, write and edit files. They stand in
 //! `nestedCalls` of the tool's result (1.5.2), without what came of them, and without arguments that were too long.
 
-use crate::session::entry::{Message, ToolCall};
+use crate::session::entry::{Message, ToolCall, read};
 use crate::session::json::Str;
 use crate::session::json::data::{Fields, Value, items};
 
@@ -27,20 +27,15 @@ impl<'a> Message<'a> {
 impl<'a> NestedCall<'a> {
     fn new(raw: &'a [u8]) -> Self {
         let fields = Fields::new(raw);
-        let text = |name| match fields.get(name) {
-            Some(Value::Text(text)) => Some(text),
-            Some(Value::Raw(_)) | None => None,
-        };
+        let text = |name| fields.get(name).and_then(Value::str);
         let arguments = fields.get("arguments").and_then(Value::raw).unwrap_or_default();
-        let given = Fields::new(arguments);
-        let path = given.get("path").or_else(|| given.get("file_path"));
         let status = text("status").unwrap_or_default();
         Self {
             call: ToolCall {
                 id: text("id").unwrap_or_default(),
                 name: text("name").unwrap_or_default(),
                 arguments,
-                path,
+                path: read::path(arguments),
             },
             is_unfinished: status.is("unfinished"),
             error: text("error").or_else(|| status.is("error").then_some(Str::plain("failed"))),

@@ -70,6 +70,12 @@ pub fn replacement(raw: &[u8]) -> Content<'_> {
     content
 }
 
+/// The file that the arguments of a tool call name.
+pub(super) fn path(arguments: &[u8]) -> Option<Value<'_>> {
+    // They were read before, and are JSON; what is no object names none.
+    read_arguments(&mut Reader::new(arguments)).ok()?.1
+}
+
 /// Whether a line is white space, as JavaScript's `trim` sees it.
 fn is_blank(line: &[u8]) -> bool {
     match line.trim_ascii_start().first() {

@@ -116,6 +116,14 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The value, if it is a string.
+    pub(crate) fn str(self) -> Option<Str<'a>> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Raw(_) => None,
+        }
+    }
+
     /// The value as it is written, unless it is a string.
     pub fn raw(self) -> Option<&'a [u8]> {
         match self {
@@ -140,8 +148,9 @@ const MOST_TEXT: usize = 8 * 1024;
 fn string(raw: &[u8]) -> Result<String> {
     let (mut r, mut out, mut depth) = (Reader::new(raw), String::new(), 0usize);
     loop {
-        let is_array = r.kind()? == Json::Array;
-        match r.kind()? {
+        let kind = r.kind()?;
+        let is_array = kind == Json::Array;
+        match kind {
             Json::Array => r.enter_array()?,
             Json::Object => {
                 r.skip()?;

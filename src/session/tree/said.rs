@@ -75,7 +75,23 @@ impl Said {
         let is_sent = match kind {
             Kind::Assistant => self.has_words || !self.calls.is_empty(),
             Kind::User => self.is_text || self.has_characters || self.has_more,
-            _ => self.has_characters || self.has_more,
+            Kind::CustomRole
+            | Kind::CustomMessage
+            | Kind::ToolResult
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::SummaryRole
+            | Kind::OtherMessage
+            | Kind::Compaction
+            | Kind::BranchSummary
+            | Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => self.has_characters || self.has_more,
         };
         if is_sent { Sending::Yes } else { Sending::Empty }
     }

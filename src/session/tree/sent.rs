@@ -66,5 +66,21 @@ pub(super) fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &Sa
 
 /// Whether a context edit can give an entry other words (`projectContextEntry`, 1.5.2).
 fn can_be_replaced(kind: Kind) -> bool {
-    matches!(kind, Kind::User | Kind::Assistant | Kind::ToolResult | Kind::CustomRole | Kind::CustomMessage)
+    match kind {
+        Kind::User | Kind::Assistant | Kind::ToolResult | Kind::CustomRole | Kind::CustomMessage => true,
+        Kind::Bash
+        | Kind::SystemRole
+        | Kind::SummaryRole
+        | Kind::OtherMessage
+        | Kind::Compaction
+        | Kind::BranchSummary
+        | Kind::ModelChange
+        | Kind::ThinkingLevel
+        | Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::Unknown => false,
+    }
 }

@@ -33,7 +33,6 @@ pub(super) fn label(project: &Project, home: &str, glyphs: &Glyphs, room: usize)
 
 #[cfg(test)]
 mod tests {
-    use crate::library::here::Here;
     use std::collections::HashSet;
 
     use super::*;
@@ -41,6 +40,7 @@ mod tests {
     use crate::base::text::{UNICODE, spans_text, spans_width};
     use crate::config::Sort;
     use crate::library::Library;
+    use crate::library::here::Here;
     use crate::session::digest::Digest;
 
     const HOME: &str = "/home/ada";

@@ -1,0 +1,8 @@
+//! How light colours are, for what can be read on them.
+
+/// How light a colour is, from 0 to 1 as its red, green and blue are (relative luminance of WCAG 2.1).
+pub fn luminance(rgb: [f64; 3]) -> f64 {
+    let [red, green, blue] =
+        rgb.map(|part| if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) });
+    0.2126 * red + 0.7152 * green + 0.0722 * blue
+}

@@ -1,0 +1,167 @@
+//! Tables of plain text. On a terminal no line is wider than it: what is counted or typed again is whole, paths show their
+//! ends and words their beginnings. In a pipe only words are cut.
+
+use std::array;
+use std::borrow::Cow;
+use std::io::Write;
+
+use anyhow::Result;
+
+use crate::base::js::cut;
+use crate::base::text::{Glyphs, clean, width};
+use crate::cli::output;
+
+/// The most columns of words that a line ends with.
+pub(super) const LAST: usize = 100;
+
+/// The most columns of words before them, such as a title.
+pub(super) const TITLE: usize = 40;
+
+/// The most columns of a path that is not what the list is about.
+pub(super) const PATH: usize = 40;
+
+/// As narrow a column gets that is cut, and the last one.
+const LEAST: (usize, usize) = (8, 20);
+
+/// What stands in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    /// Something that is whole, to the right.
+    Number,
+    /// Something that is whole, such as an id.
+    Whole,
+    /// A path, on a terminal of as many columns at most.
+    Path(usize),
+    /// Words, of as many columns at most.
+    Words(usize),
+}
+
+/// Prints a table, made safe for a terminal. A column in which nothing stands is left out.
+pub(super) fn print<const COLUMNS: usize>(
+    out: &mut impl Write,
+    columns: [Column; COLUMNS],
+    rows: &[[String; COLUMNS]],
+    glyphs: &Glyphs,
+) -> Result<()> {
+    for line in lines(columns, rows, output::columns(), glyphs) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// The lines of a table for a terminal of some columns, or for a pipe.
+fn lines<const COLUMNS: usize>(
+    columns: [Column; COLUMNS],
+    rows: &[[String; COLUMNS]],
+    room: Option<usize>,
+    glyphs: &Glyphs,
+) -> impl Iterator<Item = String> {
+    let cells = |row: &[String; COLUMNS]| -> [String; COLUMNS] {
+        array::from_fn(|at| match columns[at] {
+            Column::Number | Column::Whole | Column::Path(_) => clean(&row[at]).into_owned(),
+            // A first message may be very long.
+            Column::Words(most) => glyphs.cut(&clean(cut(&row[at], 8 * most)), most).into_owned(),
+        })
+    };
+    let rows: Vec<[String; COLUMNS]> = rows.iter().map(cells).collect();
+    let widths = widths(columns, &rows, room);
+    rows.into_iter().map(move |row| {
+        let mut line = String::new();
+        for ((column, cell), columns) in columns.into_iter().zip(&row).zip(widths).filter(|(_, columns)| *columns > 0) {
+            let cell = match column {
+                Column::Number | Column::Whole => Cow::Borrowed(&**cell),
+                Column::Path(_) => glyphs.cut_start(cell, columns),
+                Column::Words(_) => glyphs.cut(cell, columns),
+            };
+            let space = " ".repeat(columns.saturating_sub(width(&cell)));
+            let parts = if column == Column::Number { [&space, &*cell] } else { [&*cell, &space] };
+            line.extend(parts.into_iter().chain(["  "]));
+        }
+        line.truncate(line.trim_end().len());
+        line
+    })
+}
+
+/// As wide each column gets: where not all fits, the widest of those that may be cut gives way, the last one half as much.
+fn widths<const COLUMNS: usize>(
+    columns: [Column; COLUMNS],
+    rows: &[[String; COLUMNS]],
+    room: Option<usize>,
+) -> [usize; COLUMNS] {
+    let mut widths = array::from_fn(|at| {
+        let widest = rows.iter().map(|row| width(&row[at])).max().unwrap_or(0);
+        match columns[at] {
+            Column::Path(most) if room.is_some() => widest.min(most),
+            Column::Number | Column::Whole | Column::Path(_) | Column::Words(_) => widest,
+        }
+    });
+    let Some(room) = room else { return widths };
+    let gaps = 2 * widths.iter().filter(|&&columns| columns > 0).count().saturating_sub(1);
+    let is_last = |at: usize| at + 1 == COLUMNS;
+    for _ in room..widths.iter().sum::<usize>() + gaps {
+        let may_be_cut = |&at: &usize| match columns[at] {
+            Column::Number | Column::Whole => false,
+            Column::Path(_) | Column::Words(_) => widths[at] > if is_last(at) { LEAST.1 } else { LEAST.0 },
+        };
+        let widest = (0..COLUMNS).filter(may_be_cut).max_by_key(|&at| widths[at] * if is_last(at) { 1 } else { 2 });
+        let Some(widest) = widest else { break };
+        widths[widest] -= 1;
+    }
+    widths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::text::{ASCII, UNICODE};
+
+    const COLUMNS: [Column; 5] =
+        [Column::Number, Column::Whole, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
+
+    fn rows() -> Vec<[String; 5]> {
+        let deep = "~/work/clients/acme-corporation/backend/services/token-refresher";
+        let (long, short) = ("Why do all tokens expire twice? ".repeat(9), "Fix it");
+        [["2d", "0199f2c1", "", deep, &long], ["12mo", "01a", "", "~/a", short]]
+            .map(|row| row.map(String::from))
+            .to_vec()
+    }
+
+    fn fitted(room: Option<usize>) -> Vec<String> {
+        lines(COLUMNS, &rows(), room, &UNICODE).collect()
+    }
+
+    #[test]
+    fn lines_fit_the_terminal() {
+        for room in [60, 80, 100, 160] {
+            let lines = fitted(Some(room));
+            assert!(lines.iter().all(|line| width(line) <= room), "{room}: {lines:?}");
+            assert!(lines[0].starts_with("  2d  0199f2c1  …") && lines[0].contains("refresher  Why"), "{lines:?}");
+            assert!(lines[0].ends_with('…') && lines[1].starts_with("12mo  01a       ~/a "), "{lines:?}");
+            let words = |line: &str, start| line.find(start).map(|at| width(&line[..at]));
+            assert_eq!(words(&lines[0], "Why"), words(&lines[1], "Fix"));
+        }
+        assert!(width(&fitted(Some(5))[0]) < 50, "what is whole stays so");
+        let wide = fitted(Some(1000));
+        assert_eq!(width(&wide[0]), 4 + 2 + 8 + 2 + PATH + 2 + LAST, "nothing is wider than it earns");
+        let ascii: Vec<String> = lines(COLUMNS, &rows(), Some(80), &ASCII).collect();
+        assert!(ascii[0].is_ascii() && ascii[0].ends_with("..."), "{ascii:?}");
+    }
+
+    #[test]
+    fn a_pipe_gets_paths_whole() {
+        let lines = fitted(None);
+        assert!(
+            lines[0].contains("  ~/work/clients/acme-corporation/backend/services/token-refresher  Why"),
+            "{lines:?}"
+        );
+        assert_eq!((width(lines[0].split_once("Why").unwrap().1), lines[1].ends_with("  Fix it")), (LAST - 3, true));
+        assert_eq!(super::lines(COLUMNS, &[], None, &UNICODE).count(), 0);
+    }
+
+    #[test]
+    fn a_cell_tells_the_terminal_nothing() {
+        let row = ["\u{1b}[31m", "a\tb", "c\nd", "/\u{202e}", "\u{9b}7\r"].map(String::from);
+        let line = lines(COLUMNS, &[row], None, &UNICODE).next().unwrap();
+        assert!(!line.contains(crate::base::text::is_unsafe), "{line:?}");
+    }
+}
