@@ -9,6 +9,7 @@
 #[macro_use]
 mod harness;
 
+mod card;
 mod changes;
 #[path = "../common/mod.rs"]
 mod common;
@@ -219,7 +220,7 @@ fn sorting_names_and_paths() {
     browser.press("ctrl+n");
     assert!(browser.model.sessions.rows.len() < all);
     browser.press("ctrl+n ctrl+p");
-    assert!(browser.screen().contains("~/.pi/agent"), "{}", browser.screen());
+    assert!(browser.screen().contains("eb1b9caa.jsonl #4"), "{}", browser.screen());
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
         Place::Sessions => row(),
         Place::Tree => entry(),
         // The preview stays with what it was about, unless that is gone.
-        _ if model.preview.subject != Subject::Nothing => return,
+        _ if is_there(model, model.preview.subject) => Some(model.preview.subject),
         _ => entry().or_else(row),
     }
     .unwrap_or_default();
@@ -102,7 +102,19 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     }
     if matches!(wanted, Subject::Project(_) | Subject::Session(_)) {
         // A card is made of what is known, which grows while sessions are read.
-        let lines = card::of(&model.context(), wanted);
+        let area = model.area(Place::Preview).map(|area| area.text()).unwrap_or_default();
+        let room = card::Room { columns: area.width, rows: area.height };
+        let lines = card::of(&model.context(), wanted, room);
         model.preview.show(lines);
+    }
+}
+
+/// Whether what the preview is about is still there.
+fn is_there(model: &Model, subject: Subject) -> bool {
+    match subject {
+        Subject::Nothing => false,
+        Subject::Entry(entry) => model.library.has(entry.session),
+        Subject::Session(key) => model.library.has(key),
+        Subject::Project(key) => model.sessions.projects.iter().any(|project| project.key == key),
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod builder;
 pub mod entries;
+mod spoken;
 pub mod touches;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::session::digest::entries::Entries;
+use crate::session::digest::spoken::KEPT;
 use crate::session::digest::touches::Touches;
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
@@ -48,6 +50,10 @@ pub struct Digest {
     pub name: Option<String>,
     /// The first user message with text.
     pub first_message: Option<String>,
+    /// The last prompt on the way to the leaf.
+    pub last_prompt: Option<LastSaid>,
+    /// What was answered last since that prompt.
+    pub last_answer: Option<LastSaid>,
     /// `message` entries.
     pub message_count: usize,
     /// All entries; the header is none.
@@ -94,6 +100,22 @@ pub struct Label {
     pub time: Option<i64>,
     /// The text of the entry's row.
     pub row: Box<str>,
+}
+
+/// What was said last, as far as it is kept: as a row says it, but twice as much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastSaid {
+    /// The entry.
+    pub at: Index,
+    /// Its beginning: clean, on one line.
+    pub text: Box<str>,
+}
+
+impl LastSaid {
+    /// Whether it goes on behind what is kept.
+    pub fn is_cut(&self) -> bool {
+        self.text.len() >= KEPT && self.text.encode_utf16().count() + 1 >= KEPT
+    }
 }
 
 /// Where a sub-agent's session belongs.
