@@ -117,6 +117,7 @@ impl Model {
         let here = Here::new(setting.here.clone(), setting.home.clone());
         let mut sessions = sessions::Pane::new(config.sort, here);
         sessions.shows.here_only = setting.here_only;
+        let preview = preview::Pane::new(&setting.glyphs);
         Self {
             setting,
             now,
@@ -125,7 +126,7 @@ impl Model {
             focus: Place::Sessions,
             sessions,
             tree: tree::Pane::new(config.filter),
-            preview: preview::Pane::default(),
+            preview,
             layers: Layers::default(),
             search: None,
             values: Arc::default(),
@@ -175,6 +176,11 @@ impl Model {
     /// The rows of a pane's body; 1 if it is not seen.
     pub fn height(&self, place: Place) -> usize {
         self.area(place).map_or(1, |area| area.body.height.max(1).into())
+    }
+
+    /// When the screen changes by itself, in milliseconds since 1970, if it does.
+    pub(crate) fn changes_at(&self) -> Option<i64> {
+        self.preview.changes_at(self.now)
     }
 
     /// Has some work done; who holds the claim waits for it.

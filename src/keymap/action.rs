@@ -166,6 +166,7 @@ actions! {
     PreviousPane, "previous-pane", ["shift+tab"], PANES, Moving, "pane", "Go to the previous pane.";
     PreviewUp, "preview-up", ["K"], PANES, Moving, "preview up", "Scroll the preview up, from any pane.";
     PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll the preview down, from any pane.";
+    Wrap, "wrap", ["w"], PANES, Moving, "wrap", "Wrap long lines of code in the preview, or scroll to the side.";
 
     Search, "search", ["/"], SESSIONS, Finding, "search", "Search the sessions; the guide has the language.";
     SearchEverything, "search-everything", ["ctrl+x"], SEARCHED, Finding, "everything", "While searching: search tool output, thinking and arguments as well, or the conversation only.";

@@ -175,15 +175,27 @@ impl Browser {
                 drawn => drawn.context("can't draw on the terminal")?,
             }
             // Everything that has happened by now goes into one frame.
-            let first = events.recv().context("nothing left to wait for")?;
+            let first = self.wait(events)?;
             if let Some(end) = self.send(Msg::Now(now()), screen)? {
                 return Ok(end);
             }
-            for event in std::iter::once(first).chain(std::iter::from_fn(|| events.try_recv().ok())) {
+            for event in first.into_iter().chain(std::iter::from_fn(|| events.try_recv().ok())) {
                 if let Some(end) = self.take(event, screen)? {
                     return Ok(end);
                 }
             }
+        }
+    }
+
+    /// Waits for the next event; for none beyond the time at which the screen changes by itself.
+    fn wait(&self, events: &Receiver<Event>) -> Result<Option<Event>> {
+        const LEFT: &str = "nothing left to wait for";
+        let Some(at) = self.model.changes_at() else { return events.recv().map(Some).context(LEFT) };
+        // The clock may be set meanwhile.
+        let left = (at - now()).clamp(1, 1000).unsigned_abs();
+        match events.recv_timeout(Duration::from_millis(left)) {
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            event => event.map(Some).context(LEFT),
         }
     }
 

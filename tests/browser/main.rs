@@ -18,6 +18,7 @@ mod layers;
 mod names;
 mod palettes;
 mod picker;
+mod preview;
 mod resume;
 mod scale;
 mod screens;

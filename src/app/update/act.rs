@@ -42,6 +42,13 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::Last => go(model, isize::MAX),
         Action::PreviewUp => model.preview.scroll(-1),
         Action::PreviewDown => model.preview.scroll(1),
+        Action::Wrap => {
+            let is_wrapped = model.preview.toggle_wrap();
+            model.say(
+                Tone::Dim,
+                if is_wrapped { "long lines wrap" } else { "long lines are cut: left and right scroll" },
+            );
+        }
         Action::NextPane => turn(model, 1),
         Action::PreviousPane => turn(model, Place::PANES.len() - 1),
         Action::Back => back(model, effects),
@@ -227,6 +234,7 @@ fn fold(model: &mut Model) {
         Place::Sessions => drop(model.sessions.fold(&model.library, &model.setting.glyphs)),
         Place::Tree if model.tree.fold_or_up() => {}
         Place::Tree => model.focus = Place::Sessions,
+        _ if model.preview.scroll_sideways(false, model.height(Place::Preview)) => {}
         _ => model.focus = Place::Tree,
     }
 }
@@ -241,7 +249,7 @@ fn unfold(model: &mut Model) {
             Some(fork) => drop(model.sessions.select(fork, &model.library, &model.setting.glyphs)),
             None => model.focus = Place::Preview,
         },
-        _ => {}
+        _ => drop(model.preview.scroll_sideways(true, model.height(Place::Preview))),
     }
 }
 

@@ -94,7 +94,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     }
     .unwrap_or_default();
     if wanted != model.preview.subject {
-        model.preview.turn_to(wanted);
+        model.preview.turn_to(wanted, model.now);
         if let (Subject::Entry(EntryRef { session, at }), Some(tree)) = (wanted, model.tree.tree.clone()) {
             let path = model.library[session].path.clone();
             model.preview.reading = Some(model.ask(Work::Read(Body { path, tree, at }), effects));
