@@ -13,7 +13,8 @@ use crate::base::time;
 use crate::library::SessionKey;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
-use crate::session::digest::{Digest, LastSaid};
+use crate::session::digest::Digest;
+use crate::session::digest::spoken::LastSaid;
 
 /// The longest lists of a card.
 const LONGEST: usize = 12;

@@ -9,7 +9,7 @@ use crate::app::context::Context;
 use crate::app::flows::search::Search;
 use crate::app::layers::Layers;
 use crate::app::layers::answer::View;
-use crate::app::message::{Effect, Work};
+use crate::app::message::{Effect, Opener, Work};
 use crate::app::panes::layout::{Layout, PaneArea};
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::setting::Setting;
@@ -53,6 +53,8 @@ pub struct Errand {
     pub claim: Claim,
     /// How pi goes on then, if it was for that.
     pub then: Option<GoOn>,
+    /// What shows it then, if it was for that.
+    pub opens: Option<Opener>,
 }
 
 /// The reading of all sessions.

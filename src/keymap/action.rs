@@ -180,6 +180,8 @@ actions! {
     Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume the session, in the tree from any entry on; fold or unfold a project.";
     Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
     Copy, "copy", ["y"], PANES, Doing, "copy", "Copy the text or id of the entry, the path or id of the session, or the command that resumes it.";
+    Pager, "pager", ["v"], PANES, Doing, "pager", "Show what the preview is about in a pager ($PAGER), as it was written.";
+    Editor, "editor", ["E"], PANES, Doing, "editor", "Open a copy of what the preview is about in an editor ($VISUAL or $EDITOR).";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Read the sessions again.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show all keys.";
     Suspend, "suspend", ["ctrl+z"], LEAVING, Doing, "suspend", "Suspend pitree and go to the shell; fg brings it back.";

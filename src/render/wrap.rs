@@ -373,9 +373,9 @@ fn cut(line: &DocLine, start: Spot, columns: usize, lead: usize) -> Cut {
         } else {
             if let Some(end) = spaces.take() {
                 best = Some(Cut { end, next: Some(spot), bytes });
-            } else if !line.verbatim && words && (was_wide || columns_of == 2) {
-                best = Some(Cut { end: spot, next: Some(spot), bytes });
-            } else if line.verbatim && was_space && cluster != " " && used > columns / 2 {
+            } else if line.verbatim && was_space && cluster != " " && used > columns / 2
+                || !line.verbatim && words && (was_wide || columns_of == 2)
+            {
                 best = Some(Cut { end: spot, next: Some(spot), bytes });
             }
             if used + columns_of > columns && bytes > 0 {

@@ -1,9 +1,11 @@
 //! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
 
+mod away;
 mod backend;
 mod background;
 pub mod clipboard;
 mod event;
+mod keys;
 mod lanes;
 mod os;
 pub(crate) mod product;
@@ -14,7 +16,7 @@ pub mod work;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
@@ -26,18 +28,18 @@ use crate::app::setting::Setting;
 use crate::app::update::{self, WHEEL, update};
 use crate::base::text;
 use crate::changes::Changes;
-use crate::config::{Config, Palette};
+use crate::config::{AfterPi, Config};
 use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::scan::milliseconds;
 use crate::keymap::Key;
 use crate::ui;
-use background::{GAP, Heard, Listener};
 use event::{Event, Signal};
+use keys::Gate;
 use lanes::{Job, Lanes};
 pub use os::Hold;
 pub(crate) use os::survive_file_size_limit;
-use resume::NotStarted;
+use resume::Outcome;
 use terminal::Screen;
 use work::Desk;
 
@@ -83,7 +85,7 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     let wants_palette = setting.theme.is_some() && config.theme.palette().is_none();
     let (tell, answer) = mpsc::channel();
     let is_asked = wants_palette && cfg!(unix) && background::ask().is_ok();
-    watch_input(sender.clone(), is_asked.then_some(tell));
+    let gate = keys::watch(sender.clone(), is_asked.then_some(tell));
     if wants_palette {
         setting.theme = Some(background::palette(&answer, !setting.demo));
     }
@@ -95,7 +97,7 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
         Desk { setting: setting.clone(), files, changes, searcher: Arc::default(), state_dir: state_dir.clone() };
     let lanes = Lanes::new(&desk, &sender);
     drop(sender);
-    let mut browser = Browser { model, lanes, state_dir, clicked: None };
+    let mut browser = Browser { model, lanes, state_dir, clicked: None, gate };
     let end = browser.run(&mut screen, &events);
     drop(screen);
     browser.finish(&events, !matches!(end, Ok(End::Quit | End::Answer(_))));
@@ -123,44 +125,14 @@ fn print(setting: &Setting, answer: &Answer) -> Result<()> {
     product::print(&answer)
 }
 
-/// Sends what comes from the terminal, without its answer about its background, which is told to the one who has `asked`.
-fn watch_input(sender: Sender<Event>, mut asked: Option<Sender<Palette>>) {
-    std::thread::spawn(move || {
-        let mut listener = Listener::default();
-        loop {
-            let is_silent = listener.is_waiting() && matches!(crossterm::event::poll(GAP), Ok(false));
-            let inputs = if is_silent {
-                listener.give_up()
-            } else {
-                let Ok(input) = crossterm::event::read() else { break };
-                match (&asked, input) {
-                    (None, input) => vec![input],
-                    (Some(tell), input) => match listener.hear(input) {
-                        Heard::Inputs(inputs) => inputs,
-                        Heard::Answer(palette) => {
-                            let _ = palette.map(|palette| tell.send(palette)); // nobody waits for a late one
-                            asked = None;
-                            Vec::new()
-                        }
-                    },
-                }
-            };
-            for input in inputs {
-                if sender.send(Event::Input(input)).is_err() {
-                    return;
-                }
-            }
-        }
-        let _ = sender.send(Event::InputEnded); // nobody is left to hear it if this fails
-    });
-}
-
 struct Browser {
     model: Model,
     lanes: Lanes,
     /// Where it is kept what gone directories are now, if there is a home directory.
     state_dir: Option<PathBuf>,
     clicked: Option<(Instant, u16, u16)>,
+    /// What keeps the keys from pitree while another program has the terminal.
+    gate: Gate,
 }
 
 impl Browser {
@@ -278,15 +250,31 @@ impl Browser {
                 Effect::Ask(ticket, work) => self.lanes.start(ticket, Job::Work(work)),
                 Effect::Resume { path, cwd } => {
                     let place = (&*cwd, self.state_dir.as_deref());
-                    let msg = match resume::resume(&self.model.setting.pi, &path, place, screen)? {
-                        NotStarted::Gone => Msg::Gone { path, cwd },
-                        NotStarted::Because(reason) => Msg::NotResumed(reason),
+                    let setting = self.model.setting.clone();
+                    let returns = (setting.after_pi == AfterPi::Return).then_some(&self.gate);
+                    let msg = match resume::resume(&setting.pi, &path, place, (screen, returns))? {
+                        Outcome::Gone => Msg::Gone { path, cwd },
+                        Outcome::NotStarted(reason) => Msg::NotResumed(reason),
+                        Outcome::Ended(failure) => Msg::Returned(failure),
                     };
-                    self.send(msg, screen)?;
+                    self.come_back(msg, screen)?;
+                }
+                Effect::Open(copy) => {
+                    let said = away::show(&copy, &self.gate, screen)?;
+                    self.come_back(Msg::Shown(said), screen)?;
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Another program may have had the terminal, for long, and in another size.
+    fn come_back(&mut self, msg: Msg, screen: &mut Screen) -> Result<()> {
+        let (columns, rows) = crossterm::terminal::size().unwrap_or(self.model.size);
+        for msg in [Msg::Now(now()), Msg::Resized(columns, rows), msg] {
+            self.send(msg, screen)?;
+        }
+        Ok(())
     }
 
     /// Waits until every change is made that was wanted: nothing that was begun is cut off by leaving. Where that takes

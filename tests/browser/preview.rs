@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pitree::app::message::Msg;
+use pitree::app::message::{Effect, Msg, Opener};
 use pitree::keymap::Place;
 use serde_json::json;
 
@@ -99,4 +99,26 @@ fn a_text_that_comes_soon_does_not_flash() {
         browser.send(msg);
     }
     assert!(!browser.screen().contains(" reading"));
+}
+
+#[test]
+fn another_program_shows_what_was_written() {
+    let (_dir, mut browser) = open(60, 24);
+    browser.press("v");
+    let Some(Effect::Open(copy)) = browser.wants.pop() else { panic!("it is opened") };
+    assert_eq!((copy.with, &*copy.name), (Opener::Pager, "entry.txt"));
+    assert!(copy.text.contains("first\t0123456789"), "tabs stay: {}", copy.text);
+    assert!(copy.text.contains("needle here\nnext line\n") && copy.text.contains("[bash: ls]"));
+    browser.press("shift+tab shift+tab");
+    browser.press("E");
+    let Some(Effect::Open(card)) = browser.wants.pop() else { panic!("a card is opened") };
+    assert_eq!((card.with, card.text.lines().next()), (Opener::Editor, Some("short")));
+    // Who goes on meanwhile is not interrupted.
+    browser.press("tab");
+    let late = browser.take(Msg::Key("v".parse().unwrap()));
+    browser.press("j");
+    for msg in late.into_iter().flat_map(|effect| browser.replies(effect)).collect::<Vec<_>>() {
+        browser.send(msg);
+    }
+    assert!(browser.wants.is_empty());
 }

@@ -1,12 +1,12 @@
 //! Doing actions: what a key of a pane leads to.
 
-use super::{carry, finding, searching};
+use super::{carry, finding, opening, searching};
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
 use crate::app::flows::{copy, delete, name, resume};
 use crate::app::layers::Layer;
 use crate::app::layers::help::Help;
-use crate::app::message::{Effect, Work};
+use crate::app::message::{Effect, Opener, Work};
 use crate::app::model::{Model, Pending, Scan};
 use crate::app::palettes;
 use crate::base::numbers::count;
@@ -31,6 +31,8 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
                 model.layers.push(Layer::Palette(palette));
             }
         }
+        Action::Pager => opening::open(model, Opener::Pager, effects),
+        Action::Editor => opening::open(model, Opener::Editor, effects),
         Action::Reload => reload(model, effects),
         Action::Up => go(model, -1),
         Action::Down => go(model, 1),
@@ -159,6 +161,15 @@ fn reload(model: &mut Model, effects: &mut Vec<Effect>) {
     scan(model, effects);
     carry::open(model, effects);
     model.say(Tone::Dim, "reading again");
+}
+
+/// pi ended: everything is read again, as it may have changed.
+pub(super) fn returned(model: &mut Model, failure: Option<String>, effects: &mut Vec<Effect>) {
+    reload(model, effects);
+    match failure {
+        Some(failure) => model.say(Tone::Warning, failure),
+        None => model.say(Tone::Dim, "pi ended; reading again"),
+    }
 }
 
 fn go(model: &mut Model, by: isize) {

@@ -102,8 +102,8 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     }
     if matches!(wanted, Subject::Project(_) | Subject::Session(_)) {
         // A card is made of what is known, which grows while sessions are read.
-        let area = model.area(Place::Preview).map(|area| area.text()).unwrap_or_default();
-        let room = card::Room { columns: area.width, rows: area.height };
+        let room = model.area(Place::Preview).map_or(model.size, |area| (area.text().width, area.text().height));
+        let room = card::Room { columns: room.0, rows: room.1 };
         let lines = card::of(&model.context(), wanted, room);
         model.preview.show(lines);
     }

@@ -7,7 +7,7 @@
 
 pub mod builder;
 pub mod entries;
-mod spoken;
+pub mod spoken;
 pub mod touches;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::session::digest::entries::Entries;
-use crate::session::digest::spoken::KEPT;
+use crate::session::digest::spoken::LastSaid;
 use crate::session::digest::touches::Touches;
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
@@ -100,22 +100,6 @@ pub struct Label {
     pub time: Option<i64>,
     /// The text of the entry's row.
     pub row: Box<str>,
-}
-
-/// What was said last, as far as it is kept: as a row says it, but twice as much.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LastSaid {
-    /// The entry.
-    pub at: Index,
-    /// Its beginning: clean, on one line.
-    pub text: Box<str>,
-}
-
-impl LastSaid {
-    /// Whether it goes on behind what is kept.
-    pub fn is_cut(&self) -> bool {
-        self.text.len() >= KEPT && self.text.encode_utf16().count() + 1 >= KEPT
-    }
 }
 
 /// Where a sub-agent's session belongs.

@@ -1,12 +1,27 @@
 //! What the user and the assistant said, as far as it is kept while a file is read, and what of it was said last.
 
-use crate::session::digest::LastSaid;
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, row};
 use crate::session::shape::{Index, Shape};
 
 /// How much is kept of what was said, in UTF-16 code units.
-pub(super) const KEPT: usize = 400;
+const KEPT: usize = 400;
+
+/// What was said last, as far as it is kept: as a row says it, but twice as much.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastSaid {
+    /// The entry.
+    pub at: Index,
+    /// Its beginning: clean, on one line.
+    pub text: Box<str>,
+}
+
+impl LastSaid {
+    /// Whether it goes on behind what is kept.
+    pub fn is_cut(&self) -> bool {
+        self.text.len() >= KEPT && self.text.encode_utf16().count() + 1 >= KEPT
+    }
+}
 
 /// What the user and the assistant said, as their rows begin.
 #[derive(Clone, Debug, Default)]
