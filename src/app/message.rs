@@ -220,6 +220,17 @@ pub enum Work {
         /// The words.
         words: Arc<Words>,
     },
+    /// Find the entries of a session that fulfil a query.
+    Fulfil {
+        /// The query.
+        query: Arc<Query>,
+        /// What the query may speak of: now, home.
+        around: Box<HereAndNow>,
+        /// The session.
+        session: Box<Sought>,
+        /// Its tree.
+        tree: Arc<Tree>,
+    },
     /// Look for words in the text of the preview.
     Look {
         /// The text.

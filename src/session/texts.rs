@@ -58,6 +58,14 @@ impl Passages<'_> {
 }
 
 impl<'a> Passages<'a> {
+    /// The text of an entry, and where it begins among all.
+    pub(crate) fn of(self, entry: Index) -> Option<(usize, &'a str)> {
+        let place = self.starts.binary_search_by_key(&entry, |(_, entry)| *entry).ok()?;
+        let start = self.starts[place].0 as usize;
+        let end = self.starts.get(place + 1).map_or(self.folded.len(), |(next, _)| *next as usize - 1);
+        Some((start, &self.folded[start..end]))
+    }
+
     /// The texts, folded, with their entries.
     pub fn each(self) -> impl Iterator<Item = (Index, &'a str)> {
         let ends = self.starts.iter().skip(1).map(|(next, _)| *next as usize - 1).chain([self.folded.len()]);

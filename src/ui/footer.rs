@@ -152,7 +152,9 @@ fn word(model: &Model, action: Action) -> &'static str {
         (Some(_), Action::Back) => "close",
         (Some(_), action) => action.word(),
         (None, Action::Confirm) if model.setting.picker.is_some() => "choose",
-        (None, Action::Back) if is_searched(model) => "end search",
+        (None, Action::Back) if is_searched(model) && (model.focus != Place::Tree || model.tree.has_own_find()) => {
+            "end search"
+        }
         (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "no marks",
         (None, action) => action.word(),
     }

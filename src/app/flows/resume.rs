@@ -31,7 +31,7 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
     if let Some(fork) = context.tree.selected_fork().filter(|_| !in_sessions) {
         return Command::Select(fork.key);
     }
-    let is_hit = context.sessions.selected_hit().is_some_and(|found| found.at.is_some());
+    let is_hit = context.sessions.selected_hit().is_some();
     if in_sessions && is_hit && !picker::wants_session(context) {
         return Command::GoToHit;
     }

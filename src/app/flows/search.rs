@@ -7,15 +7,13 @@ use std::sync::Arc;
 use crate::app::context::Context;
 use crate::app::ticket::Claim;
 use crate::app::widgets::line::LineEdit;
-use crate::base::fold::fold;
 use crate::library::Library;
-use crate::library::search::{SessionHit, Sought};
+use crate::library::search::Sought;
 use crate::search::here::HereAndNow;
 use crate::search::lists::{Lists, Values};
 use crate::search::matching::Matcher;
 use crate::search::query::complete::{Completion, complete};
 use crate::search::query::{Problem, Query};
-use crate::search::words::Words;
 
 /// A search over sessions.
 #[derive(Debug)]
@@ -34,6 +32,10 @@ pub struct Search {
     pub completion: Option<Completion>,
     /// Whether somebody chose a row since the query changed: until then the best hit is selected.
     pub chosen: bool,
+    /// Whether the keyboard was in the line when a hit was gone to: one comes back to it.
+    pub from_line: bool,
+    /// How many entries were found, each counted once; nothing if that is not known.
+    pub entries: usize,
     /// Who waits for texts,
     pub reading: Option<Claim>,
     /// and for hits.
@@ -66,9 +68,10 @@ pub enum Wanted {
     },
 }
 
-fn around(context: &Context<'_>) -> HereAndNow {
+/// What a query may speak of.
+pub(crate) fn around(context: &Context<'_>) -> HereAndNow {
     let Context { setting, now, .. } = context;
-    HereAndNow { now_ms: *now, home: setting.home.clone(), zone: setting.zone.clone() }
+    HereAndNow { now_ms: *now, home: setting.home.clone(), dir: setting.here.clone(), zone: setting.zone.clone() }
 }
 
 impl Search {
@@ -82,6 +85,8 @@ impl Search {
             searched: None,
             completion: None,
             chosen: false,
+            from_line: false,
+            entries: 0,
             reading: None,
             searching: None,
             sessions: Arc::default(),
@@ -171,18 +176,8 @@ impl Search {
         is_new
     }
 
-    /// Whether hits were shown.
-    pub(crate) fn is_answered(&self) -> bool {
-        self.answered.is_some()
-    }
-
-    /// What to look for in a session that was found: all words if they stand together, else the first one.
-    pub(crate) fn words_in(&self, found: &SessionHit) -> Words {
-        let words = self.query.as_ref().map_or(Vec::new(), |query| query.words());
-        let quoted = |word: &String| format!("\"{word}\"");
-        let all = Words::new(&words.iter().map(quoted).collect::<Vec<_>>().join(" ")).unwrap_or_default();
-        let are_together = found.snippet.as_ref().is_some_and(|snippet| all.is_in(&fold(snippet)));
-        let first = || words.first().and_then(|word| Words::new(&quoted(word)).ok());
-        if are_together { all } else { first().unwrap_or_default() }
+    /// The query of the hits that are shown.
+    pub(crate) fn answered(&self) -> Option<&Arc<Query>> {
+        self.answered.as_ref()
     }
 }

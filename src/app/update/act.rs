@@ -213,7 +213,7 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
         return;
     }
     match model.focus {
-        Place::Tree => model.focus = Place::Sessions,
+        Place::Tree => searching::go_back(model),
         Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
         Place::Sessions if model.search.is_some() => searching::close(model, effects),
         Place::Sessions => effects.extend(model.setting.picker.map(|_| Effect::Quit)),

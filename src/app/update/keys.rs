@@ -82,7 +82,7 @@ fn touch(model: &mut Model) {
     model.notice = None;
     model.sessions.touched = true;
     model.tree.await_nothing();
-    if !model.layers.has_find() {
+    if !model.layers.has_find() && model.focus != Place::Sessions {
         model.tree.stop_following();
     }
     let waits = model.errand.take().is_some_and(|errand| errand.then.is_some());

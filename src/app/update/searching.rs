@@ -46,6 +46,7 @@ fn end(model: &mut Model, effects: &mut Vec<Effect>) {
 pub(super) fn stay(model: &mut Model) {
     if let Some(search) = model.search.as_mut().filter(|_| !model.sessions.rows.is_empty()) {
         search.chosen = true;
+        search.from_line &= model.focus != Place::Sessions;
     }
 }
 
@@ -74,13 +75,21 @@ pub(super) fn toggle_everything(model: &mut Model, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Goes to the entry in which the selected session was found, and to the next ones by the keys for that. Returns whether
-/// there is one.
+/// Goes into the session that is selected, to the entry in which it was found if there is one. Returns whether it was found.
 pub(super) fn go_to_hit(model: &mut Model) -> bool {
-    let Some(found) = model.sessions.selected_hit().filter(|found| found.at.is_some()) else { return false };
-    model.tree.awaited_words = model.search.as_ref().map(|search| search.words_in(found));
-    model.focus = Place::Tree;
-    true
+    let is_hit = model.sessions.selected_hit().is_some();
+    if is_hit {
+        model.focus = Place::Tree;
+    }
+    is_hit
+}
+
+/// Goes back from a hit to the list, and to the line if one came from there.
+pub(super) fn go_back(model: &mut Model) {
+    model.focus = Place::Sessions;
+    if model.search.as_ref().is_some_and(|search| search.from_line) {
+        model.layers.push(Layer::Search);
+    }
 }
 
 /// Asks for what the line reads as.
@@ -120,7 +129,7 @@ pub(super) fn follow_list(model: &mut Model, effects: &mut Vec<Effect>) {
         ask(model, effects);
     }
     // Somebody went to a session that was not found.
-    if model.sessions.hits.is_none() && model.search.as_ref().is_some_and(Search::is_answered) {
+    if model.sessions.hits.is_none() && model.search.as_ref().is_some_and(|search| search.answered().is_some()) {
         end(model, effects);
     }
 }
@@ -148,6 +157,7 @@ pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, p
     let is_chosen = search.chosen;
     let mut hits = model.sessions.hits.take().filter(|_| more && !is_new).unwrap_or_default();
     hits.extend(found.into_iter().map(|found| (found.session, found)));
+    search.entries = hits.values().map(|found| found.entries).sum();
     model.sessions.hits = Some(hits);
     model.sessions.rebuild(&model.library, &model.setting.glyphs);
     if !is_chosen {

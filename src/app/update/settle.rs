@@ -79,6 +79,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     };
     let row = || match model.sessions.selected_row()? {
         // A session that was found by what an entry says shows that entry.
+        SessionRow::Session { .. } if model.tree.is_at_hit() => entry(),
         SessionRow::Session { .. } if model.sessions.selected_hit().is_some_and(|found| found.at.is_some()) => {
             entry().filter(|_| model.tree.pointed().is_some())
         }

@@ -60,6 +60,7 @@ fn enter(model: &mut Model, effects: &mut Vec<Effect>) {
     if search.line.value().trim().is_empty() {
         return searching::close(model, effects);
     }
+    search.from_line = true;
     model.layers.close_search();
     let context = model.context();
     if picker::wants_session(&context) {

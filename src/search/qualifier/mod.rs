@@ -12,7 +12,7 @@ mod is;
 mod label;
 mod model;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 pub(crate) mod shape;
 mod size;
 mod tool;
@@ -33,7 +33,7 @@ use crate::search::qualifier::in_dir::In;
 use crate::search::qualifier::is::Is;
 use crate::search::qualifier::label::Label;
 use crate::search::qualifier::model::Model;
-use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::shape::{Qualifier, Scope, Test};
 use crate::search::qualifier::size::Size;
 use crate::search::qualifier::tool::Tool;
 use crate::search::qualifier::value::Value;
@@ -72,6 +72,11 @@ macro_rules! table {
             /// Makes it ready to be held against many sessions.
             pub(crate) fn test(&self, here: &HereAndNow) -> Test {
                 match self { $(Self::$qualifier(value) => $qualifier::test(value, here),)* }
+            }
+
+            /// For which entries it holds.
+            pub(crate) fn scope(&self, here: &HereAndNow) -> Scope {
+                match self { $(Self::$qualifier(value) => $qualifier::scope(value, here),)* }
             }
 
             /// Whether `wide` certainly holds wherever this holds.

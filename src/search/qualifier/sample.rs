@@ -12,7 +12,7 @@ use crate::session::lines::Line;
 
 /// 100 days after the beginning of 1970, at home.
 pub(super) fn here() -> HereAndNow {
-    HereAndNow { now_ms: 100 * 86_400_000, home: "/home/Dev".into(), zone: TimeZone::UTC }
+    HereAndNow { now_ms: 100 * 86_400_000, home: "/home/Dev".into(), dir: "/home/Dev/code/app".into(), zone: TimeZone::UTC }
 }
 
 /// A session, changed as a test needs it.

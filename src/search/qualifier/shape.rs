@@ -4,6 +4,8 @@ use crate::search::candidate::{Candidate, MatchPlace};
 use crate::search::here::HereAndNow;
 use crate::search::lists::Values;
 use crate::search::qualifier::value::Value;
+use crate::session::entry::Entry;
+use crate::session::shape::Index;
 
 /// A qualifier.
 pub(crate) trait Qualifier {
@@ -29,6 +31,21 @@ pub(crate) trait Qualifier {
 
     /// Makes a value ready to be held against many sessions.
     fn test(value: &Self::Value, here: &HereAndNow) -> Test;
+
+    /// For which entries of a session a value holds.
+    fn scope(_: &Self::Value, _: &HereAndNow) -> Scope {
+        Scope::Session
+    }
+}
+
+/// For which entries of a session something holds.
+pub(crate) enum Scope {
+    /// For all of them or for none.
+    Session,
+    /// For those that what is known of the session names.
+    Known(Box<dyn Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync>),
+    /// For those whose line says so.
+    Read(Box<dyn Fn(&Entry<'_>) -> bool + Send + Sync>),
 }
 
 /// Whether a qualifier holds for a session.

@@ -16,7 +16,8 @@ pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
         facts.push(format!("reading texts {}/{}", thousands(done), thousands(total)));
     }
     if let Some(found) = &pane.hits {
-        facts.push(count(found.len(), "hit", "hits"));
+        facts.push(count(found.len(), "session", "sessions"));
+        facts.extend((search.entries > 0).then(|| count(search.entries, "message", "messages")));
         facts.extend(
             pane.is_flat.then(|| if pane.shows.newest_hits_first { "newest first" } else { "best first" }.into()),
         );

@@ -14,7 +14,7 @@ use crate::app::widgets::cursor::Cursor;
 use crate::config::Filter;
 use crate::library::search::At;
 use crate::library::{EntryRef, SessionKey};
-use crate::search::words::Words;
+use crate::search::query::Query;
 use crate::session::digest::Shared;
 use crate::session::family::Split;
 use crate::session::tree::{Index, Tree};
@@ -75,8 +75,8 @@ pub struct Pane {
     pointed: Option<At>,
     /// and whether that is still to be gone to.
     awaits_pointed: bool,
-    /// What is to be looked for from there on, as soon as the tree is there.
-    pub awaited_words: Option<Words>,
+    /// The search over sessions whose hits in this one were gone to.
+    followed: Option<Arc<Query>>,
 }
 
 impl Pane {
@@ -98,7 +98,7 @@ impl Pane {
         self.selected = None;
         self.awaited_fork = None;
         self.pointed = None;
-        self.awaited_words = None;
+        self.followed = None;
         self.cursor = Cursor::default();
         // Late replies about the session before must not be taken for this one's.
         (self.opening, self.splitting) = (None, None);
@@ -178,13 +178,6 @@ impl Pane {
             self.awaits_pointed = false;
             self.select(at);
             self.fresh = true;
-        }
-    }
-
-    /// Changes the filter if it hides the entry that is pointed at.
-    pub(crate) fn unhide(&mut self) {
-        if let Some(at) = self.pointed() {
-            self.reveal(at);
         }
     }
 

@@ -1,0 +1,193 @@
+//! Which entries of a session fulfil a query. A session is found when each part of a query holds somewhere in it; its
+//! entries are those for which the most parts hold at once: all of them, or where no entry has all, as many as one has.
+//! What is about a session as a whole (`is:`, `in:`, `cost:`) and what must not be there holds for each entry.
+
+use crate::search::candidate::{Candidate, MatchField, MatchPlace};
+use crate::search::here::HereAndNow;
+use crate::search::needle::Needle;
+use crate::search::qualifier::shape::Scope;
+use crate::search::query::{Query, Term, What};
+use crate::session::entry::Entry;
+use crate::session::shape::Index;
+use crate::session::texts::{Passages, Texts};
+
+/// The parts of a query that may hold for one entry and not for another.
+pub struct Parts {
+    words: Vec<Needle>,
+    scopes: Vec<Scope>,
+    everything: bool,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("words", &self.words.len()).field("scopes", &self.scopes.len()).finish()
+    }
+}
+
+/// Entries, with the parts that hold for each: a bit a part, of which a query has no more than there are bits.
+#[derive(Debug, Default)]
+pub struct Holding(Vec<(Index, u64)>);
+
+impl Parts {
+    /// Those of a query.
+    pub fn new(query: &Query, here: &HereAndNow) -> Self {
+        let wanted = || query.terms.iter().filter(|term| !term.is_excluded);
+        let scope = |term: &Term| match &term.what {
+            What::Qualified(qualified) => Some(qualified.scope(here)),
+            _ => None,
+        };
+        Self {
+            words: wanted().filter_map(|term| Needle::of(&term.what)).collect(),
+            scopes: wanted().filter_map(scope).filter(|scope| !matches!(scope, Scope::Session)).collect(),
+            everything: query.everything,
+        }
+    }
+
+    /// Whether no entry is more what is asked for than any other one.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.scopes.is_empty()
+    }
+
+    /// Whether the lines of a file must be read to tell all of its entries.
+    pub fn needs_lines(&self) -> bool {
+        let is_read = |scope: &Scope| matches!(scope, Scope::Read(_));
+        self.everything && !self.words.is_empty() || self.scopes.iter().any(is_read)
+    }
+
+    /// Whether what is known of a session tells some of its entries.
+    pub fn are_known(&self) -> bool {
+        let is_known = |scope: &Scope| matches!(scope, Scope::Known(_));
+        !self.everything && !self.words.is_empty() || self.scopes.iter().any(is_known)
+    }
+
+    /// Whether one of the words is in a folded text.
+    pub fn is_in(&self, folded: &str) -> bool {
+        self.words.iter().any(|word| word.find(folded).is_some())
+    }
+
+    fn words_in(&self, folded: &str) -> u64 {
+        let has = |(bit, word): (usize, &Needle)| word.find(folded).map_or(0, |_| 1 << bit);
+        self.words.iter().enumerate().map(has).sum()
+    }
+
+    fn bit(&self, scope: usize) -> u64 {
+        1 << (self.words.len() + scope)
+    }
+
+    /// What holds for entries by what is known of their session.
+    pub fn in_known(&self, session: &Candidate<'_>) -> Holding {
+        let mut holding = Holding::default();
+        if !self.everything && !self.words.is_empty() {
+            let Texts { conversation, summaries } = session.texts.unwrap_or_default();
+            for passages in [session.titles.labels, conversation, summaries] {
+                passages.each().for_each(|(entry, text)| holding.add(entry, self.words_in(text)));
+            }
+        }
+        for (at, scope) in self.scopes.iter().enumerate() {
+            if let Scope::Known(entries) = scope {
+                entries(session).into_iter().for_each(|entry| holding.add(entry, self.bit(at)));
+            }
+        }
+        holding
+    }
+
+    /// What holds for an entry by its line, with all of its texts folded.
+    pub fn in_line(&self, entry: &Entry<'_>, folded: &str, at: Index, holding: &mut Holding) {
+        let words = if self.everything { self.words_in(folded) } else { 0 };
+        let holds = |(at, scope): (usize, &Scope)| match scope {
+            Scope::Read(holds) if holds(entry) => self.bit(at),
+            _ => 0,
+        };
+        holding.add(at, words | self.scopes.iter().enumerate().map(holds).sum::<u64>());
+    }
+
+    /// Where the first word stands in an entry.
+    pub fn place(&self, session: &Candidate<'_>, entry: Index) -> Option<MatchPlace> {
+        let texts = session.texts.unwrap_or_default();
+        let of = |passages: Passages<'_>, field: MatchField| {
+            let (start, text) = passages.of(entry)?;
+            let at = self.words.iter().find_map(|word| word.find(text))?;
+            Some(MatchPlace { field, entry: Some(entry), at: start + at.start..start + at.end })
+        };
+        of(texts.conversation, MatchField::Conversation)
+            .or_else(|| of(texts.summaries, MatchField::Summary))
+            .or_else(|| of(session.titles.labels, MatchField::Label))
+    }
+}
+
+impl Holding {
+    fn add(&mut self, entry: Index, parts: u64) {
+        if parts != 0 {
+            self.0.push((entry, parts));
+        }
+    }
+
+    /// Takes what else holds.
+    pub fn extend(&mut self, more: Self) {
+        self.0.extend(more.0);
+    }
+
+    /// The entries for which the most parts hold, in file order.
+    pub fn best(mut self) -> Vec<Index> {
+        self.0.sort_unstable();
+        self.0.dedup_by(|(next, more), (entry, parts)| {
+            let is_same = next == entry;
+            *parts |= if is_same { *more } else { 0 };
+            is_same
+        });
+        let most = self.0.iter().map(|(_, parts)| parts.count_ones()).max();
+        self.0.into_iter().filter(|(_, parts)| Some(parts.count_ones()) == most).map(|(entry, _)| entry).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::qualifier::sample::{Sample, here};
+    use crate::session::lines::Line;
+    use crate::session::texts;
+
+    const LINES: &[&str] = &[
+        r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Redis or Postgres?"}}"#,
+        r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","model":"sonnet","content":[{"type":"text","text":"Redis has an expiry"},{"type":"toolCall","id":"c","name":"edit","arguments":{"path":"store.ts"}}]}}"#,
+        r#"{"type":"message","id":"3","parentId":"2","message":{"role":"toolResult","toolCallId":"c","toolName":"edit","content":[{"type":"text","text":"redis expiry"}]}}"#,
+        r#"{"type":"message","id":"4","parentId":"3","message":{"role":"assistant","model":"opus","content":[{"type":"text","text":"the expiry slides"}]}}"#,
+        r#"{"type":"label","id":"5","parentId":"4","targetId":"1","label":"expiry"}"#,
+    ];
+
+    fn entries(query: &str) -> Vec<Index> {
+        let sample = Sample::of(LINES);
+        let mut texts = texts::Builder::default();
+        texts.line(Line::new(0, br#"{"type":"session","version":3,"id":"s"}"#, true));
+        LINES.iter().for_each(|line| texts.line(Line::new(0, line.as_bytes(), true)));
+        let texts = texts.take();
+        let parts = Parts::new(&Query::parse(query).unwrap(), &here());
+        let mut found = parts.in_known(&Candidate { texts: Some(texts.as_texts()), ..sample.candidate() });
+        for (at, line) in (0..).zip(LINES) {
+            let line = Line::new(0, line.as_bytes(), true);
+            let folded = crate::base::fold::fold(std::str::from_utf8(line.bytes).unwrap());
+            parts.in_line(&line.read().unwrap().unwrap(), &folded, at, &mut found);
+        }
+        found.best()
+    }
+
+    #[test]
+    fn the_most_of_what_is_asked_holds() {
+        for (query, found) in [
+            ("expiry", &[0, 1, 3][..]),
+            ("redis expiry", &[0, 1]),
+            ("postgres slides", &[0, 3]),
+            ("redis nowhere", &[0, 1]),
+            ("expiry model:opus", &[3]),
+            ("redis file:store.ts", &[1]),
+            ("tool:edit", &[2]),
+            ("all: redis expiry tool:edit", &[2]),
+            ("label:expiry", &[0]),
+            ("expiry -model:gpt is:branched", &[0, 1, 3]),
+            ("is:branched", &[]),
+            ("re:sl.des", &[3]),
+        ] {
+            assert_eq!(entries(query), found, "{query}");
+        }
+    }
+}
