@@ -13,6 +13,7 @@ use crate::disk::moved::Candidate;
 use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
 use crate::library::SessionKey;
+use crate::library::elsewhere::Elsewhere;
 use crate::library::search::{SessionHit, Sought};
 use crate::render::DocLine;
 use crate::search::here::HereAndNow;
@@ -106,6 +107,8 @@ pub enum Reply {
         /// How many files were searched for that, of how many; `None` when all were, or texts were searched.
         progress: Option<(usize, usize)>,
     },
+    /// It is known where a query that found nothing would find something.
+    Elsewhere(Elsewhere),
     /// Entries of the open session were found to have what is looked for.
     EntriesFound {
         /// The entries.
@@ -204,6 +207,15 @@ pub enum Work {
     ForgetTexts,
     /// Hold sessions against a query.
     Search {
+        /// The query.
+        query: Arc<Query>,
+        /// The sessions.
+        sessions: Arc<[Sought]>,
+        /// What the query may speak of: now, home.
+        around: Box<HereAndNow>,
+    },
+    /// Look where a query that found nothing would find something.
+    Elsewhere {
         /// The query.
         query: Arc<Query>,
         /// The sessions.

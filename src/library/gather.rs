@@ -1,6 +1,7 @@
 //! What of found sessions fulfils the query: how many entries, and each of them once. What forks have from their parent
 //! is the oldest session's among those that were found, and a fork with nothing else is no hit of its own.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ use crate::library::kept::Kept;
 use crate::library::search::{At, BETWEEN_LOOKS, Searcher, SessionHit, Sought, WORTH_SPLITTING, snippet};
 use crate::library::{find, texts};
 use crate::search::candidate::{Candidate, MatchField, MatchPlace, TitlesBuf};
-use crate::search::fulfil::{Holding, Parts};
+use crate::search::fulfil::{Fulfilling, Holding, Parts};
 use crate::search::here::HereAndNow;
 use crate::search::query::Query;
 use crate::session::shape::{ById, Index};
@@ -59,7 +60,7 @@ impl Searcher {
             }
             shared
         };
-        let shared: Vec<(u32, _, Vec<Index>)> = if hits.len() < WORTH_SPLITTING {
+        let shared: Vec<(u32, _, Vec<Fulfilling>)> = if hits.len() < WORTH_SPLITTING {
             work(&mut hits)
         } else {
             let size = hits.len().div_ceil(threads());
@@ -71,7 +72,7 @@ impl Searcher {
         if stop.into_inner() {
             return None;
         }
-        let mut families: HashMap<u32, Vec<(&Sought, Vec<Index>)>> = HashMap::new();
+        let mut families: HashMap<u32, Vec<(&Sought, Vec<Fulfilling>)>> = HashMap::new();
         for (kin, key, entries) in shared {
             let session = by_key.get(key.place()).copied().flatten();
             families.entry(kin).or_default().extend(session.map(|session| (session, entries)));
@@ -121,7 +122,7 @@ impl Searcher {
             })
         };
         let is_there = |at: &Index| (*at as usize) < tree.nodes.len();
-        is_read.then(|| holding.best().into_iter().filter(is_there).collect())
+        is_read.then(|| holding.best().into_iter().map(|entry| entry.at).filter(is_there).collect())
     }
 }
 
@@ -139,18 +140,18 @@ enum Own {
     /// Nothing: it is a fork that has them from others.
     None,
     /// These, and so many forks have nothing else.
-    Some(Vec<Index>, usize),
+    Some(Vec<Fulfilling>, usize),
 }
 
 /// Gives each entry to the oldest session that has it.
-fn share_out<'a>(mut family: Vec<(&'a Sought, Vec<Index>)>, parts: &Parts) -> Vec<(&'a Sought, Own)> {
+fn share_out<'a>(mut family: Vec<(&'a Sought, Vec<Fulfilling>)>, parts: &Parts) -> Vec<(&'a Sought, Own)> {
     family.sort_by_key(|(session, _)| session.digest.age());
     let mut first: ById<usize> = ById::default();
     let mut own: Vec<(&Sought, Own)> = Vec::with_capacity(family.len());
     for (session, mut entries) in family {
-        let known_by = |at: &Index| session.digest.entries.ids.get(*at as usize);
+        let known_by = |entry: &Fulfilling| session.digest.entries.ids.get(entry.at as usize);
         let before = entries.first().and_then(known_by).and_then(|id| first.get(id)).copied();
-        entries.retain(|at| known_by(at).is_none_or(|id| !first.contains_key(id)));
+        entries.retain(|entry| known_by(entry).is_none_or(|id| !first.contains_key(id)));
         let name = session.digest.name.as_deref().unwrap_or_default();
         let is_named_so = |other: &Sought| other.digest.name.as_deref() == Some(name) || !parts.is_in(&fold(name));
         let share = match before.and_then(|before| own.get_mut(before)) {
@@ -169,13 +170,15 @@ fn share_out<'a>(mut family: Vec<(&'a Sought, Vec<Index>)>, parts: &Parts) -> Ve
 }
 
 /// Leads a hit to one of these entries, unless it does already.
-fn lead(kept: &Kept, (files, session): (Files, &Sought), parts: &Parts, hit: &mut SessionHit, entries: &[Index]) {
+fn lead(kept: &Kept, (files, session): (Files, &Sought), parts: &Parts, hit: &mut SessionHit, entries: &[Fulfilling]) {
     hit.entries = entries.len();
-    let is_there = |at: Index| entries.binary_search(&at).is_ok();
+    let is_there = |at: Index| entries.binary_search_by_key(&at, |entry| entry.at).is_ok();
     if matches!(hit.at, Some(At::Place(at)) if is_there(at)) {
         return;
     }
-    let Some(&first) = entries.first() else { return };
+    let Some(first) = entries.iter().max_by_key(|entry| (entry.own, Reverse(entry.at))).map(|entry| entry.at) else {
+        return;
+    };
     with(kept, (files, session), |candidate| {
         let field = hit.hit.place.as_ref().map_or(MatchField::File, |place| place.field);
         let place = parts.place(&candidate, first);

@@ -3,6 +3,7 @@
 //! sessions against a query, [`find`] looks through one session, [`grep`] through all bytes, [`texts`] reads what is
 //! searched. [`files`] sums what tools did to files, `shares` what sessions used: each entry once.
 
+pub mod elsewhere;
 pub mod families;
 pub mod files;
 pub mod find;

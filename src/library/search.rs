@@ -82,7 +82,7 @@ pub struct Searcher {
 
 /// The last search: one that narrows it looks only among its hits.
 #[derive(Debug)]
-struct Last {
+pub(super) struct Last {
     query: Query,
     sessions: Arc<[Sought]>,
     generation: u64,
@@ -113,6 +113,15 @@ impl Searcher {
 
     fn last(&self) -> MutexGuard<'_, Option<Last>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was found last, to be put back.
+    pub(super) fn take_last(&self) -> Option<Last> {
+        self.last().take()
+    }
+
+    pub(super) fn put_last(&self, last: Option<Last>) {
+        *self.last() = last;
     }
 
     /// Gives back all that is kept.

@@ -90,6 +90,11 @@ impl Desk {
                     reply(Reply::EntriesFound { hits, first_last }) && is_wanted()
                 });
             }
+            Work::Elsewhere { query, sessions, around } => {
+                let told = |found| reply(Reply::Elsewhere(found));
+                let asked = (&*query, &*around);
+                self.searcher.elsewhere((self.files, &sessions), asked, || !is_wanted(), told);
+            }
             Work::Fulfil { query, around, session, tree } => {
                 let found = (self.files, &*session, &*tree);
                 let found = self.searcher.fulfilling(found, (&query, &around), || !is_wanted());

@@ -1,6 +1,7 @@
 //! Which entries of a session fulfil a query. A session is found when each part of a query holds somewhere in it; its
 //! entries are those for which the most parts hold at once: all of them, or where no entry has all, as many as one has.
-//! What is about a session as a whole (`is:`, `in:`, `cost:`) and what must not be there holds for each entry.
+//! What holds for a session as a whole (`is:`, `in:`, `cost:`, a word in its name) and what must not be there holds for
+//! each entry; but one of the parts must be its own.
 
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::here::HereAndNow;
@@ -26,7 +27,20 @@ impl std::fmt::Debug for Parts {
 
 /// Entries, with the parts that hold for each: a bit a part, of which a query has no more than there are bits.
 #[derive(Debug, Default)]
-pub struct Holding(Vec<(Index, u64)>);
+pub struct Holding {
+    entries: Vec<(Index, u64)>,
+    /// What holds for all of them.
+    session: u64,
+}
+
+/// An entry that fulfils a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fulfilling {
+    /// The entry.
+    pub at: Index,
+    /// How many parts hold for it without its session.
+    pub own: u32,
+}
 
 impl Parts {
     /// Those of a query.
@@ -76,7 +90,7 @@ impl Parts {
 
     /// What holds for entries by what is known of their session.
     pub fn in_known(&self, session: &Candidate<'_>) -> Holding {
-        let mut holding = Holding::default();
+        let mut holding = Holding { session: self.words_in(session.titles.name), ..Holding::default() };
         if !self.everything && !self.words.is_empty() {
             let Texts { conversation, summaries } = session.texts.unwrap_or_default();
             for passages in [session.titles.labels, conversation, summaries] {
@@ -118,25 +132,22 @@ impl Parts {
 impl Holding {
     fn add(&mut self, entry: Index, parts: u64) {
         if parts != 0 {
-            self.0.push((entry, parts));
+            self.entries.push((entry, parts));
         }
     }
 
-    /// Takes what else holds.
-    pub fn extend(&mut self, more: Self) {
-        self.0.extend(more.0);
-    }
-
     /// The entries for which the most parts hold, in file order.
-    pub fn best(mut self) -> Vec<Index> {
-        self.0.sort_unstable();
-        self.0.dedup_by(|(next, more), (entry, parts)| {
+    pub fn best(mut self) -> Vec<Fulfilling> {
+        self.entries.sort_unstable();
+        self.entries.dedup_by(|(next, more), (entry, parts)| {
             let is_same = next == entry;
             *parts |= if is_same { *more } else { 0 };
             is_same
         });
-        let most = self.0.iter().map(|(_, parts)| parts.count_ones()).max();
-        self.0.into_iter().filter(|(_, parts)| Some(parts.count_ones()) == most).map(|(entry, _)| entry).collect()
+        let all = |parts: u64| (parts | self.session).count_ones();
+        let most = self.entries.iter().map(|&(_, parts)| all(parts)).max();
+        let best = self.entries.iter().filter(|&&(_, parts)| Some(all(parts)) == most);
+        best.map(|&(at, parts)| Fulfilling { at, own: parts.count_ones() }).collect()
     }
 }
 
@@ -156,7 +167,8 @@ mod tests {
     ];
 
     fn entries(query: &str) -> Vec<Index> {
-        let sample = Sample::of(LINES);
+        let named = [LINES, &[r#"{"type":"session_info","id":"6","parentId":"5","name":"Key-value stores"}"#]].concat();
+        let sample = Sample::of(&named);
         let mut texts = texts::Builder::default();
         texts.line(Line::new(0, br#"{"type":"session","version":3,"id":"s"}"#, true));
         LINES.iter().for_each(|line| texts.line(Line::new(0, line.as_bytes(), true)));
@@ -168,7 +180,7 @@ mod tests {
             let folded = crate::base::fold::fold(std::str::from_utf8(line.bytes).unwrap());
             parts.in_line(&line.read().unwrap().unwrap(), &folded, at, &mut found);
         }
-        found.best()
+        found.best().into_iter().map(|entry| entry.at).collect()
     }
 
     #[test]
@@ -179,13 +191,16 @@ mod tests {
             ("postgres slides", &[0, 3]),
             ("redis nowhere", &[0, 1]),
             ("expiry model:opus", &[3]),
-            ("redis file:store.ts", &[1]),
+            ("redis file:store.ts", &[0, 1, 2]),
             ("tool:edit", &[2]),
             ("all: redis expiry tool:edit", &[2]),
             ("label:expiry", &[0]),
             ("expiry -model:gpt is:branched", &[0, 1, 3]),
             ("is:branched", &[]),
             ("re:sl.des", &[3]),
+            ("stores postgres", &[0]),
+            ("stores redis expiry", &[0, 1]),
+            ("value stores", &[]),
         ] {
             assert_eq!(entries(query), found, "{query}");
         }

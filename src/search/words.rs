@@ -43,7 +43,8 @@ impl Words {
 
     /// What a query over sessions looks for in texts.
     pub fn of(query: &Query) -> Self {
-        let word = |term: &Term| Some(Word { is_excluded: term.is_excluded, needle: Needle::of(&term.what)?, fuzzy: None });
+        let word =
+            |term: &Term| Some(Word { is_excluded: term.is_excluded, needle: Needle::of(&term.what)?, fuzzy: None });
         Self { terms: query.terms.iter().filter_map(word).collect() }
     }
 

@@ -136,8 +136,12 @@ fn find_aside(model: &Model) -> Span {
 fn search_aside(model: &Model, search: &Search) -> Span {
     match (&search.query, &search.completion) {
         (Err(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
+        _ if search.cycle.is_some() => {
+            let (next, before) = (written_key(model, Action::Complete), written_key(model, Action::CompleteBack));
+            Span::new(Tone::Dim, format!("  {next} next, {before} previous "))
+        }
         (_, Some(completion)) => {
-            let options = completion.options.iter().take(5).cloned().collect::<Vec<_>>();
+            let options = completion.options.iter().take(5).map(|option| &*option.text).collect::<Vec<_>>();
             Span::clean(Tone::Dim, &format!("  {}: {} ", written_key(model, Action::Complete), options.join("  ")))
         }
         _ => ends(model, "goes there", "clears"),

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::app::flows::search::{Search, Wanted};
+use crate::app::flows::search::{Search, Wanted, around};
 use crate::app::layers::Layer;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
+use crate::base::text::Tone;
 use crate::keymap::Place;
+use crate::library::elsewhere::Elsewhere;
 use crate::library::search::SessionHit;
 use crate::search::lists::Lists;
 
@@ -23,6 +25,7 @@ pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
         }
     }
     model.giving_back = None;
+    note(model);
     model.search = Some(Search::new(&model.context(), text));
     take_sessions(model, effects);
     ask(model, effects);
@@ -35,7 +38,15 @@ pub(super) fn close(model: &mut Model, effects: &mut Vec<Effect>) {
     model.sessions.rebuild(&model.library, &model.setting.glyphs);
 }
 
+/// Keeps the query that is in the line, to be called back.
+pub(super) fn note(model: &mut Model) {
+    if let Some(search) = &model.search {
+        model.queries.note(search.line.value());
+    }
+}
+
 fn end(model: &mut Model, effects: &mut Vec<Effect>) {
+    note(model);
     model.search = None;
     model.layers.close_search();
     model.values = Arc::default();
@@ -67,6 +78,15 @@ pub(super) fn changed(model: &mut Model, effects: &mut Vec<Effect>) {
     ask(model, effects);
 }
 
+/// Calls back a query that was typed before, or after that.
+pub(super) fn call_back(model: &mut Model, forward: bool, effects: &mut Vec<Effect>) {
+    let Some(search) = &model.search else { return };
+    match model.queries.next(search.line.value(), forward) {
+        Some(text) => set_line(model, &text, effects),
+        None => model.say(Tone::Dim, if forward { "no query after this one" } else { "no query before this one" }),
+    }
+}
+
 /// Switches between the conversation and everything in the files.
 pub(super) fn toggle_everything(model: &mut Model, effects: &mut Vec<Effect>) {
     if let Some(search) = &mut model.search {
@@ -79,6 +99,8 @@ pub(super) fn toggle_everything(model: &mut Model, effects: &mut Vec<Effect>) {
 pub(super) fn go_to_hit(model: &mut Model) -> bool {
     let is_hit = model.sessions.selected_hit().is_some();
     if is_hit {
+        let here = model.spot();
+        model.jumps.leave(here);
         model.focus = Place::Tree;
     }
     is_hit
@@ -147,6 +169,26 @@ pub(super) fn take_values(model: &mut Model, values: Arc<Lists>) {
     let is_typing = model.layers.has_search();
     if let Some(search) = model.search.as_mut().filter(|_| is_typing) {
         search.note_completion(&model.values);
+    }
+}
+
+/// Takes where a query that found nothing would find something.
+pub(super) fn take_elsewhere(model: &mut Model, found: Elsewhere) {
+    if let Some(search) = &mut model.search {
+        search.elsewhere = Some(found);
+    }
+}
+
+/// Nothing is found in all that was read: it is looked for where there would be something.
+pub(super) fn look_elsewhere(model: &mut Model, effects: &mut Vec<Effect>) {
+    let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.library.progress.finished;
+    let is_done = |search: &&Search| search.read.or(search.searched).is_none() && search.looking.is_none();
+    let Some(search) = model.search.as_ref().filter(|_| is_nothing).filter(is_done) else { return };
+    let Some(query) = search.answered().filter(|query| !query.words().is_empty()).cloned() else { return };
+    let (sessions, around) = (search.sessions.clone(), Box::new(around(&model.context())));
+    let claim = model.ask(Work::Elsewhere { query, sessions, around }, effects);
+    if let Some(search) = &mut model.search {
+        search.looking = Some(claim);
     }
 }
 

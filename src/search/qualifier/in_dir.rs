@@ -83,9 +83,16 @@ mod tests {
         ] {
             assert!(has(dir, cwd), "{dir} {cwd}");
         }
-        for (dir, cwd) in
-            [(".", "/home/Dev/code"), ("..", "/home/Dev"), ("./app", "/home/Dev/code/app"), ("../ap", "/home/Dev/code/app"), ("~/code/app", "/home/Dev/code/app2"), ("/code", "/home/Dev/code"), ("ap", "/home/app"), ("app", "")]
-        {
+        for (dir, cwd) in [
+            (".", "/home/Dev/code"),
+            ("..", "/home/Dev"),
+            ("./app", "/home/Dev/code/app"),
+            ("../ap", "/home/Dev/code/app"),
+            ("~/code/app", "/home/Dev/code/app2"),
+            ("/code", "/home/Dev/code"),
+            ("ap", "/home/app"),
+            ("app", ""),
+        ] {
             assert!(!has(dir, cwd), "{dir} {cwd}");
         }
     }

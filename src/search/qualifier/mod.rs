@@ -46,9 +46,11 @@ pub(crate) struct QualifierRow {
     pub(crate) read: fn(&str) -> Result<Option<Qualified>, String>,
     /// The values to choose from, the likeliest first.
     pub(crate) choices: fn(Values<'_>) -> Vec<&str>,
+    /// What a value finds, in words, where it doesn't say so itself.
+    pub(crate) means: fn(&str) -> &'static str,
     /// It with a value.
     pub(crate) example: &'static str,
-    help: &'static str,
+    pub(crate) help: &'static str,
     forms: fn() -> Vec<&'static str>,
 }
 
@@ -59,6 +61,7 @@ macro_rules! table {
             name: $qualifier::NAME,
             read: |value| Ok(<$qualifier as Qualifier>::Value::read(value)?.map(Qualified::$qualifier)),
             choices: $qualifier::choices,
+            means: $qualifier::means,
             example: $qualifier::EXAMPLE,
             help: $qualifier::HELP,
             forms: <$qualifier as Qualifier>::Value::forms,
@@ -116,6 +119,11 @@ pub(crate) fn named(name: &str) -> Option<&'static QualifierRow> {
     TABLE.iter().find(|row| row.name == name)
 }
 
+/// `file:` with a name.
+pub(crate) fn file(name: &str) -> Option<Qualified> {
+    (named(File::NAME)?.read)(name).ok()?
+}
+
 /// The table for a terminal: an example, what it finds, and how else its value may be written.
 pub(crate) fn help() -> String {
     let width = TABLE.iter().map(|row| row.example.len()).max().unwrap_or_default();
@@ -128,6 +136,15 @@ pub(crate) fn help() -> String {
         }
     }
     help
+}
+
+/// The table for the help: an example, and what it finds.
+pub fn rows() -> impl Iterator<Item = (&'static str, String)> {
+    TABLE.iter().map(|row| {
+        let forms = (row.forms)();
+        let forms = if forms.is_empty() { String::new() } else { format!("; values: {}", forms.join(" ")) };
+        (row.example, format!("Sessions {}{forms}.", row.help))
+    })
 }
 
 /// The table in Markdown, for `docs/guide.md`.

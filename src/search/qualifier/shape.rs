@@ -24,6 +24,11 @@ pub(crate) trait Qualifier {
         Self::Value::choices()
     }
 
+    /// What a value finds, in words, where it doesn't say so itself.
+    fn means(_: &str) -> &'static str {
+        ""
+    }
+
     /// Whether one value certainly holds for no session for which the other one doesn't.
     fn implies(narrow: &Self::Value, wide: &Self::Value) -> bool {
         narrow == wide

@@ -26,7 +26,7 @@ impl Pane {
         match (&self.hits, self.is_flat) {
             (Some(_), _) => self.show_hits(library, &shown, glyphs),
             (None, true) => self.flat(library, shown),
-            (None, false) => self.threads(glyphs),
+            (None, false) => self.threads(library, glyphs),
         }
         self.find_selection(library);
     }
@@ -45,17 +45,17 @@ impl Pane {
     }
 
     /// Rows of sessions under their projects and parents.
-    pub(super) fn threads(&mut self, glyphs: &Glyphs) {
+    pub(super) fn threads(&mut self, library: &Library, glyphs: &Glyphs) {
         for project in 0..self.projects.len() {
             self.rows.push(SessionRow::Project(project));
             if self.hits.is_some() || !self.folds.contains(&RowKey::Project(self.projects[project].key)) {
-                self.thread(project, glyphs);
+                self.thread(project, library, glyphs);
             }
         }
     }
 
     /// The rows of a project's families, drawn as pi draws threads (0.87.1).
-    fn thread(&mut self, project: usize, glyphs: &Glyphs) {
+    fn thread(&mut self, project: usize, library: &Library, glyphs: &Glyphs) {
         let mut stack: Vec<(SessionKey, String, Option<bool>)> =
             self.projects[project].roots.iter().rev().map(|&root| (root, String::new(), None)).collect();
         while let Some((key, lines, last)) = stack.pop() {
@@ -65,7 +65,8 @@ impl Pane {
                     format!("{lines}{}{} ", if last { &glyphs.corner } else { &glyphs.tee }, glyphs.dash)
                 }
             };
-            self.rows.push(SessionRow::Session { key, prefix, below: self.families.below(key) });
+            let is_tall = self.is_tall(library, key, &prefix);
+            self.rows.push(SessionRow::Session { key, prefix, below: self.families.below(key), is_tall });
             if self.hits.is_none() && self.folds.contains(&RowKey::Session(key)) {
                 continue;
             }
@@ -90,7 +91,10 @@ impl Pane {
             Sort::Cost => shown.sort_by(|&a, &b| library.own(b).cost.total_cmp(&library.own(a).cost)),
             Sort::Threaded | Sort::Recent => library.sort_newest_first(&mut shown),
         }
-        self.rows = shown.into_iter().map(|key| SessionRow::Session { key, prefix: String::new(), below: 0 }).collect();
+        self.rows = shown
+            .into_iter()
+            .map(|key| SessionRow::Session { key, prefix: String::new(), below: 0, is_tall: false })
+            .collect();
     }
 
     fn find_selection(&mut self, library: &Library) {

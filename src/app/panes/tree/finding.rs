@@ -33,6 +33,7 @@ impl Pane {
     /// and gone to from the one that it points at. Returns whether it is to be looked for anew.
     pub(crate) fn follow_query(&mut self, query: Option<&Arc<Query>>) -> bool {
         let Some(tree) = self.tree.as_ref().filter(|tree| !tree.is_partial) else { return false };
+        self.is_arrived &= query.is_some();
         let is_own = |find: &Find| find.query.is_none();
         let is_same = |find: &Find| find.query.as_ref() == query && find.is_of(tree);
         if self.find.as_ref().map_or(query.is_none(), |find| is_own(find) || is_same(find)) {
@@ -47,7 +48,8 @@ impl Pane {
         (find.words, find.query) = (Arc::new(Words::of(query)), Some(query.clone()));
         find.searching = true;
         // Where one has gone to a hit already, one may have gone on since.
-        find.is_following = self.followed.replace(query.clone()).as_ref() != Some(query);
+        let is_new = self.followed.replace(query.clone()).as_ref() != Some(query);
+        find.is_following = is_new && !std::mem::take(&mut self.is_arrived);
         find.turn_to(tree);
         find.only_hits = was.is_some_and(|was| was.only_hits);
         self.find = Some(find);
@@ -56,9 +58,7 @@ impl Pane {
 
     /// Whether a tree that was searched has made place for another one; begins to look through that.
     pub(crate) fn look_again(&mut self) -> bool {
-        let is_other = |find: &Find| {
-            find.query.is_none() && self.tree.as_ref().is_some_and(|tree| !find.is_of(tree))
-        };
+        let is_other = |find: &Find| find.query.is_none() && self.tree.as_ref().is_some_and(|tree| !find.is_of(tree));
         let is_other = self.find.as_ref().is_some_and(is_other);
         if is_other {
             self.begin_looking();

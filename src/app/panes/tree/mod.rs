@@ -75,6 +75,8 @@ pub struct Pane {
     pointed: Option<At>,
     /// and whether that is still to be gone to.
     awaits_pointed: bool,
+    /// Whether one has gone to an entry: no hit is gone to then.
+    is_arrived: bool,
     /// The search over sessions whose hits in this one were gone to.
     followed: Option<Arc<Query>>,
 }
@@ -99,6 +101,7 @@ impl Pane {
         self.awaited_fork = None;
         self.pointed = None;
         self.followed = None;
+        self.is_arrived = false;
         self.cursor = Cursor::default();
         // Late replies about the session before must not be taken for this one's.
         (self.opening, self.splitting) = (None, None);
@@ -136,8 +139,8 @@ impl Pane {
         self.tree = Some(tree);
         self.selected = selected.and_then(|at| self.entry(at)).map(Selected::Entry);
         self.rebuild();
-        self.find_awaited();
         self.go_to_pointed();
+        self.find_awaited();
     }
 
     /// The places of a part of a file are not those of the whole: lines are told by where they start.
@@ -192,7 +195,11 @@ impl Pane {
         // The places of a part are not those of the whole.
         if self.session == Some(entry.session) && !tree.is_partial {
             self.awaited_entry = None;
-            if (entry.at as usize) < tree.nodes.len() {
+            self.awaits_pointed = false;
+            self.is_arrived = true;
+            let is_there = (entry.at as usize) < tree.nodes.len();
+            self.stop_following();
+            if is_there {
                 self.reveal(entry.at);
             }
         }
