@@ -143,17 +143,34 @@ enum Own {
     Some(Vec<Fulfilling>, usize),
 }
 
-/// Gives each entry to the oldest session that has it.
+/// Gives each entry to the oldest of the found sessions that has it. A fork that was found by its own name is led to what is
+/// its own, if there is something.
 fn share_out<'a>(mut family: Vec<(&'a Sought, Vec<Fulfilling>)>, parts: &Parts) -> Vec<(&'a Sought, Own)> {
     family.sort_by_key(|(session, _)| session.digest.age());
+    let name = |session: &'a Sought| session.digest.name.as_deref().filter(|name| parts.is_in(&fold(name)));
+    let id = |session: &'a Sought, entry: &Fulfilling| session.digest.entries.ids.get(entry.at as usize);
+    let mut oldest: ById<usize> = ById::default();
+    for (session, entries) in family.iter().filter(|(session, _)| name(session).is_some()) {
+        oldest.extend(entries.iter().filter_map(|entry| id(session, entry)).map(|id| (*id, usize::MAX)));
+    }
+    if !oldest.is_empty() {
+        for (place, (session, _)) in family.iter().enumerate() {
+            for id in &session.digest.entries.ids {
+                oldest.entry(*id).and_modify(|oldest| *oldest = place.min(*oldest));
+            }
+        }
+    }
     let mut first: ById<usize> = ById::default();
     let mut own: Vec<(&Sought, Own)> = Vec::with_capacity(family.len());
-    for (session, mut entries) in family {
-        let known_by = |entry: &Fulfilling| session.digest.entries.ids.get(entry.at as usize);
-        let before = entries.first().and_then(known_by).and_then(|id| first.get(id)).copied();
-        entries.retain(|entry| known_by(entry).is_none_or(|id| !first.contains_key(id)));
-        let name = session.digest.name.as_deref().unwrap_or_default();
-        let is_named_so = |other: &Sought| other.digest.name.as_deref() == Some(name) || !parts.is_in(&fold(name));
+    for (place, (session, mut entries)) in family.into_iter().enumerate() {
+        let id = |entry: &Fulfilling| id(session, entry);
+        let before = entries.first().and_then(id).and_then(|id| first.get(id)).copied();
+        let is_own = |entry: &Fulfilling| id(entry).and_then(|id| oldest.get(id)) == Some(&place);
+        if name(session).is_some() && entries.iter().any(is_own) {
+            entries.retain(is_own);
+        }
+        entries.retain(|entry| id(entry).is_none_or(|id| !first.contains_key(id)));
+        let is_named_so = |other: &'a Sought| name(session).is_none_or(|own| name(other) == Some(own));
         let share = match before.and_then(|before| own.get_mut(before)) {
             Some((other, Own::Some(_, forks))) if entries.is_empty() && is_named_so(other) => {
                 *forks += 1;
@@ -162,7 +179,7 @@ fn share_out<'a>(mut family: Vec<(&'a Sought, Vec<Fulfilling>)>, parts: &Parts) 
             _ => Own::Some(entries, 0),
         };
         if let Own::Some(entries, _) = &share {
-            first.extend(entries.iter().filter_map(known_by).map(|id| (*id, own.len())));
+            first.extend(entries.iter().filter_map(id).map(|id| (*id, place)));
         }
         own.push((session, share));
     }

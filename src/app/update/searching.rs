@@ -16,6 +16,7 @@ use crate::search::lists::Lists;
 
 /// Begins to search, or goes on where one was.
 pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    let here = model.spot();
     model.focus = Place::Sessions;
     model.layers.close_search();
     if text.is_empty() {
@@ -24,6 +25,7 @@ pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
             return;
         }
     }
+    model.jumps.leave(here);
     model.giving_back = None;
     note(model);
     model.search = Some(Search::new(&model.context(), text));

@@ -17,8 +17,8 @@ use crate::ui::panes::{hits, project};
 use crate::ui::pen::{Pen, both, cut};
 use crate::ui::widgets::{List, key_of, tall_list, title};
 
-/// The columns that the title of a hit has at least, with the numbers behind it.
-const LEAST_TITLE: usize = 40;
+/// The columns that the title of a hit keeps, if it has so many.
+const LEAST_TITLE: usize = 24;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.sessions;
@@ -70,7 +70,10 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Vec<Span>
             left.insert(0, mark(model, pen, at));
             let found = model.sessions.found(*session).filter(|found| found.snippet.is_some() || found.entries > 0);
             let facts = match found {
-                Some(found) => hit_facts(model, pen, *session, found, columns),
+                Some(found) => {
+                    let room = columns.saturating_sub(spans_width(&left).min(LEAST_TITLE) + 1);
+                    hit_facts(model, pen, *session, found, room)
+                }
                 None => {
                     let all =
                         whole(model, pen, *session, columns).map(|whole| facts(model, pen, *session, columns, &whole));
@@ -102,18 +105,17 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Vec<Span>
 }
 
 /// How many entries of a session were found, in how many forks the same ones, and the age.
-fn hit_facts(model: &Model, pen: &Pen<'_>, key: SessionKey, found: &SessionHit, columns: usize) -> Vec<Span> {
-    let mut facts = Vec::new();
+fn hit_facts(model: &Model, pen: &Pen<'_>, key: SessionKey, found: &SessionHit, room: usize) -> Vec<Span> {
+    let mut facts = age(model, pen, key).to_vec();
+    if found.entries > 0 {
+        facts.insert(0, Span::new(Tone::Dim, format!("{:>9} ", count(found.entries, "hit", "hits"))));
+    }
     if found.forks > 0 {
         let words = format!("same in {} ", count(found.forks, "fork", "forks"));
         let sign = format!("{}{} ", pen.glyphs().fork, found.forks);
-        let is_room = columns >= width(&words) + LEAST_TITLE;
-        facts.push(Span::new(Tone::Fork, if is_room { words } else { sign }));
+        let is_room = spans_width(&facts) + width(&words) <= room;
+        facts.insert(0, Span::new(Tone::Fork, if is_room { words } else { sign }));
     }
-    if found.entries > 0 {
-        facts.push(Span::new(Tone::Dim, format!("{:>9} ", count(found.entries, "hit", "hits"))));
-    }
-    facts.extend(age(model, pen, key));
     facts
 }
 
