@@ -47,10 +47,9 @@ impl Jumps {
         let mut take = || if forward { self.forward.pop() } else { self.back.pop_back() };
         // Where one has come to on foot is no step.
         let to = std::iter::from_fn(&mut take).find(|to| *to != here)?;
-        if forward {
-            self.push(here)
-        } else {
-            self.forward.push(here)
+        match forward {
+            true => self.push(here),
+            false => self.forward.push(here),
         }
         Some(to)
     }

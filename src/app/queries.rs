@@ -13,7 +13,7 @@ pub struct Queries {
 
 impl Queries {
     /// Those of an earlier time, the last one last.
-    pub fn new(all: Vec<String>) -> Self {
+    pub fn new(all: &[String]) -> Self {
         let mut queries = Self::default();
         all.iter().for_each(|query| queries.note(query));
         queries
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn goes_through_what_was_asked() {
-        let mut queries = Queries::new(["jwt", "redis", "jwt", " "].map(String::from).to_vec());
+        let mut queries = Queries::new(&["jwt", "redis", "jwt", " "].map(String::from));
         assert_eq!(queries.all(), ["redis", "jwt"]);
         let mut next = |line: &str, forward| queries.next(line, forward).unwrap_or_else(|| "none".into());
         assert_eq!(next("coo", false), "jwt");

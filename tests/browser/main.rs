@@ -17,6 +17,7 @@ mod layers;
 mod names;
 mod palettes;
 mod picker;
+mod queries;
 mod resume;
 mod scale;
 mod screens;

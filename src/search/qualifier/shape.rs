@@ -43,12 +43,15 @@ pub(crate) trait Qualifier {
     }
 }
 
+/// Names entries by what is known of a session.
+pub(crate) type Entries = Box<dyn Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync>;
+
 /// For which entries of a session something holds.
 pub(crate) enum Scope {
     /// For all of them or for none.
     Session,
     /// For those that what is known of the session names.
-    Known(Box<dyn Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync>),
+    Known(Entries),
     /// For those whose line says so.
     Read(Box<dyn Fn(&Entry<'_>) -> bool + Send + Sync>),
 }
