@@ -12,7 +12,7 @@ impl Qualifier for In {
     type Value = Text;
 
     const NAME: &'static str = "in";
-    const HELP: &'static str = "that worked in it or below; in:app means any of that name, in:. and in:../x from here";
+    const HELP: &'static str = "that worked in it or below; in:app means any of that name, in:../x starts here";
     const EXAMPLE: &'static str = "in:~/code/app";
 
     fn choices(values: Values<'_>) -> Vec<&str> {
