@@ -94,7 +94,7 @@ impl Parts {
         if !self.everything && !self.words.is_empty() {
             let Texts { conversation, summaries } = session.texts.unwrap_or_default();
             for passages in [session.titles.labels, conversation, summaries] {
-                passages.each().for_each(|(entry, text)| holding.add(entry, self.words_in(text)));
+                self.in_passages(passages, &mut holding);
             }
         }
         for (at, scope) in self.scopes.iter().enumerate() {
@@ -103,6 +103,26 @@ impl Parts {
             }
         }
         holding
+    }
+
+    fn in_passages(&self, passages: Passages<'_>, holding: &mut Holding) {
+        for (bit, word) in self.words.iter().enumerate() {
+            if let Needle::Pattern(_) = word {
+                let found = passages.each().filter(|(_, text)| word.find(text).is_some());
+                found.for_each(|(entry, _)| holding.add(entry, 1 << bit));
+                continue;
+            }
+            // Most passages have no word: they are not looked at one by one.
+            let mut from = 0;
+            while let Some(found) = word.find(&passages.folded[from..]) {
+                let Some((entry, end)) = passages.around(from + found.start) else { break };
+                // A phrase from one into the next is in neither.
+                let is_inside = from + found.end <= end;
+                holding.add(entry, u64::from(is_inside) << bit);
+                let after = passages.folded[from + found.start..].chars().next().map_or(1, char::len_utf8);
+                from = if is_inside { end } else { from + found.start + after };
+            }
+        }
     }
 
     /// What holds for an entry by its line, with all of its texts folded.
@@ -198,6 +218,8 @@ mod tests {
             ("expiry -model:gpt is:branched", &[0, 1, 3]),
             ("is:branched", &[]),
             ("re:sl.des", &[3]),
+            ("\"has an expiry\"", &[1]),
+            ("\"postgres? redis\"", &[]),
             ("stores postgres", &[0]),
             ("stores redis expiry", &[0, 1]),
             ("value stores", &[]),

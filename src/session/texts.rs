@@ -50,10 +50,16 @@ impl Passages<'_> {
         self.folded.len() + size_of_val(self.starts)
     }
 
+    /// The entry whose text stands around a byte of the texts, and where that ends.
+    pub(crate) fn around(&self, byte: usize) -> Option<(Index, usize)> {
+        let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
+        let (_, entry) = self.starts.get(behind.checked_sub(1)?)?;
+        Some((*entry, self.starts.get(behind).map_or(self.folded.len(), |(next, _)| *next as usize - 1)))
+    }
+
     /// The entry whose text stands at a byte of the texts.
     pub(crate) fn entry_at(&self, byte: usize) -> Option<Index> {
-        let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
-        self.starts.get(behind.checked_sub(1)?).map(|(_, entry)| *entry)
+        self.around(byte).map(|(entry, _)| entry)
     }
 }
 
