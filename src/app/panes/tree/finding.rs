@@ -43,15 +43,16 @@ impl Pane {
             self.end_find();
             return false;
         };
-        let was = self.find.take();
-        let mut find = Find::new(self.spot());
+        // What was found before stays until it is known what is found now.
+        let was = self.find.take().filter(|was| was.is_of(tree));
+        let mut find = was.unwrap_or_else(|| Find::new(self.spot()));
+        (find.from, find.claim) = (self.spot(), None);
         (find.words, find.query) = (Arc::new(Words::of(query)), Some(query.clone()));
         find.searching = true;
         // Where one has gone to a hit already, one may have gone on since.
         let is_new = self.followed.replace(query.clone()).as_ref() != Some(query);
         find.is_following = is_new && !std::mem::take(&mut self.is_arrived);
         find.turn_to(tree);
-        find.only_hits = was.is_some_and(|was| was.only_hits);
         self.find = Some(find);
         true
     }
