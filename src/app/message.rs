@@ -13,6 +13,7 @@ use crate::disk::moved::Candidate;
 use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
 use crate::library::SessionKey;
+use crate::library::elsewhere::Elsewhere;
 use crate::library::search::{SessionHit, Sought};
 use crate::render::DocLine;
 use crate::search::here::HereAndNow;
@@ -110,6 +111,8 @@ pub enum Reply {
         /// How many files were searched for that, of how many; `None` when all were, or texts were searched.
         progress: Option<(usize, usize)>,
     },
+    /// It is known where a query that found nothing would find something.
+    Elsewhere(Elsewhere),
     /// Entries of the open session were found to have what is looked for.
     EntriesFound {
         /// The entries.
@@ -239,6 +242,15 @@ pub enum Work {
         /// What the query may speak of: now, home.
         around: Box<HereAndNow>,
     },
+    /// Look where a query that found nothing would find something.
+    Elsewhere {
+        /// The query.
+        query: Arc<Query>,
+        /// The sessions.
+        sessions: Arc<[Sought]>,
+        /// What the query may speak of: now, home.
+        around: Box<HereAndNow>,
+    },
     /// Find the entries of a session that have some words.
     Find {
         /// The file.
@@ -247,6 +259,17 @@ pub enum Work {
         tree: Arc<Tree>,
         /// The words.
         words: Arc<Words>,
+    },
+    /// Find the entries of a session that fulfil a query.
+    Fulfil {
+        /// The query.
+        query: Arc<Query>,
+        /// What the query may speak of: now, home.
+        around: Box<HereAndNow>,
+        /// The session.
+        session: Box<Sought>,
+        /// Its tree.
+        tree: Arc<Tree>,
     },
     /// Look for words in the text of the preview.
     Look {

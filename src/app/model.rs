@@ -7,11 +7,13 @@ use std::sync::Arc;
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
 use crate::app::flows::search::Search;
+use crate::app::jumps::{Jumps, Spot};
 use crate::app::layers::Layers;
 use crate::app::layers::answer::View;
 use crate::app::message::{Effect, Opener, Work};
 use crate::app::panes::layout::{Layout, PaneArea, Sharing};
 use crate::app::panes::{preview, sessions, tree};
+use crate::app::queries::Queries;
 use crate::app::setting::Setting;
 use crate::app::ticket::{Claim, Ticket};
 use crate::base::text::Tone;
@@ -95,6 +97,10 @@ pub struct Model {
     pub search: Option<Search>,
     /// What the sessions have that qualifiers may ask for.
     pub values: Arc<Lists>,
+    /// The queries that were typed.
+    pub queries: Queries,
+    /// Where one was before jumps.
+    pub jumps: Jumps,
     /// What the footer says.
     pub notice: Option<Notice>,
     /// The changes that were wanted, the first one first.
@@ -135,6 +141,8 @@ impl Model {
             layers: Layers::default(),
             search: None,
             values: Arc::default(),
+            queries: Queries::default(),
+            jumps: Jumps::default(),
             notice: None,
             changes: VecDeque::new(),
             errand: None,
@@ -171,6 +179,13 @@ impl Model {
     /// Where the panes are; `None` if the terminal is too small.
     pub(crate) fn layout(&self) -> Option<Layout> {
         Layout::new(self.size, self.focus, &self.sharing)
+    }
+
+    /// Where one is, to be come back to.
+    pub(crate) fn spot(&self) -> Spot {
+        let in_list = self.focus == Place::Sessions;
+        let entry = self.tree.selected_entry().filter(|_| !in_list).and_then(|at| self.tree.entry(at));
+        Spot { focus: self.focus, session: self.sessions.selected_session(), entry }
     }
 
     /// The area of a pane, if it is seen.

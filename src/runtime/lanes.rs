@@ -102,8 +102,8 @@ impl Lanes {
             Job::Work(Work::Split { .. }) => &self.split,
             Job::Work(Work::Read(_)) => &self.read,
             Job::Work(Work::ReadTexts(_) | Work::ForgetTexts) => &self.texts,
-            Job::Work(Work::Search { .. }) => &self.search,
-            Job::Work(Work::Find { .. }) => &self.find,
+            Job::Work(Work::Search { .. } | Work::Elsewhere { .. }) => &self.search,
+            Job::Work(Work::Find { .. } | Work::Fulfil { .. }) => &self.find,
             Job::Work(Work::Look { .. } | Work::LookForPis) => &self.look,
             Job::Work(
                 Work::Text(_)

@@ -20,6 +20,7 @@ mod palettes;
 mod panes;
 mod picker;
 mod preview;
+mod queries;
 mod resume;
 mod rows;
 mod scale;
@@ -415,7 +416,7 @@ fn a_selected_fork_is_found_again() {
 fn a_small_terminal_scrolls_the_help_and_a_message() {
     let mut browser = Browser::demo(40, 10);
     browser.press("? end");
-    assert!(browser.screen().contains("yank"), "{}", browser.screen());
+    assert!(browser.screen().contains("entries:<=20"), "{}", browser.screen());
     browser.press("esc");
     browser
         .send(Msg::NotResumed(format!("To resume by hand:\ncd /{0} && pi --session /{0}\n\nthe end", "x".repeat(200))));

@@ -4,6 +4,7 @@ use super::{carry, finding, opening, searching};
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
 use crate::app::flows::{copy, delete, name, resume};
+use crate::app::jumps::Spot;
 use crate::app::layers::Layer;
 use crate::app::layers::help::Help;
 use crate::app::message::{Effect, Opener, Work};
@@ -18,13 +19,15 @@ use crate::config::Filter;
 use crate::keymap::{Action, Group, Key, Place};
 
 pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
-    let page = isize::try_from(model.height(model.focus).saturating_sub(1).max(1)).unwrap_or(1);
+    let page = if model.focus == Place::Sessions { model.sessions.page() } else { model.height(model.focus) };
+    let page = isize::try_from(page.saturating_sub(1).max(1)).unwrap_or(1);
     match action {
         Action::Quit => effects.push(Effect::Quit),
         Action::Suspend => effects.push(Effect::Suspend),
         Action::Help => model.layers.push(Layer::Help(Help::default())),
         Action::Find => finding::open(model),
         Action::NextHit | Action::PreviousHit => finding::next(model, action == Action::NextHit),
+        Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
         Action::Palette => model.layers.push(Layer::Palette(palettes::actions::palette(&model.context()))),
         Action::Labels => model.layers.push(Layer::Palette(palettes::labels::palette(&model.context()))),
         Action::Files => {
@@ -124,6 +127,9 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         | Action::ClearLabel
         | Action::OnlyHits
         | Action::Complete
+        | Action::CompleteBack
+        | Action::PreviousQuery
+        | Action::NextQuery
         | Action::CharLeft
         | Action::CharRight
         | Action::WordLeft
@@ -228,6 +234,23 @@ fn step(model: &mut Model, by: isize) {
     model.preview.is_of_list = is_of_list;
 }
 
+/// Goes back to where one was before a jump, or forward again.
+fn jump(model: &mut Model, forward: bool) {
+    let is_there = |spot: &Spot| spot.session.is_none_or(|session| model.library.has(session));
+    let here = model.spot();
+    let Some(spot) = std::iter::from_fn(|| model.jumps.next(here, forward)).find(is_there) else {
+        let text = if forward { "no jump to go forward to" } else { "no jump to go back to" };
+        return model.say(Tone::Dim, text);
+    };
+    if let Some(session) = spot.session.filter(|&session| model.sessions.selected_session() != Some(session)) {
+        model.sessions.select(session, &model.library, &model.setting.glyphs);
+    }
+    if let Some(entry) = spot.entry {
+        model.tree.go_to_entry(entry);
+    }
+    model.focus = spot.focus;
+}
+
 fn turn(model: &mut Model, by: usize) {
     let at = Place::PANES.iter().position(|&place| place == model.focus).unwrap_or_default();
     model.focus = Place::PANES[(at + by) % Place::PANES.len()];
@@ -278,7 +301,7 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
         return;
     }
     match model.focus {
-        Place::Tree => model.focus = Place::Sessions,
+        Place::Tree => searching::go_back(model),
         Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
         Place::Sessions if model.search.is_some() => searching::close(model, effects),
         Place::Sessions => effects.extend(model.setting.picker.map(|_| Effect::Quit)),

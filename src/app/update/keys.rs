@@ -68,7 +68,7 @@ pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
     let height = usize::from(area.body.height);
     match place {
-        Place::Sessions => model.sessions.cursor.scroll(by, model.sessions.rows.len(), height),
+        Place::Sessions => model.sessions.scroll(by),
         Place::Tree => {
             model.tree.await_nothing();
             model.tree.cursor.scroll(by, model.tree.rows.list.len(), height);
@@ -82,7 +82,7 @@ fn touch(model: &mut Model) {
     model.notice = None;
     model.sessions.touched = true;
     model.tree.await_nothing();
-    if !model.layers.has_find() {
+    if !model.layers.has_find() && model.focus != Place::Sessions {
         model.tree.stop_following();
     }
     let waits = model.errand.take().is_some_and(|errand| errand.then.is_some());
@@ -167,9 +167,13 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool, effect
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
     model.focus = place;
     let Some(line) = row.checked_sub(area.body.y).map(usize::from) else { return };
-    let (cursor, len) = match place {
-        Place::Sessions => (&mut model.sessions.cursor, model.sessions.rows.len()),
-        Place::Tree => (&mut model.tree.cursor, model.tree.rows.list.len()),
+    let (cursor, len, line) = match place {
+        Place::Sessions => {
+            let pane = &model.sessions;
+            let line = pane.cursor.seen(pane.rows.len(), line, |row| pane.lines(row)).len();
+            (&mut model.sessions.cursor, model.sessions.rows.len(), line)
+        }
+        Place::Tree => (&mut model.tree.cursor, model.tree.rows.list.len(), line),
         _ => return,
     };
     if cursor.top + line < len {

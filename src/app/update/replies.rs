@@ -52,6 +52,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::TextsRead(done, total) => searching::take_read(model, done, total, effects),
         Reply::Values(values) => searching::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => searching::take_hits(model, hits, more, progress),
+        Reply::Elsewhere(found) => searching::take_elsewhere(model, found),
         Reply::Seen(hits) => model.preview.take_hits(hits),
         Reply::EntriesFound { hits, first_last } => model.tree.take_hits(hits, first_last),
         Reply::Text(text) => take_text(model, text, effects),
