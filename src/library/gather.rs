@@ -16,6 +16,7 @@ use crate::library::{find, texts};
 use crate::search::candidate::{Candidate, MatchField, MatchPlace, TitlesBuf};
 use crate::search::fulfil::{Fulfilling, Holding, Parts};
 use crate::search::here::HereAndNow;
+use crate::search::matching::Tier;
 use crate::search::query::Query;
 use crate::session::shape::{ById, Index};
 use crate::session::texts::TextsBuf;
@@ -51,7 +52,8 @@ impl Searcher {
                     stop.store(true, Ordering::Relaxed);
                     break;
                 }
-                let Some(session) = sought(hit) else { continue };
+                let is_nowhere = hit.hit.tier == Tier::Fuzzy && parts.is_a_word();
+                let Some(session) = sought(hit).filter(|_| !is_nowhere) else { continue };
                 let entries = with(&kept, (files, session), |candidate| parts.in_known(&candidate)).best();
                 match session.kin {
                     Some(kin) => shared.push((kin, hit.session, entries)),

@@ -74,6 +74,11 @@ impl Parts {
         !self.everything && !self.words.is_empty() || self.scopes.iter().any(is_known)
     }
 
+    /// Whether there is just one word: no entry has it where only its letters were found.
+    pub fn is_a_word(&self) -> bool {
+        self.words.len() == 1 && self.scopes.is_empty()
+    }
+
     /// Whether one of the words is in a folded text.
     pub fn is_in(&self, folded: &str) -> bool {
         self.words.iter().any(|word| word.find(folded).is_some())

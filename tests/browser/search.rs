@@ -166,6 +166,9 @@ fn next_walks_all_that_fulfils_the_query_and_only_that() {
     let anywhere = walk("all: expires_at");
     assert!(anywhere.iter().any(|entry| entry.contains("0004_sessions.sql")), "{anywhere:?}");
     assert_eq!(walk("is:abandoned"), [""; 0], "that is about the session");
+    assert!(!browser.screen().contains("no hits"), "{}", browser.screen());
+    search(&mut browser, "tool:grep");
+    assert!(browser.screen().contains("2/2 · default"), "{}", browser.screen());
 }
 
 #[test]

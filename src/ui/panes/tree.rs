@@ -33,7 +33,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         }
         format!("{filter} {} {of}{}", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
     });
-    let found = pane.find.as_ref().filter(|find| !find.words.is_empty()).map(|find| {
+    let found = pane.find.as_ref().filter(|find| find.is_shown()).map(|find| {
         let at = pane.selected_entry().and_then(|at| find.number(pane.entry(at)?));
         let found = if find.searching && find.is_empty() { "looking".into() } else { hits(at, find.len()) };
         let only = if find.only_hits { " only" } else { "" };

@@ -62,6 +62,11 @@ impl Find {
         self.is_hit.contains(&entry)
     }
 
+    /// Whether it is said how many hits there are: a session that was found as a whole has none.
+    pub fn is_shown(&self) -> bool {
+        if self.query.is_some() { !self.hits.is_empty() } else { !self.words.is_empty() }
+    }
+
     /// How many hits there are.
     pub fn len(&self) -> usize {
         self.hits.len()
