@@ -7,6 +7,7 @@ use crate::app::panes::{preview, sessions, tree};
 use crate::app::setting::Setting;
 use crate::base::js::cut;
 use crate::base::text::clean;
+use crate::changes::past::Past;
 use crate::keymap::Place;
 use crate::library::{EntryRef, Library, SessionKey};
 use crate::session::digest::Shared;
@@ -32,6 +33,8 @@ pub struct Context<'a> {
     pub tree: &'a tree::Pane,
     /// The preview pane.
     pub preview: &'a preview::Pane,
+    /// What was changed, the newest first, as it was read last.
+    pub past: &'a [Past],
 }
 
 impl<'a> Context<'a> {

@@ -16,6 +16,7 @@ use crate::app::setting::Setting;
 use crate::app::ticket::{Claim, Ticket};
 use crate::base::text::Tone;
 use crate::changes::Request;
+use crate::changes::past::Past;
 use crate::config::Config;
 use crate::keymap::Place;
 use crate::library::Library;
@@ -103,6 +104,10 @@ pub struct Model {
     pub scan: Scan,
     /// Who waits to hear which pis run: see [`Command::ToTrash`].
     pub looking: Option<Claim>,
+    /// What was changed, as it was read last.
+    pub past: Option<Vec<Past>>,
+    /// Who waits for that.
+    pub looking_back: Option<Claim>,
     /// Who waits until what was kept for a search is given back: not the next search.
     pub giving_back: Option<Claim>,
     tickets: u64,
@@ -137,6 +142,8 @@ impl Model {
             errand: None,
             scan: Scan { claim: None, read: HashSet::new(), changed: HashSet::new() },
             looking: None,
+            past: None,
+            looking_back: None,
             giving_back: None,
             tickets: 0,
         }
@@ -152,6 +159,7 @@ impl Model {
             sessions: &self.sessions,
             tree: &self.tree,
             preview: &self.preview,
+            past: self.past.as_deref().unwrap_or_default(),
         }
     }
 

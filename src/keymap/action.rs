@@ -193,8 +193,10 @@ actions! {
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "delete", "Move the session to the trash, or all marked ones, or a project's.";
     Mark, "mark", ["space"], SESSIONS, Changing, "mark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions.";
     MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions in the list, or none.";
-    Undo, "undo", ["u"], PANES, Changing, "undo", "Take the last change back.";
+    Undo, "undo", ["u"], PANES, Changing, "undo", "Take the last change back; what an earlier pitree did is asked about.";
     Redo, "redo", ["U"], PANES, Changing, "redo", "Make the change again that was taken back.";
+    Trash, "trash", ["X"], PANES, Changing, "trash", "List the sessions in the trash: bring one back.";
+    History, "history", ["Z"], PANES, Changing, "history", "List all that was changed, the newest first: take one back.";
 
     NextSort, "next-sort", ["ctrl+s"], SEARCHED, Sessions, "sort", "Sort the sessions in the next way.";
     NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Show only sessions that have a name, or all.";

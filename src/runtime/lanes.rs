@@ -108,6 +108,7 @@ impl Lanes {
             Job::Work(
                 Work::Text(_)
                 | Work::Written(_)
+                | Work::LookBack
                 | Work::Copy(_)
                 | Work::LookForMoved { .. }
                 | Work::Remember { .. }

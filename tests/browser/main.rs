@@ -17,6 +17,7 @@ mod finding;
 mod layers;
 mod names;
 mod palettes;
+mod past;
 mod picker;
 mod preview;
 mod resume;

@@ -25,6 +25,10 @@ pub enum PaletteKind {
     Actions,
     /// The labels of all sessions.
     Labels,
+    /// The sessions in the trash.
+    Trash,
+    /// All that was changed.
+    History,
     /// The files that some sessions touched.
     Files(Scope),
     /// The entries that touched a file.

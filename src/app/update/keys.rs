@@ -153,6 +153,16 @@ fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
             let outline = model.layers.palettes().next_back().map(|palette| palette.kind.clone());
             palettes::files::touches_of(&model.context(), file, outline.as_ref())
         }
+        Leads::Restore(number) => {
+            model.layers.close_palettes();
+            let back = Command::Change(Request::Undo { number: Some(number) }, After::Show);
+            return carry::carry(model, back, effects);
+        }
+        Leads::Undo(group) => {
+            model.layers.close_palettes();
+            return carry::carry(model, Command::Change(Request::UndoGroup { group }, After::Show), effects);
+        }
+        Leads::Told(why) => return model.say(Tone::Dim, why),
         Leads::Nothing => return,
         Leads::Everywhere(file) => palettes::files::touches_everywhere(&model.context(), file),
     };
