@@ -175,7 +175,7 @@ actions! {
     PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Go to the previous hit.";
     Labels, "labels", ["'"], PANES, Finding, "labels", "List the labels of all sessions: go to one, rename or clear it.";
     Files, "files", ["F"], PANES, Finding, "files", "List the files that the session, or the project, read and changed, and which entries did it.";
-    Palette, "palette", [":"], PANES, Finding, "actions", "List all that can be done here, and do it.";
+    Palette, "palette", [":"], PANES, Finding, "actions", "List all that can be done, what was done most first, and do it.";
 
     Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume the session, in the tree from any entry on; fold or unfold a project.";
     Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
@@ -195,7 +195,7 @@ actions! {
     MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions in the list, or none.";
     Undo, "undo", ["u"], PANES, Changing, "undo", "Take the last change back; what an earlier pitree did is asked about.";
     Redo, "redo", ["U"], PANES, Changing, "redo", "Make the change again that was taken back.";
-    Trash, "trash", ["X"], PANES, Changing, "trash", "List the sessions in the trash: bring one back.";
+    Trash, "show-trash", ["X"], PANES, Changing, "trash", "List the sessions in the trash: bring one back.";
     History, "history", ["Z"], PANES, Changing, "history", "List all that was changed, the newest first: take one back.";
 
     NextSort, "next-sort", ["ctrl+s"], SEARCHED, Sessions, "sort", "Sort the sessions in the next way.";

@@ -215,8 +215,8 @@ impl Palette {
         self.typed();
     }
 
-    /// Twice on a row is Enter, beside the box is Esc.
-    pub(super) fn click<C>(&mut self, (column, row): (u16, u16), double: bool, terminal: (u16, u16)) -> Answer<C> {
+    /// On a row is Enter there, beside the box closes it.
+    pub(super) fn click<C>(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> Answer<C> {
         let list = Self::list_area(terminal);
         if !Self::area(terminal).contains((column, row).into()) {
             return Answer::Close;
@@ -224,9 +224,7 @@ impl Palette {
         let at = self.cursor.top + usize::from(row.saturating_sub(list.y));
         if list.contains((column, row).into()) && at < self.shown.len() {
             self.cursor.at = at;
-            if double {
-                return self.take();
-            }
+            return self.take();
         }
         Answer::Stay
     }

@@ -17,6 +17,7 @@ use crate::config::Filter;
 use crate::keymap::{Action, Group, Key, Place};
 
 pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+    *model.uses.entry(action).or_default() += 1;
     let page = isize::try_from(model.height(model.focus).saturating_sub(1).max(1)).unwrap_or(1);
     match action {
         Action::Quit => effects.push(Effect::Quit),
