@@ -172,6 +172,9 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
             model.scan.claim = None;
             model.library.progress.finished = true;
         }
+        if is_it(&model.looking_back) {
+            model.past = Some(Vec::new());
+        }
         model.changes.retain(|pending| pending.claim.number() != ticket);
         model.say(Tone::Error, error);
     }

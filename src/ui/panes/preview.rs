@@ -16,7 +16,7 @@ use crate::ui::widgets::{hits, scroll_bar, title};
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.preview;
     let height = usize::from(area.body.height);
-    let is_whole = pane.wrapped.complete(&pane.lines);
+    let (top, len, is_whole) = pane.seen(model.now);
     let hits = pane.hit().map(|(at, count)| hits(Some(at), count));
     let side = match pane.wrapped.way() {
         Way { is_sideways: false, .. } => None,
@@ -24,12 +24,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         Way { left, .. } => Some(format!("from column {}", left + 1)),
     };
     let place = match () {
-        () if is_whole && pane.wrapped.len() <= height => None,
-        () if is_whole => {
-            let end = (pane.top + height).min(pane.wrapped.len());
-            Some(format!("{}%", 100 * end / pane.wrapped.len()))
-        }
-        () => Some(format!("line {}+", pane.top + 1)),
+        () if is_whole && len <= height => None,
+        () if is_whole => Some(format!("{}%", 100 * (top + height).min(len) / len)),
+        () => Some(format!("line {}+", top + 1)),
     };
     let facts: Vec<String> = [hits, side, place].into_iter().flatten().collect();
     let mut right = facts.join(&format!(" {} ", pen.glyphs().dot));
@@ -42,7 +39,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     if pane.lines.is_empty() && pane.is_late(model.now) && pane.subject != Subject::Nothing {
         pen.put(frame, Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, " reading")]);
     }
-    scroll_bar(frame, area.body, pen, pane.top, pane.wrapped.len());
+    scroll_bar(frame, area.body, pen, top, len);
 }
 
 fn name(model: &Model) -> String {
