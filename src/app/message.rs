@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::app::panes::preview::Hit;
 use crate::app::panes::tree::Fork;
 use crate::app::ticket::Ticket;
+use crate::changes::past::Past;
 use crate::changes::{Done, Refusal, Request};
 use crate::disk::live::Pis;
 use crate::disk::moved::Candidate;
@@ -124,6 +125,8 @@ pub enum Reply {
     Seen(Vec<Hit>),
     /// The whole text of an entry was read, or why it was not.
     Text(Result<String, String>),
+    /// All that was changed, the newest first; or why that is not known.
+    Past(Result<Vec<Past>, String>),
     /// All of an entry, as it was written, or why it could not be read.
     Written(Result<String, String>),
     /// Directories that may be what a gone one is now, the best first.
@@ -300,6 +303,8 @@ pub enum Work {
     },
     /// Complete the path of a directory.
     CompleteDir(String),
+    /// Read what was changed up to now.
+    LookBack,
     /// Put something on the clipboard.
     Copy(Clip),
     /// Make a change, after those that were wanted before.

@@ -1,6 +1,6 @@
 //! Everything that the browser knows.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,8 +18,9 @@ use crate::app::setting::Setting;
 use crate::app::ticket::{Claim, Ticket};
 use crate::base::text::Tone;
 use crate::changes::Request;
+use crate::changes::past::Past;
 use crate::config::Config;
-use crate::keymap::Place;
+use crate::keymap::{Action, Place};
 use crate::library::Library;
 use crate::library::here::Here;
 use crate::search::lists::Lists;
@@ -111,6 +112,14 @@ pub struct Model {
     pub scan: Scan,
     /// Who waits to hear which pis run: see [`Command::ToTrash`].
     pub looking: Option<Claim>,
+    /// How often what was done.
+    pub uses: HashMap<Action, u32>,
+    /// Whether the last click was on something that lay over the panes: a second one in its place is not for what is below.
+    pub clicked_layer: bool,
+    /// What was changed, as it was read last.
+    pub past: Option<Vec<Past>>,
+    /// Who waits for that.
+    pub looking_back: Option<Claim>,
     /// Who waits until what was kept for a search is given back: not the next search.
     pub giving_back: Option<Claim>,
     tickets: u64,
@@ -148,6 +157,10 @@ impl Model {
             errand: None,
             scan: Scan { claim: None, read: HashSet::new(), changed: HashSet::new() },
             looking: None,
+            uses: HashMap::new(),
+            clicked_layer: false,
+            past: None,
+            looking_back: None,
             giving_back: None,
             tickets: 0,
         }
@@ -163,6 +176,8 @@ impl Model {
             sessions: &self.sessions,
             tree: &self.tree,
             preview: &self.preview,
+            uses: &self.uses,
+            past: self.past.as_deref().unwrap_or_default(),
         }
     }
 

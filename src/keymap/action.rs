@@ -184,7 +184,7 @@ actions! {
     JumpForward, "jump-forward", ["B"], PANES, Finding, "jump forward", "Go forward again after going back.";
     Labels, "labels", ["'"], PANES, Finding, "labels", "List the labels of all sessions: go to one, rename or clear it.";
     Files, "files", ["F"], PANES, Finding, "files", "List the files that the session, or the project, read and changed, and which entries did it.";
-    Palette, "palette", [":"], PANES, Finding, "actions", "List all that can be done here, and do it.";
+    Palette, "palette", [":"], PANES, Finding, "actions", "List all that can be done, what was done most first, and do it.";
 
     Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume the session, in the tree from any entry on; fold or unfold a project.";
     Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
@@ -202,8 +202,10 @@ actions! {
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "delete", "Move the session to the trash, or all marked ones, or a project's.";
     Mark, "mark", ["space"], SESSIONS, Changing, "mark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions.";
     MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions in the list, or none.";
-    Undo, "undo", ["u"], PANES, Changing, "undo", "Take the last change back.";
+    Undo, "undo", ["u"], PANES, Changing, "undo", "Take the last change back; what an earlier pitree did is asked about.";
     Redo, "redo", ["U"], PANES, Changing, "redo", "Make the change again that was taken back.";
+    Trash, "show-trash", ["X"], PANES, Changing, "trash", "List the sessions in the trash: bring one back.";
+    History, "history", ["Z"], PANES, Changing, "history", "List all that was changed, the newest first: take one back.";
 
     NextSort, "next-sort", ["ctrl+s"], SEARCHED, Sessions, "sort", "Sort the sessions in the next way.";
     NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Show only sessions that have a name, or all.";

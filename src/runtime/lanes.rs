@@ -115,6 +115,7 @@ impl Lanes {
             Job::Work(
                 Work::Text(_)
                 | Work::Written(_)
+                | Work::LookBack
                 | Work::Copy(_)
                 | Work::LookForMoved { .. }
                 | Work::Remember { .. }

@@ -113,6 +113,13 @@ impl Desk {
                 });
                 reply(Reply::Text(text.map_err(|error| format!("{error:#}"))));
             }
+            Work::LookBack => {
+                let none = "there is no home directory to keep the journal of changes in";
+                let past = self.changes.as_ref().ok_or_else(|| none.to_owned()).and_then(|changes| {
+                    changes.past(&self.setting.home, is_wanted).map_err(|error| format!("{error:#}"))
+                });
+                reply(Reply::Past(past));
+            }
             Work::Written(body) => {
                 let text = self.read(&body, |line, related| {
                     render::entry::written(&body.tree, body.at, (line, related), &self.setting.zone)

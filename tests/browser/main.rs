@@ -18,6 +18,7 @@ mod layers;
 mod names;
 mod palettes;
 mod panes;
+mod past;
 mod picker;
 mod preview;
 mod queries;

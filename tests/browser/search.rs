@@ -404,19 +404,19 @@ fn it_begins_with_a_search() {
 #[test]
 fn a_key_opens_a_saved_query_in_any_pane() {
     let text =
-        "queries.left = { query = 'is:abandoned', key = 'f7' }\nqueries.crumbs = { query = 'is:fork', key = 'Z' }\n";
+        "queries.left = { query = 'is:abandoned', key = 'f7' }\nqueries.crumbs = { query = 'is:fork', key = 'Q' }\n";
     let config = Config::parse(text, "config.toml").unwrap();
     let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
     let mut browser = Browser::new(&config, located, Files::Demo, (120, 40));
-    browser.press("l l Z");
+    browser.press("l l Q");
     assert_eq!((line(&browser).as_str(), hits(&browser), browser.model.focus), ("is:fork", 4, Place::Sessions));
     let best = browser.selected();
     browser.press("down");
     assert_ne!(browser.selected(), best);
     browser.press("f7");
     assert_eq!(line(&browser), "is:abandoned");
-    browser.press("/ Z");
-    assert_eq!(line(&browser), "is:abandonedZ", "it is typed");
+    browser.press("/ B");
+    assert_eq!(line(&browser), "is:abandonedB", "it is typed");
     browser.press("f7 esc ?").type_text("saved");
     let help = browser.screen();
     assert!(help.contains("Saved queries") && help.contains("Search for is:abandoned  left"), "{help}");

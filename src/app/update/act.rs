@@ -3,10 +3,11 @@
 use super::{carry, finding, opening, searching};
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
-use crate::app::flows::{copy, delete, name, resume};
+use crate::app::flows::{copy, delete, name, refusal, resume};
 use crate::app::jumps::Spot;
 use crate::app::layers::Layer;
 use crate::app::layers::help::Help;
+use crate::app::layers::palette::PaletteKind;
 use crate::app::message::{Effect, Opener, Work};
 use crate::app::model::{Model, Pending, Scan};
 use crate::app::palettes;
@@ -19,6 +20,7 @@ use crate::config::Filter;
 use crate::keymap::{Action, Group, Key, Place};
 
 pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+    *model.uses.entry(action).or_default() += 1;
     let page = if model.focus == Place::Sessions { model.sessions.page() } else { model.height(model.focus) };
     let page = isize::try_from(page.saturating_sub(1).max(1)).unwrap_or(1);
     match action {
@@ -79,7 +81,9 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::Fork => do_flow(model, name::fork, effects),
         Action::Delete => do_flow(model, delete::ask, effects),
         Action::Copy => do_flow(model, copy::ask, effects),
-        Action::Undo => carry::carry(model, Command::Change(Request::Undo { number: None }, After::Show), effects),
+        Action::Undo => carry::carry(model, Command::Change(Request::UndoLast { sure: None }, After::Show), effects),
+        Action::Trash => look_back(model, PaletteKind::Trash, effects),
+        Action::History => look_back(model, PaletteKind::History, effects),
         Action::Redo => carry::carry(model, Command::Change(Request::Redo, After::Show), effects),
         Action::Mark => model.sessions.toggle_mark(),
         Action::MarkAll => {
@@ -144,6 +148,16 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         | Action::DeleteToEnd
         | Action::Yank => {}
     }
+}
+
+/// Lists what was changed; it is read anew each time.
+fn look_back(model: &mut Model, kind: PaletteKind, effects: &mut Vec<Effect>) {
+    if let Some(why) = refusal(&model.context()) {
+        return model.say(Tone::Warning, why);
+    }
+    model.past = None;
+    model.looking_back = Some(model.ask(Work::LookBack, effects));
+    model.layers.push(Layer::Palette(palettes::past::palette(&model.context(), kind)));
 }
 
 /// A key that does nothing in the pane with the keyboard: what shapes the tree does so from any pane, and of anything else

@@ -51,8 +51,12 @@ pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 /// The mouse was pressed.
 pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &mut Vec<Effect>) {
     touch(model);
+    let is_over = !matches!(model.layers.top(), None | Some(Layer::Search));
+    if std::mem::replace(&mut model.clicked_layer, is_over) && double && !is_over {
+        return; // the first click closed what the second one is meant for as well
+    }
     let (layers, view) = model.layers();
-    match layers.click((column, row), double, view) {
+    match layers.click((column, row), view) {
         Answer::Pass => click_pane(model, (column, row), double, effects),
         answer => take(model, answer, effects),
     }
@@ -139,6 +143,12 @@ fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
     let palette = match leads {
         Leads::Act(action) => {
             model.layers.close_palettes();
+            let places = action.places();
+            if !places.contains(&model.focus)
+                && let Some(&place) = Place::PANES.iter().find(|place| places.contains(place))
+            {
+                model.focus = place;
+            }
             return act(model, action, effects);
         }
         Leads::Search(query) => {
@@ -153,6 +163,16 @@ fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
             let outline = model.layers.palettes().next_back().map(|palette| palette.kind.clone());
             palettes::files::touches_of(&model.context(), file, outline.as_ref())
         }
+        Leads::Restore(number) => {
+            model.layers.close_palettes();
+            let back = Command::Change(Request::Undo { number: Some(number) }, After::Show);
+            return carry::carry(model, back, effects);
+        }
+        Leads::Undo(group) => {
+            model.layers.close_palettes();
+            return carry::carry(model, Command::Change(Request::UndoGroup { group }, After::Show), effects);
+        }
+        Leads::Told(why) => return model.say(Tone::Dim, why),
         Leads::Nothing => return,
         Leads::Everywhere(file) => palettes::files::touches_everywhere(&model.context(), file),
     };
