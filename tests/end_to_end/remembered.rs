@@ -1,7 +1,7 @@
 //! How the browser was left is how the next one begins.
 
 use crate::home::{Home, session};
-use crate::terminal::{ENTER, ESC, ctrl};
+use crate::terminal::{ENTER, ctrl};
 
 #[test]
 fn folds_the_order_and_sizes_are_remembered() {
@@ -22,7 +22,9 @@ fn folds_the_order_and_sizes_are_remembered() {
     pitree.send("/second");
     pitree.wait_for("1 session ");
     pitree.send(ENTER);
-    pitree.send(&format!("{ESC}{ESC}{ESC}"));
+    pitree.wait_selected("the second prompt"); // in the tree
+    pitree.quit();
+    let mut pitree = home.launch(&[]).size(130, 30).open();
     pitree.wait_for("threaded");
     pitree.send(&ctrl('s'));
     pitree.wait_for("recent");
@@ -32,9 +34,8 @@ fn folds_the_order_and_sizes_are_remembered() {
     pitree.wait_for("the first prompt");
     pitree.send("/\x1bp"); // alt+p
     pitree.wait_for("/second");
-    pitree.send(&format!("{ESC}{ESC}"));
-    pitree.wait_for("recent");
-    pitree.quit();
+    pitree.send(&ctrl('c'));
+    pitree.wait_end();
     // A setting that is changed counts.
     home.write(".config/pitree/config.toml", "sort = \"name\"\n");
     let pitree = home.launch(&[]).size(130, 30).open();

@@ -196,10 +196,18 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool, effect
         Place::Tree => (&mut model.tree.cursor, model.tree.rows.list.len(), line),
         _ => return,
     };
-    if cursor.top + line < len {
-        cursor.at = cursor.top + line;
-        if double {
-            confirm(model, effects);
+    let at = cursor.top + line;
+    if at >= len {
+        return;
+    }
+    cursor.at = at;
+    let (column, columns) = (usize::from(column - area.body.x), usize::from(area.body.width.saturating_sub(1)));
+    match place {
+        Place::Sessions if model.sessions.is_sign(at, column) => {
+            model.sessions.toggle(&model.library, &model.setting.glyphs);
         }
+        Place::Tree if model.tree.is_sign(at, column, columns) => drop(model.tree.toggle()),
+        _ if double => confirm(model, effects),
+        _ => {}
     }
 }

@@ -193,6 +193,17 @@ impl Pane {
         self.hits.is_none() && self.key(row).is_some_and(|key| self.folds.contains(&key))
     }
 
+    /// Whether the sign that folds and unfolds a row is at a column.
+    pub(crate) fn is_sign(&self, row: usize, column: usize) -> bool {
+        let start = match self.rows.get(row) {
+            Some(SessionRow::Session { prefix, .. }) => {
+                crate::base::text::width(prefix) + if self.is_flat { 0 } else { 2 }
+            }
+            Some(SessionRow::Project(_)) | None => 0,
+        };
+        self.can_fold(row) && (start..start + 2).contains(&column)
+    }
+
     fn can_fold(&self, row: usize) -> bool {
         match self.rows.get(row).filter(|_| self.hits.is_none()) {
             Some(SessionRow::Project(_)) => true,

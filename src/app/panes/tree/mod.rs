@@ -4,6 +4,7 @@ pub mod deeds;
 pub mod find;
 mod finding;
 mod folding;
+mod lead;
 pub mod rows;
 mod spot;
 mod telling;
