@@ -72,8 +72,8 @@ fn session(context: &Context<'_>, key: SessionKey) -> Vec<DocLine> {
     let home = &context.setting.home;
     let header = &digest.header;
     let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
-    let mut lines = vec![DocLine::new(tone, digest.title()), DocLine::default()];
-    if let (Some(_), Some(first)) = (&digest.name, &digest.first_message) {
+    let mut lines = vec![DocLine::new(tone, digest.own_title()), DocLine::default()];
+    if let Some(first) = digest.first_message.as_ref().filter(|first| first.trim() != digest.own_title()) {
         lines.push(fact("first", first.trim()));
     }
     let gone = if context.library.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
@@ -135,7 +135,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     heading(lines, "Family");
     if let Some(parent) = parent {
         let what = if digest.owner.is_some() { "sub-agent of" } else { "forked from" };
-        lines.push(fact(what, library[parent].title()));
+        lines.push(fact(what, library[parent].own_title()));
     } else if let Some(path) = &digest.header.parent_session {
         let known = digest.parent_path.as_deref().is_some_and(|path| library.has_file(path));
         let what = if known { "a ring of forks" } else { "not there" };
@@ -143,7 +143,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     } else if let Some(id) = &digest.header.parent_id {
         lines.push(fact("forked from", &format!("{id} (not there)")));
     }
-    lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", library[fork].title())));
+    lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", library[fork].own_title())));
     more(lines, forks.len());
     let first = library.families().line(key).last().unwrap_or(key);
     let family = library.families().family(first);

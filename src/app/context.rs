@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::setting::Setting;
+use crate::app::title::title;
 use crate::base::js::cut;
 use crate::base::text::clean;
 use crate::keymap::Place;
@@ -35,6 +36,11 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
+    /// The start of a session's title, as a question shows it.
+    pub fn short_title(&self, key: SessionKey) -> String {
+        self.short(&title(&self.library[key]))
+    }
+
     /// The start of a text from a file, clean, as a question shows it.
     pub fn short(&self, text: &str) -> String {
         self.setting.glyphs.cut(&clean(cut(text, 200)), SHORT).into_owned()

@@ -15,5 +15,6 @@ pub mod panes;
 pub mod remembered;
 pub mod setting;
 pub mod ticket;
+pub mod title;
 pub mod update;
 pub mod widgets;

@@ -14,6 +14,7 @@ mod changes;
 mod common;
 mod finding;
 mod layers;
+mod lived_in;
 mod names;
 mod palettes;
 mod panes;

@@ -33,7 +33,7 @@ fn said(context: &Context<'_>, done: &Done) -> String {
     let key = context.library.key_of(path).filter(|&key| context.library.has(key));
     match key.filter(|&key| context.sessions.selected_session() != Some(key)) {
         Some(key) => {
-            let title = context.short(context.library[key].title());
+            let title = context.short_title(key);
             format!("{} {} {title}", done.said, context.setting.glyphs.dot)
         }
         None => done.said.clone(),

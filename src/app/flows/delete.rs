@@ -173,7 +173,7 @@ fn facts(context: &Context<'_>, sessions: &[SessionKey], notes: &[String]) -> Ve
 
 /// The titles of sessions, up to a few.
 fn named(context: &Context<'_>, sessions: &[SessionKey]) -> impl Iterator<Item = String> {
-    let title = |&key: &SessionKey| context.short(context.library[key].title());
+    let title = |&key: &SessionKey| context.short_title(key);
     let more = sessions.len().saturating_sub(NAMED);
     let titles: Vec<String> = sessions.iter().take(NAMED).map(title).collect();
     titles.into_iter().chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))

@@ -196,10 +196,19 @@ impl Builder {
         self.is_hidden_in_pi |= message.content.breaks_pi_list();
         if entry.kind == Kind::Assistant {
             self.is_undrawn_in_pi |= message.content.breaks_pi_tree();
-        } else if self.digest.first_message.is_none() {
-            let text = message.content.text(" ");
-            self.digest.first_message = (!text.is_empty()).then_some(text);
+        } else if self.digest.first_message.is_none() || self.digest.own_message.is_none() && self.is_own(written) {
+            let text = Some(message.content.text(" ")).filter(|text| !text.is_empty());
+            if self.is_own(written) {
+                self.digest.own_message.clone_from(&text);
+            }
+            self.digest.first_message = self.digest.first_message.take().or(text);
         }
+    }
+
+    /// Whether the file is a fork and an entry was written after it was made: what came from its parent keeps its time.
+    fn is_own(&self, written: Option<i64>) -> bool {
+        let Ok(header) = self.lines.session() else { return false };
+        header.is_fork() && written.zip(header.created).is_some_and(|(written, forked)| written >= forked)
     }
 
     /// Takes what an assistant did: the tools it called, as which model.

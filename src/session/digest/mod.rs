@@ -48,6 +48,8 @@ pub struct Digest {
     pub name: Option<String>,
     /// The first user message with text.
     pub first_message: Option<String>,
+    /// Of a fork, the first user message with text that was said after it was forked.
+    pub own_message: Option<String>,
     /// `message` entries.
     pub message_count: usize,
     /// All entries; the header is none.
@@ -114,6 +116,12 @@ impl Digest {
     pub fn title(&self) -> &str {
         let title = self.name.as_deref().or(self.first_message.as_deref()).unwrap_or_default().trim();
         if title.is_empty() { NO_MESSAGES } else { title }
+    }
+
+    /// The title by which a fork is told from its parent: without a name it is what was first said in the fork itself.
+    pub fn own_title(&self) -> &str {
+        let own = self.own_message.as_deref().filter(|_| self.name.is_none()).unwrap_or_default().trim();
+        if own.is_empty() { self.title() } else { own }
     }
 
     /// The models that answered, by the names that pi gave them and by those that providers did.

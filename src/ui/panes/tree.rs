@@ -20,10 +20,8 @@ const ROOM: usize = 20;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.tree;
-    let name = pane
-        .session
-        .map(|key| &model.library[key])
-        .map_or("Tree", |session| crate::base::js::cut(session.title(), 200));
+    let name =
+        pane.session.map(|key| &model.library[key]).map_or("Tree".into(), |session| crate::app::title::title(session));
     let facts = pane.tree.as_ref().map(|tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
@@ -53,7 +51,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     }
     right.push(' ');
     let focused = model.focus == Place::Tree;
-    title(frame, pen, area, focused, (Span::clean(Tone::Text, name), "", right));
+    title(frame, pen, area, focused, (Span::new(Tone::Text, name), "", right));
     let Some(tree) = &pane.tree else {
         let lines = match (&pane.error, pane.session) {
             (Some(error), _) => vec![DocLine::new(Tone::Error, error)],

@@ -95,18 +95,17 @@ fn without_cd<'a>(command: &'a str, cwd: &str) -> &'a str {
     there().filter(|rest| !cwd.is_empty() && !rest.is_empty()).unwrap_or(command)
 }
 
-/// What a run of tool calls did: `9 tools  read 4 · bash 2 · edited hooks.ts, hooks.md`.
+/// What a run of tool calls did: `9 tools · 1 failed  read 4 · bash 2 · edited hooks.ts, hooks.md`.
 pub fn run(deeds: &Deeds, glyphs: &Glyphs) -> Vec<Span> {
     let dot = format!(" {} ", glyphs.dot);
     let mut facts: Vec<String> = deeds.tools.iter().map(|(name, uses)| format!("{name} {uses}")).collect();
     facts.extend(changed(deeds));
-    let mut spans = vec![
-        Span::new(Tone::Tool, count(deeds.calls, "tool", "tools")),
-        Span::new(Tone::Dim, format!("  {}", facts.join(&dot))),
-    ];
+    let mut spans = vec![Span::new(Tone::Tool, count(deeds.calls, "tool", "tools"))];
+    // Before what is cut where there is little room.
     if deeds.failed > 0 {
         spans.push(Span::new(Tone::Error, format!("{dot}{} failed", deeds.failed)));
     }
+    spans.push(Span::new(Tone::Dim, format!("  {}", facts.join(&dot))));
     spans
 }
 
