@@ -1,4 +1,4 @@
-//! The preview of a session or a project: what is known of it at a glance.
+//! The preview of a session or a project: what is known of it at a glance, what is looked for most often first.
 
 use std::cmp::Reverse;
 
@@ -6,13 +6,17 @@ use crate::app::context::Context;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::words;
+use crate::app::title::title;
+use crate::base::js::cut;
 use crate::base::numbers::{bytes, count, dollars, thousands, tokens};
 use crate::base::paths::shorten;
-use crate::base::text::{Span, Tone, width};
+use crate::base::text::{Glyphs, Span, Tone, clean, fit, width};
 use crate::base::time;
 use crate::library::SessionKey;
 use crate::render::DocLine;
+use crate::render::wrap::Wrapped;
 use crate::session::digest::Digest;
+use crate::session::digest::spoken::LastSaid;
 use crate::session::tree::Index;
 
 /// The most calls of a run that are listed.
@@ -21,10 +25,22 @@ const MOST_CALLS: usize = 500;
 /// The longest lists of a card.
 const LONGEST: usize = 12;
 
+/// The columns that the names of facts have.
+const NAMES: usize = 12;
+
+/// The columns and rows that a card is seen in.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Columns.
+    pub columns: u16,
+    /// Rows.
+    pub rows: u16,
+}
+
 /// The card of a session or a project.
-pub fn of(context: &Context<'_>, subject: Subject) -> Vec<DocLine> {
+pub fn of(context: &Context<'_>, subject: Subject, room: Room) -> Vec<DocLine> {
     match subject {
-        Subject::Session(key) => session(context, key),
+        Subject::Session(key) => session(context, key, room),
         Subject::Project(key) => {
             let shown = context.sessions.projects.iter().find(|project| project.key == key);
             shown.map_or(Vec::new(), |shown| project(context, shown))
@@ -57,9 +73,9 @@ fn run(context: &Context<'_>, last: Index) -> Vec<DocLine> {
 
 /// A name and its value.
 fn fact(name: &str, value: &str) -> DocLine {
-    let gap = " ".repeat(12usize.saturating_sub(width(name)));
+    let gap = " ".repeat(NAMES.saturating_sub(width(name)));
     let spans = vec![Span::new(Tone::Dim, format!("{name}{gap}")), Span::clean(Tone::Text, value)];
-    DocLine { spans, indent: 12, ..DocLine::default() }
+    DocLine { spans, indent: NAMES as u16, ..DocLine::default() }
 }
 
 fn heading(lines: &mut Vec<DocLine>, text: &str) {
@@ -67,53 +83,14 @@ fn heading(lines: &mut Vec<DocLine>, text: &str) {
     lines.push(DocLine::new(Tone::Accent, text));
 }
 
-fn session(context: &Context<'_>, key: SessionKey) -> Vec<DocLine> {
+fn session(context: &Context<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
     let digest = &context.library[key];
-    let home = &context.setting.home;
-    let header = &digest.header;
     let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
-    let mut lines = vec![DocLine::new(tone, digest.own_title()), DocLine::default()];
-    if let Some(first) = digest.first_message.as_ref().filter(|first| first.trim() != digest.own_title()) {
-        lines.push(fact("first", first.trim()));
-    }
-    let gone = if context.library.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
-    lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, home))));
-    lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), home)));
-    lines.push(fact("id", &header.id));
-    let wall = |ms: i64| {
-        let time = jiff::Timestamp::from_millisecond(ms).ok()?.to_zoned(context.setting.zone.clone());
-        Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(context.now, ms)))
-    };
-    lines.extend(header.created.and_then(wall).map(|time| fact("begun", &time)));
-    lines.extend(digest.modified.and_then(wall).map(|time| fact("last said", &time)));
-    let own = context.library.own(key);
-    let came_with = context.library.came_with(key);
-    let own_entries = came_with.map_or(String::new(), |_| format!(" ({} own)", thousands(own.entries)));
-    lines.push(fact(
-        "size",
-        &format!(
-            "{}{}, {}, {}",
-            count(digest.entry_count, "entry", "entries"),
-            own_entries,
-            count(digest.message_count, "message", "messages"),
-            bytes(digest.bytes)
-        ),
-    ));
-    if digest.branch_points > 0 {
-        let points = count(digest.branch_points, "branch point", "branch points");
-        lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
-    }
-    match came_with {
-        None => lines.push(fact("used", &format!("{}, {} tokens", dollars(digest.cost), tokens(digest.tokens)))),
-        Some(with) => {
-            let dot = &context.setting.glyphs.dot;
-            lines.push(fact("used", &format!("{} own {dot} {} {with}", dollars(own.cost), dollars(digest.cost))));
-            lines.push(fact("tokens", &format!("{} own {dot} {} {with}", tokens(own.tokens), tokens(digest.tokens))));
-        }
-    }
-    if header.version < 3.0 {
-        lines.push(fact("version", &format!("{}: pi rewrites the file when it opens it", header.version)));
-    }
+    let title = title(digest);
+    let mut lines = vec![DocLine::new(tone, &context.setting.glyphs.cut(&title, room.columns.into()))];
+    said_last(&mut lines, context, key, room);
+    lines.push(DocLine::default());
+    facts(&mut lines, context, key);
     family(&mut lines, context, key);
     inside(&mut lines, context, digest);
     if !digest.problems.is_empty() {
@@ -121,7 +98,96 @@ fn session(context: &Context<'_>, key: SessionKey) -> Vec<DocLine> {
         let glyph = &context.setting.glyphs.warning;
         lines.extend(digest.problems.iter().map(|problem| DocLine::new(Tone::Warning, &format!("{glyph} {problem}"))));
     }
+    lines.push(DocLine::default());
+    let columns = usize::from(room.columns).saturating_sub(NAMES);
+    if let (Some(_), Some(first)) = (&digest.name, &digest.first_message) {
+        let first = clean(cut(first.trim(), columns));
+        lines.push(fact("first", &context.setting.glyphs.cut(&first, columns)));
+    }
+    lines.push(fact("id", &digest.header.id));
+    let path = clean(&shorten(&digest.path.to_string_lossy(), &context.setting.home)).into_owned();
+    lines.push(fact("file", &context.setting.glyphs.cut_start(&path, columns)));
     lines
+}
+
+/// The last prompt and the last answer: of a fork its own, if it has any.
+fn said_last(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, room: Room) {
+    let library = context.library;
+    let digest = &library[key];
+    let parent = library.families().parent(key).and_then(|parent| library.get(parent));
+    let is_parents = |said: &&LastSaid| {
+        let known = digest.known_as(said.at);
+        parent.is_some_and(|parent| known.is_some_and(|known| parent.entries.ids.contains(&known)))
+    };
+    let both = [("prompt", &digest.last_prompt), ("answer", &digest.last_answer)];
+    let last = both.map(|(name, said)| Some((name, said.as_ref()?)));
+    let is_new = |(_, said): &(&str, &LastSaid)| !is_parents(said);
+    if digest.header.is_fork() && !last.iter().flatten().any(is_new) && parent.is_some() {
+        lines.push(DocLine::new(Tone::Fork, "nothing said here yet; in its parent last:"));
+    }
+    for (name, said) in last.into_iter().flatten() {
+        let ellipsis = if said.is_cut() { &*context.setting.glyphs.ellipsis } else { "" };
+        let line = fact(name, &format!("{}{ellipsis}", said.text));
+        lines.push(shortened(line, room, &context.setting.glyphs));
+    }
+    if digest.last_prompt.is_some() && digest.last_answer.is_none() {
+        lines.push(DocLine { spans: vec![Span::new(Tone::Dim, "answer      none yet")], ..DocLine::default() });
+    }
+}
+
+/// A fact that takes no more rows than there are for it.
+fn shortened(mut line: DocLine, room: Room, glyphs: &Glyphs) -> DocLine {
+    let rows = usize::from(room.rows / 5).clamp(2, 8);
+    let mut wrapped = Wrapped::new(room.columns.into());
+    wrapped.ensure(std::slice::from_ref(&line), rows + 1);
+    let place = |row: usize| wrapped.place(std::slice::from_ref(&line), row).map(|(_, byte)| byte);
+    if let (Some(start), Some(end), Some(value)) = (place(rows - 1), place(rows), line.spans.get(1)) {
+        let name = line.spans[0].text.len();
+        let (Some(start), Some(end)) = (start.checked_sub(name), end.checked_sub(name)) else { return line };
+        // Beside the last row there must be room for the sign that says that it was cut.
+        let (before, last) = value.text[..end].split_at(start);
+        let most = usize::from(room.columns).saturating_sub(NAMES + width(&glyphs.ellipsis));
+        line.spans[1].text = format!("{before}{}{}", fit(last, most).trim_end(), glyphs.ellipsis);
+    }
+    line
+}
+
+/// What it cost, how large it is, and when it was; of what came of another session its own first.
+fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
+    let digest = &context.library[key];
+    let header = &digest.header;
+    let own = context.library.own(key);
+    let messages = count(digest.message_count, "message", "messages");
+    let size = format!("{messages}, {}", bytes(digest.bytes));
+    match context.library.came_with(key) {
+        None => {
+            lines.push(fact("used", &format!("{}, {} tokens", dollars(digest.cost), tokens(digest.tokens))));
+            lines.push(fact("size", &format!("{}, {size}", count(digest.entry_count, "entry", "entries"))));
+        }
+        Some(with) => {
+            let dot = &context.setting.glyphs.dot;
+            lines.push(fact("used", &format!("{} own {dot} {} {with}", dollars(own.cost), dollars(digest.cost))));
+            lines.push(fact("tokens", &format!("{} own {dot} {} {with}", tokens(own.tokens), tokens(digest.tokens))));
+            let entries = count(own.entries, "entry", "entries");
+            lines.push(fact("size", &format!("{entries} own {dot} {} {with}", thousands(digest.entry_count))));
+            lines.push(fact("", &size));
+        }
+    }
+    if digest.branch_points > 0 {
+        let points = count(digest.branch_points, "branch point", "branch points");
+        lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
+    }
+    let wall = |ms: i64| {
+        let time = jiff::Timestamp::from_millisecond(ms).ok()?.to_zoned(context.setting.zone.clone());
+        Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(context.now, ms)))
+    };
+    lines.extend(digest.modified.and_then(wall).map(|time| fact("last said", &time)));
+    lines.extend(header.created.and_then(wall).map(|time| fact("begun", &time)));
+    let gone = if context.library.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
+    lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &context.setting.home))));
+    if header.version < 3.0 {
+        lines.push(fact("version", &format!("{}: pi rewrites the file when it opens it", header.version)));
+    }
 }
 
 fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
@@ -135,7 +201,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     heading(lines, "Family");
     if let Some(parent) = parent {
         let what = if digest.owner.is_some() { "sub-agent of" } else { "forked from" };
-        lines.push(fact(what, library[parent].own_title()));
+        lines.push(fact(what, &title(&library[parent])));
     } else if let Some(path) = &digest.header.parent_session {
         let known = digest.parent_path.as_deref().is_some_and(|path| library.has_file(path));
         let what = if known { "a ring of forks" } else { "not there" };
@@ -143,7 +209,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     } else if let Some(id) = &digest.header.parent_id {
         lines.push(fact("forked from", &format!("{id} (not there)")));
     }
-    lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", library[fork].own_title())));
+    lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", &title(&library[fork]))));
     more(lines, forks.len());
     let first = library.families().line(key).last().unwrap_or(key);
     let family = library.families().family(first);
@@ -159,8 +225,23 @@ fn more(lines: &mut Vec<DocLine>, all: usize) {
     }
 }
 
-/// What was done in it: labels, models, files.
+/// What was done in it: files, labels, models.
 fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
+    let mut files: Vec<_> = digest.touches.uses().collect();
+    if !files.is_empty() {
+        heading(lines, "Files");
+        files.sort_by_key(|&(path, uses)| (Reverse((uses.changes, uses.reads)), path));
+        for (path, uses) in files.iter().take(LONGEST) {
+            let changed = if uses.changes > 0 { format!("changed {}×  ", uses.changes) } else { String::new() };
+            let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
+            let spans = vec![
+                Span::clean(Tone::Text, &format!("{}  ", shorten(path, &context.setting.home))),
+                Span::new(Tone::Dim, format!("{changed}{read}").trim_end()),
+            ];
+            lines.push(DocLine { spans, indent: 2, ..DocLine::default() });
+        }
+        more(lines, files.len());
+    }
     if !digest.labels.is_empty() {
         heading(lines, "Labels");
         for label in digest.labels.iter().take(LONGEST) {
@@ -180,21 +261,6 @@ fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
         for name in digest.response_models.iter().take(LONGEST) {
             lines.push(DocLine::new(Tone::Dim, &format!("a provider answered as {name}")));
         }
-    }
-    let mut files: Vec<_> = digest.touches.uses().collect();
-    if !files.is_empty() {
-        heading(lines, "Files");
-        files.sort_by_key(|&(path, uses)| (Reverse((uses.changes, uses.reads)), path));
-        for (path, uses) in files.iter().take(LONGEST) {
-            let changed = if uses.changes > 0 { format!("changed {}×  ", uses.changes) } else { String::new() };
-            let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
-            let spans = vec![
-                Span::clean(Tone::Text, &format!("{}  ", shorten(path, &context.setting.home))),
-                Span::new(Tone::Dim, format!("{changed}{read}").trim_end()),
-            ];
-            lines.push(DocLine { spans, indent: 2, ..DocLine::default() });
-        }
-        more(lines, files.len());
     }
 }
 

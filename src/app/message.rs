@@ -53,6 +53,10 @@ pub enum Msg {
     Now(i64),
     /// pi could not be started.
     NotResumed(String),
+    /// pi ended, and pitree is back; what is to be known of how it ended.
+    Returned(Option<String>),
+    /// A copy was shown; what is to be known of that.
+    Shown(Option<String>),
     /// pi could not be started: the session's directory is gone.
     Gone {
         /// The session file.
@@ -117,6 +121,8 @@ pub enum Reply {
     Seen(Vec<Hit>),
     /// The whole text of an entry was read, or why it was not.
     Text(Result<String, String>),
+    /// All of an entry, as it was written, or why it could not be read.
+    Written(Result<String, String>),
     /// Directories that may be what a gone one is now, the best first.
     MayBe(Vec<Candidate>),
     /// It is kept what a gone directory is now; or why not.
@@ -162,19 +168,41 @@ pub enum Failure {
 pub enum Effect {
     /// Have work done, as long as it is wanted.
     Ask(Ticket, Work),
-    /// Give the terminal to pi, for good.
+    /// Give the terminal to pi: for good, or until it ends.
     Resume {
         /// The session file.
         path: PathBuf,
         /// The working directory; empty if the file names none.
         cwd: String,
     },
+    /// Give the terminal to a program that shows a copy of a text.
+    Open(Copy),
     /// End, with an answer on standard output.
     Answer(Answer),
     /// Stop until the shell brings pitree back.
     Suspend,
     /// End.
     Quit,
+}
+
+/// A text that another program shows.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// By which.
+    pub with: Opener,
+    /// The name of the file.
+    pub name: String,
+    /// The text, safe for a terminal.
+    pub text: String,
+}
+
+/// What shows a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opener {
+    /// A pager.
+    Pager,
+    /// An editor.
+    Editor,
 }
 
 /// Work that takes its time.
@@ -229,6 +257,8 @@ pub enum Work {
     },
     /// Read the whole text of an entry.
     Text(Body),
+    /// Read all of an entry and what belongs to it, as it was written.
+    Written(Body),
     /// Look for what a gone directory may be now.
     LookForMoved {
         /// The directory.

@@ -9,7 +9,7 @@ use crate::app::context::Context;
 use crate::app::flows::search::Search;
 use crate::app::layers::Layers;
 use crate::app::layers::answer::View;
-use crate::app::message::{Effect, Work};
+use crate::app::message::{Effect, Opener, Work};
 use crate::app::panes::layout::{Layout, PaneArea, Sharing};
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::setting::Setting;
@@ -53,6 +53,8 @@ pub struct Errand {
     pub claim: Claim,
     /// How pi goes on then, if it was for that.
     pub then: Option<GoOn>,
+    /// What shows it then, if it was for that.
+    pub opens: Option<Opener>,
 }
 
 /// The reading of all sessions.
@@ -119,6 +121,7 @@ impl Model {
         let here = Here::new(setting.here.clone(), setting.home.clone());
         let mut sessions = sessions::Pane::new(config.sort, here);
         sessions.shows.here_only = setting.here_only;
+        let preview = preview::Pane::new(&setting.glyphs);
         Self {
             setting,
             now,
@@ -128,7 +131,7 @@ impl Model {
             sharing: Sharing::default(),
             sessions,
             tree: tree::Pane::new(config.filter, config.tool_runs),
-            preview: preview::Pane::default(),
+            preview,
             layers: Layers::default(),
             search: None,
             values: Arc::default(),
@@ -178,6 +181,11 @@ impl Model {
     /// The rows of a pane's body; 1 if it is not seen.
     pub fn height(&self, place: Place) -> usize {
         self.area(place).map_or(1, |area| area.body.height.max(1).into())
+    }
+
+    /// When the screen changes by itself, in milliseconds since 1970, if it does.
+    pub(crate) fn changes_at(&self) -> Option<i64> {
+        self.preview.changes_at(self.now)
     }
 
     /// Has some work done; who holds the claim waits for it.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::base::text::{Glyphs, Tone};
-use crate::config::{Config, Paint, Palette, SavedQuery};
+use crate::config::{AfterPi, Config, Paint, Palette, SavedQuery};
 use crate::disk::locate::Located;
 use crate::keymap::Keymap;
 
@@ -30,6 +30,8 @@ pub struct Setting {
     pub keymap: Keymap,
     /// The command that resumes a session.
     pub pi: Vec<String>,
+    /// What follows when pi ends.
+    pub after_pi: AfterPi,
     /// What Enter answers with, if pitree is a picker.
     pub picker: Option<Print>,
     /// What is searched at the start.
@@ -54,6 +56,7 @@ impl Setting {
             colors: config.colors.clone(),
             keymap: config.keymap.clone(),
             pi: config.pi.clone(),
+            after_pi: config.after_pi,
             picker: None,
             query: String::new(),
             queries: config.queries.clone(),

@@ -10,6 +10,6 @@ const LONGEST: usize = 300;
 
 /// The start of a session's title, clean: its name as it was given, a message without the signs of Markdown.
 pub fn title(session: &Digest) -> String {
-    let title = clean(cut(session.own_title(), LONGEST));
+    let title = clean(cut(session.title(), LONGEST));
     if session.name.is_some() { title.into_owned() } else { unmarked::words(&title).into_owned() }
 }

@@ -168,6 +168,18 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(clean_char).collect())
 }
 
+/// Makes text safe for many lines: line breaks and tabs stay, other unsafe characters become visible stand-ins.
+pub(crate) fn clean_text(text: &str) -> String {
+    let clean = |c: char| if matches!(c, '\n' | '\t') { c } else { clean_char(c) };
+    let mut chars = text.chars().peekable();
+    let next = || match chars.next()? {
+        '\r' if chars.peek() == Some(&'\n') => chars.next(),
+        '\r' => Some('\n'),
+        c => Some(clean(c)),
+    };
+    std::iter::from_fn(next).collect()
+}
+
 /// What is shown of a character on one line.
 pub(crate) fn clean_char(c: char) -> char {
     match c {
@@ -295,6 +307,7 @@ glyphs! {
     mark: "A marked session.", "✓", "x";
     focus: "Before the title of the pane that has the keyboard.", "▌", ">";
     thumb: "The thumb of a scroll bar.", "▐", "#";
+    wrapped: "Before a row with which a line of code goes on.", "↪", ">";
 }
 
 impl Glyphs {
@@ -355,6 +368,11 @@ mod tests {
     fn cleans_escape_sequences_and_reordering() {
         assert_eq!(clean("a\x1b[31mb\u{9b}c\u{202e}d\x7f\n\te"), "a␛[31mb\u{fffd}c\u{fffd}d␡  e");
         assert!(matches!(clean("plain é 漢"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_text_of_many_lines_keeps_breaks_and_tabs() {
+        assert_eq!(clean_text("a\tb\r\nc\rd\n\x1b[31m\u{202e}é"), "a\tb\nc\nd\n␛[31m\u{fffd}é");
     }
 
     #[test]

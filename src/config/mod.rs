@@ -149,6 +149,17 @@ choices! {
     }
 }
 
+choices! {
+    /// What pitree does when it starts pi.
+    AfterPi {
+        /// It becomes pi, and ends with it.
+        #[default]
+        Exit = "exit",
+        /// It waits, and comes back when pi ends.
+        Return = "return",
+    }
+}
+
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -166,6 +177,8 @@ pub struct Config {
     pub tool_runs: bool,
     /// The command that resumes a session: a program and its arguments.
     pub pi: Vec<String>,
+    /// What follows when pi ends.
+    pub after_pi: AfterPi,
     /// The command that moves a file to the trash: a program and its arguments; none for the system's trash.
     pub trash: Vec<String>,
     /// As many seconds it may take for one file.
@@ -192,6 +205,7 @@ impl Default for Config {
             filter: Filter::default(),
             tool_runs: true,
             pi: vec!["pi".to_owned()],
+            after_pi: AfterPi::default(),
             trash: Vec::new(),
             trash_seconds: 60,
             dirs: Vec::new(),
@@ -219,6 +233,7 @@ const SETTINGS: &[(&str, Read)] = &[
         let named = config.pi.first().is_some_and(|program| !program.is_empty());
         named.then_some(()).ok_or_else(|| "names no program; use [\"pi\"]".to_owned())
     }),
+    ("after-pi", |config, value| choice(value).map(|after_pi| config.after_pi = after_pi)),
     ("trash", |config, value| {
         config.trash = strings(value)?;
         let named = config.trash.first().is_none_or(|program| !program.is_empty());
@@ -398,6 +413,7 @@ mod tests {
         let active: Vec<_> = text.lines().map(|line| if is_commented(line) { &line[2..] } else { line }).collect();
         assert_eq!(parse(&active.join("\n")), Config::default());
         let names = ThemeName::ALL.iter().map(|it| it.name()).chain(Sort::ALL.iter().map(|it| it.name()));
+        let names = names.chain(AfterPi::ALL.iter().map(|it| it.name()));
         for name in names.chain(Filter::ALL.iter().map(|it| it.name())) {
             assert!(text.contains(&format!("{name:?}")), "{name} is explained");
         }
@@ -423,7 +439,7 @@ mod tests {
             errors(text),
             "config.toml:1: \"theme\": unknown value \"drak\"; use \"auto\", \"dark\", \"light\" or \"terminal\"\n\
              config.toml:2: \"mouse\": must be true or false, but is of type integer\n\
-             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, tool-runs, pi, trash, trash-seconds, dirs, glyphs, colors, queries, keys\n\
+             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, tool-runs, pi, after-pi, trash, trash-seconds, dirs, glyphs, colors, queries, keys\n\
              config.toml:4: \"pi\": names no program; use [\"pi\"]\n\
              config.toml:5: \"dirs\": must be a list of texts, such as [\"one\", \"two\"], but is of type integer\n\
              config.toml:8: unknown action \"filter-nxet\" in [keys]; did you mean \"next-filter\"?\n\

@@ -1,9 +1,10 @@
 //! The only user of the file system: where sessions are ([`locate`]), finding and reading them ([`scan`], [`load`]), one
 //! line safely at the end of a file ([`append`]), new files (`create`), the trash, whether a file can be reached (`reach`),
-//! locks (`lock`), whether a pi is at work ([`live`]), where a gone directory is now ([`moved`]), and where a program is
-//! (`program`). What lines mean is said in `session`.
+//! locks (`lock`), whether a pi is at work ([`live`]), where a gone directory is now ([`moved`]), where a program is
+//! (`program`), and copies for other programs (`aside`). What lines mean is said in `session`.
 
 pub mod append;
+pub(crate) mod aside;
 pub(crate) mod create;
 pub mod crew;
 pub mod demo;

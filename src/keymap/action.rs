@@ -172,6 +172,7 @@ actions! {
     PreviousEntry, "previous-entry", ["["], PANES, Moving, "previous entry", "Go to the previous entry, or the previous session in the list, and show it in the preview.";
     PreviewUp, "preview-up", ["K"], PANES, Moving, "preview up", "Scroll the preview up, from any pane.";
     PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll the preview down, from any pane.";
+    Wrap, "wrap", ["w"], PANES, Moving, "wrap", "Wrap long lines of code in the preview, or scroll to the side.";
 
     Search, "search", ["/"], SESSIONS, Finding, "search", "Search the sessions; the guide has the language.";
     SearchEverything, "search-everything", ["ctrl+x"], SEARCHED, Finding, "everything", "While searching: search tool output, thinking and arguments as well, or the conversation only.";
@@ -185,6 +186,8 @@ actions! {
     Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume the session, in the tree from any entry on; fold or unfold a project.";
     Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
     Copy, "copy", ["y"], PANES, Doing, "copy", "Copy the text or id of the entry, the path or id of the session, or the command that resumes it.";
+    Pager, "pager", ["v"], PANES, Doing, "pager", "Show what the preview is about in a pager ($PAGER), as it was written.";
+    Editor, "editor", ["E"], PANES, Doing, "editor", "Open a copy of what the preview is about in an editor ($VISUAL or $EDITOR).";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Read the sessions again.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show all keys.";
     Suspend, "suspend", ["ctrl+z"], LEAVING, Doing, "suspend", "Suspend pitree and go to the shell; fg brings it back.";

@@ -235,7 +235,7 @@ impl Library {
     }
 
     /// Who was forked from whom, among all.
-    pub(crate) fn families(&self) -> &Families {
+    pub fn families(&self) -> &Families {
         &self.families
     }
 

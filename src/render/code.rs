@@ -90,6 +90,11 @@ pub(crate) fn language_of(path: &str) -> &str {
     }
 }
 
+/// Whether code of a language is highlighted at all.
+pub(crate) fn is_known(language: &str) -> bool {
+    syntax_of(&syntaxes(None), language).is_some()
+}
+
 fn plain(line: impl Into<String>) -> Vec<Span> {
     let text = line.into();
     if text.is_empty() { Vec::new() } else { vec![Span::new(Tone::Code, text)] }

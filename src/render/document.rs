@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::base::numbers;
-use crate::base::text::{Span, Tone, clean_lines};
+use crate::base::text::{Span, Tone, clean_lines, clean_text, spans_text};
 use crate::render::{DocLine, code, diff, markdown, plain};
 use crate::session::json::data::pretty;
 
@@ -23,12 +23,32 @@ pub(crate) struct Document<'a> {
     /// The bytes that may still be styled.
     left: usize,
     code: code::Budget<'a>,
+    /// The text, if it is taken as it is written and not styled.
+    raw: Option<String>,
 }
 
 impl<'a> Document<'a> {
     /// An empty one. `clock` says how long it has been in the making, in all.
     pub(crate) fn new(clock: &'a dyn Fn() -> Duration) -> Self {
-        Self { lines: Vec::new(), left: STYLED, code: code::Budget::new(clock) }
+        Self { lines: Vec::new(), left: STYLED, code: code::Budget::new(clock), raw: None }
+    }
+
+    /// An empty one that takes all texts as they are written.
+    pub(crate) fn raw(clock: &'a dyn Fn() -> Duration) -> Self {
+        Self { raw: Some(String::new()), ..Self::new(clock) }
+    }
+
+    /// What was written, if it was taken as it is: line breaks and tabs are kept, other control characters are pictures.
+    pub(crate) fn into_text(self) -> String {
+        clean_text(&self.raw.unwrap_or_default())
+    }
+
+    /// Takes a text as it is, if all are taken so. Returns whether it did.
+    fn take_raw(&mut self, text: &str) -> bool {
+        let Some(raw) = &mut self.raw else { return false };
+        raw.push_str(text.strip_suffix('\n').unwrap_or(text));
+        raw.push('\n');
+        true
     }
 
     /// What was written.
@@ -38,7 +58,10 @@ impl<'a> Document<'a> {
 
     /// A line.
     pub(crate) fn push(&mut self, line: DocLine) {
-        self.lines.push(line);
+        match &self.raw {
+            Some(_) => drop(self.take_raw(&spans_text(&line.spans))),
+            None => self.lines.push(line),
+        }
     }
 
     /// A line of one meaning.
@@ -48,7 +71,8 @@ impl<'a> Document<'a> {
 
     /// Markdown.
     pub(crate) fn markdown(&mut self, text: &str) {
-        if self.may_style(text, "without Markdown") {
+        if self.take_raw(text) {
+        } else if self.may_style(text, "without Markdown") {
             self.lines.extend(markdown::markdown(text, &mut self.code));
         } else {
             self.bulk(Tone::Text, text, false);
@@ -57,7 +81,8 @@ impl<'a> Document<'a> {
 
     /// A text that is broken wherever the pane ends, or between words.
     pub(crate) fn plain(&mut self, tone: Tone, text: &str, verbatim: bool) {
-        if text.len() < LONG && self.take(text) {
+        if self.take_raw(text) {
+        } else if text.len() < LONG && self.take(text) {
             self.lines.extend(plain(tone, text).into_iter().map(|line| DocLine { verbatim, ..line }));
         } else {
             self.bulk(tone, text, verbatim);
@@ -66,6 +91,9 @@ impl<'a> Document<'a> {
 
     /// Source code: the beginning of a long one is highlighted.
     pub(crate) fn code(&mut self, language: &str, text: &str) {
+        if self.take_raw(text) {
+            return;
+        }
         let end = match text.get(..text.floor_char_boundary(code::MAX_BYTES)) {
             Some(start) if text.len() > 2 * LONG => start.rfind('\n').map_or(0, |at| at + 1),
             _ => text.len(),
@@ -73,9 +101,9 @@ impl<'a> Document<'a> {
         let (start, rest) = text.split_at(end);
         if self.take(start) {
             self.lines.extend(code::highlight(language, start, &mut self.code).into_iter().map(DocLine::verbatim));
-            self.bulk(Tone::Code, rest, true);
+            self.bulk(Tone::Text, rest, true);
         } else {
-            self.bulk(Tone::Code, text, true);
+            self.bulk(Tone::Text, text, true);
         }
     }
 
@@ -90,7 +118,8 @@ impl<'a> Document<'a> {
 
     /// A text that is a diff.
     pub(crate) fn diff(&mut self, text: &str) {
-        if self.may_style(text, "without colours") {
+        if self.take_raw(text) {
+        } else if self.may_style(text, "without colours") {
             self.lines.extend(diff::styled(text));
         } else {
             self.bulk(Tone::Text, text, true);
@@ -100,7 +129,7 @@ impl<'a> Document<'a> {
     /// The differences between two texts, with `context` lines around each.
     pub(crate) fn change(&mut self, old: &str, new: &str, context: usize) {
         if self.take(old) && self.take(new) {
-            return self.lines.extend(diff::between(old, new, context));
+            return diff::between(old, new, context).into_iter().for_each(|line| self.push(line));
         }
         for (tone, text, what) in [(Tone::Removed, old, "removed"), (Tone::Added, new, "added")] {
             self.title(Tone::Dim, &format!("{what}: {}", numbers::bytes(text.len() as u64)));
@@ -134,7 +163,7 @@ impl<'a> Document<'a> {
     /// A text as it is, in lines that hold many.
     fn bulk(&mut self, tone: Tone, text: &str, verbatim: bool) {
         let text = text.strip_suffix('\n').unwrap_or(text);
-        if text.is_empty() {
+        if text.is_empty() || self.take_raw(text) {
             return;
         }
         let mut piece = String::new();

@@ -60,15 +60,31 @@ pub fn document(
     zone: &jiff::tz::TimeZone,
     clock: &dyn Fn() -> Duration,
 ) -> Vec<DocLine> {
+    let mut lines = Document::new(clock);
+    fill(&mut lines, (tree, at), (line, related), zone);
+    lines.trim();
+    lines.into_lines()
+}
+
+/// The same as text, as it was written: Markdown, code and tabs as they are, safe for a terminal.
+pub fn written(tree: &Tree, at: Index, (line, related): (&[u8], &[Vec<u8>]), zone: &jiff::tz::TimeZone) -> String {
+    let mut text = Document::raw(&|| Duration::ZERO);
+    fill(&mut text, (tree, at), (line, related), zone);
+    text.into_text().trim_end().to_owned() + "\n"
+}
+
+fn fill(
+    lines: &mut Document<'_>,
+    (tree, at): (&Tree, Index),
+    (line, related): (&[u8], &[Vec<u8>]),
+    zone: &jiff::tz::TimeZone,
+) {
     let parse = |line| read::line(line).ok().flatten().unwrap_or_default();
     let entry = parse(line);
     let others: Vec<Entry<'_>> = related.iter().map(|line| parse(line)).collect();
-    let mut lines = Document::new(clock);
-    head(&mut lines, tree, at, &entry, zone);
+    head(lines, tree, at, &entry, zone);
     lines.push(DocLine::default());
-    body(&mut lines, tree, &entry, &others, line);
-    lines.trim();
-    lines.into_lines()
+    body(lines, tree, &entry, &others, line);
 }
 
 /// When and by whom it was written, what it used, how it is labelled.
@@ -98,7 +114,7 @@ fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zon
         lines.push(DocLine::new(Tone::Warning, "aborted"));
     }
     if let Some(error) = message.and_then(|message| message.error_message) {
-        lines.plain(Tone::Error, &error.text(), true);
+        lines.plain(Tone::Error, &error.text(), false);
     }
 }
 
@@ -154,7 +170,7 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
         Kind::SessionInfo => {
             let name = text(entry.name);
             lines.title(Tone::Label, if name.is_empty() { "name cleared" } else { "session named" });
-            lines.plain(Tone::Text, &name, true);
+            lines.plain(Tone::Text, &name, false);
         }
         Kind::ModelChange => {
             lines.title(Tone::Meta, "model changed to");
@@ -182,7 +198,7 @@ fn system(lines: &mut Document<'_>, message: &Message<'_>) {
         match section.text {
             Some(text) => {
                 lines.title(Tone::Meta, &section.name);
-                lines.plain(Tone::Text, &text.text(), true);
+                lines.plain(Tone::Text, &text.text(), false);
             }
             None => lines.title(Tone::Meta, &format!("{} is taken away", section.name)),
         }
@@ -190,7 +206,7 @@ fn system(lines: &mut Document<'_>, message: &Message<'_>) {
     }
     for tool in message.tools_added() {
         lines.title(Tone::Tool, &format!("tool added: {}", tool.name.text()));
-        lines.plain(Tone::Text, &tool.description.text(), true);
+        lines.plain(Tone::Text, &tool.description.text(), false);
         lines.push(DocLine::default());
     }
     for tool in message.tools_removed() {
@@ -330,7 +346,7 @@ fn result(lines: &mut Document<'_>, answer: &Message<'_>, language: &str) {
         said |= !text.is_empty();
         if answer.is_error {
             lines.plain(Tone::Error, &text, true);
-        } else if language.is_empty() {
+        } else if !code::is_known(language) {
             lines.plain(Tone::Text, &text, true);
         } else {
             lines.code(language, &text);

@@ -1,5 +1,8 @@
 //! Breaking the lines of a document into rows of a width, only as far as they are needed: a document of megabytes is
 //! there at once. Rows are positions in the lines, text is not copied. What the lines say is not looked at here.
+//!
+//! Words stay whole. Code, and all else that is verbatim, loses no space where it is broken, and a sign tells that it goes
+//! on; or it is not broken, and a part of it is in sight.
 
 use std::borrow::Cow;
 
@@ -13,12 +16,44 @@ use crate::render::markdown::QUOTE_BAR;
 #[derive(Clone, Debug)]
 pub struct Wrapped {
     width: usize,
+    way: Way,
     /// Each [`EVERY`]th row: of a text of megabytes there may be millions.
     rows: Vec<Row>,
     /// How many there are.
     len: usize,
     /// Where the next row starts.
     next: Start,
+}
+
+/// How verbatim lines are shown that are longer than a row.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Way {
+    /// What stands before a row with which a line goes on; nothing if empty.
+    pub goes_on: Cow<'static, str>,
+    /// What stands at the end of a row of which more is out of sight.
+    pub more: Cow<'static, str>,
+    /// Whether they are not broken.
+    pub is_sideways: bool,
+    /// As many columns of them are out of sight to the left then.
+    pub left: usize,
+}
+
+/// From this width on there is room for a sign before what goes on.
+const SIGNED: usize = 12;
+
+/// A row as it is drawn.
+#[derive(Debug, Default)]
+pub struct Shown<'a> {
+    /// Its text, with what stands before it.
+    pub pieces: Vec<(Cow<'a, str>, Tone)>,
+    /// The line's number.
+    pub line: usize,
+    /// The first byte of the line that is in sight.
+    pub byte: usize,
+    /// The bytes of what stands before that.
+    pub lead: usize,
+    /// Whether more of it is out of sight to the right.
+    pub is_cut: bool,
 }
 
 /// One row of so many is kept; those between are found again from it.
@@ -61,7 +96,22 @@ struct Spot {
 impl Wrapped {
     /// Nothing wrapped yet, to rows of `width` columns.
     pub fn new(width: usize) -> Self {
-        Self { width: width.max(1), rows: Vec::new(), len: 0, next: Start::default() }
+        Self::in_way(width, Way::default())
+    }
+
+    /// The same, with verbatim lines shown in some way.
+    pub(crate) fn in_way(width: usize, way: Way) -> Self {
+        Self { width: width.max(1), way, rows: Vec::new(), len: 0, next: Start::default() }
+    }
+
+    /// How verbatim lines are shown.
+    pub fn way(&self) -> &Way {
+        &self.way
+    }
+
+    /// Shows what is not broken from another column on.
+    pub(crate) fn set_left(&mut self, left: usize) {
+        self.way.left = left;
     }
 
     /// The columns of a row.
@@ -113,7 +163,7 @@ impl Wrapped {
 
     /// The row that starts at a place, and the start of the next one.
     fn after(&self, lines: &[DocLine], start: Start) -> Option<(Cut, Start)> {
-        let cut = self.cut(lines.get(start.line)?, start.offset, start.spot);
+        let cut = self.cut(lines.get(start.line)?, start);
         let next = match cut.next {
             Some(spot) => Start { line: start.line, spot, offset: start.offset + cut.bytes },
             None => Start { line: start.line + 1, ..Start::default() },
@@ -132,27 +182,79 @@ impl Wrapped {
 
     /// The pieces of row number `index`, ready to draw, with the indentation of a continued line. Empty for an empty
     /// line and for a row that is not there.
-    pub fn row<'a>(&self, lines: &'a [DocLine], index: usize) -> Vec<(Cow<'a, str>, Tone)> {
-        let Some(start) = self.start(lines, index) else { return Vec::new() };
-        let (Some(line), Some((cut, _))) = (lines.get(start.line), self.after(lines, start)) else { return Vec::new() };
-        let mut pieces = if start.offset > 0 { hanging(line, self.indent(line)) } else { Vec::new() };
-        let (from, to) = (start.spot, cut.end);
-        for (number, span) in line.spans.iter().enumerate().take(to.span + 1).skip(from.span) {
-            let start = if number == from.span { from.byte } else { 0 };
-            let end = if number == to.span { to.byte } else { span.text.len() };
-            let text = span.text.get(start..end).unwrap_or_default();
-            if !text.is_empty() {
-                pieces.push((Cow::Borrowed(text), span.tone));
-            }
-        }
-        pieces
+    pub fn row<'a>(&'a self, lines: &'a [DocLine], index: usize) -> Vec<(Cow<'a, str>, Tone)> {
+        self.shown(lines, index).map_or(Vec::new(), |shown| shown.pieces)
     }
 
-    /// The bytes of the indentation in front of the text of row number `index`.
-    pub fn lead(&self, lines: &[DocLine], index: usize) -> usize {
-        let row = self.place(lines, index).filter(|(_, offset)| *offset > 0);
-        let line = row.and_then(|(line, _)| lines.get(line));
-        line.map_or(0, |line| hanging(line, self.indent(line)).iter().map(|(text, _)| text.len()).sum())
+    /// Row number `index`, if it is there.
+    pub fn shown<'a>(&'a self, lines: &'a [DocLine], index: usize) -> Option<Shown<'a>> {
+        let start = self.start(lines, index)?;
+        let (line, (cut, _)) = (lines.get(start.line)?, self.after(lines, start)?);
+        let (from, to) = (start.spot, cut.end);
+        let spans = line.spans.iter().enumerate().take(to.span + 1).skip(from.span);
+        let texts = spans.map(|(number, span)| {
+            let start = if number == from.span { from.byte } else { 0 };
+            let end = if number == to.span { to.byte } else { span.text.len() };
+            (span.text.get(start..end).unwrap_or_default(), span.tone)
+        });
+        let texts = texts.filter(|(text, _)| !text.is_empty());
+        let mut shown = Shown { line: start.line, byte: start.offset, ..Shown::default() };
+        if self.is_unbroken(line) {
+            self.put_in_sight(texts, &mut shown);
+            return Some(shown);
+        }
+        if start.offset > 0 {
+            shown.pieces = hanging(line, self.indent(line));
+            if self.is_signed(line, start) {
+                shown.pieces.push((Cow::Borrowed(&*self.way.goes_on), Tone::Dim));
+                shown.pieces.push((Cow::Borrowed(" "), Tone::Text));
+            }
+            shown.lead = shown.pieces.iter().map(|(text, _)| text.len()).sum();
+        }
+        shown.pieces.extend(texts.map(|(text, tone)| (Cow::Borrowed(text), tone)));
+        Some(shown)
+    }
+
+    /// Puts the part of an unbroken row that is in sight into `shown`.
+    fn put_in_sight<'a>(&'a self, texts: impl Iterator<Item = (&'a str, Tone)>, shown: &mut Shown<'a>) {
+        let (mut left, mut room) = (self.way.left, self.width);
+        for (text, tone) in texts {
+            let mut head = fit(text, left).len();
+            left -= width(&text[..head]);
+            if left > 0 && head < text.len() {
+                // Half of a wide character is out of sight.
+                let half = cluster_at(text, head);
+                let columns = (width(half) - left).min(room);
+                (head, left, room) = (head + half.len(), 0, room - columns);
+                shown.lead = columns;
+                shown.pieces.push((Cow::Owned(" ".repeat(columns)), tone));
+            }
+            shown.byte += head;
+            let rest = &text[head..];
+            let part = fit(rest, room);
+            room -= width(part);
+            if !part.is_empty() {
+                shown.pieces.push((Cow::Borrowed(part), tone));
+            }
+            if part.len() < rest.len() {
+                shown.is_cut = true;
+                break;
+            }
+        }
+        let sign = width(&self.way.more);
+        if shown.is_cut && sign > 0 && sign < self.width {
+            while room < sign
+                && let Some((last, tone)) = shown.pieces.pop()
+            {
+                let columns = width(&last);
+                let kept = fit(&last, (columns + room).saturating_sub(sign)).to_owned();
+                room += columns - width(&kept);
+                if !kept.is_empty() {
+                    shown.pieces.push((Cow::Owned(kept), tone));
+                }
+            }
+            shown.pieces.push((Cow::Borrowed(&*self.way.more), Tone::Dim));
+        }
     }
 
     /// Adds one row; false at the end of the document.
@@ -168,18 +270,58 @@ impl Wrapped {
         true
     }
 
-    /// Fills the row that starts at a byte of `line`, which is at `spot`.
-    fn cut(&self, line: &DocLine, offset: usize, spot: Spot) -> Cut {
-        match offset {
-            0 => cut(line, spot, self.width, line.indent.into()),
-            _ => cut(line, spot, self.width - self.indent(line), 0),
+    /// Fills a row of `line`.
+    fn cut(&self, line: &DocLine, start: Start) -> Cut {
+        if self.is_unbroken(line) {
+            return unbroken(line, start.spot);
         }
+        let sign = if self.is_signed(line, start) { width(&self.way.goes_on) + 1 } else { 0 };
+        match start.offset {
+            0 => cut(line, start.spot, self.width, line.indent.into()),
+            _ => cut(line, start.spot, self.width - self.indent(line) - sign, 0),
+        }
+    }
+
+    /// Whether a line is not broken, however long it is.
+    fn is_unbroken(&self, line: &DocLine) -> bool {
+        line.verbatim && self.way.is_sideways
+    }
+
+    /// Whether a sign stands before a row: it goes on with what was broken, and does not follow a line break.
+    fn is_signed(&self, line: &DocLine, start: Start) -> bool {
+        line.verbatim
+            && start.offset > 0
+            && self.width >= SIGNED
+            && !self.way.goes_on.is_empty()
+            && !is_behind_break(line, start.spot)
     }
 
     /// The columns by which continued rows of `line` are indented: never more than half of the row.
     fn indent(&self, line: &DocLine) -> usize {
         usize::from(line.indent).min(self.width / 2)
     }
+}
+
+/// Whether a line break that a line holds is right before a place in it.
+fn is_behind_break(line: &DocLine, spot: Spot) -> bool {
+    let own = line.spans.get(spot.span).and_then(|span| span.text.get(..spot.byte)).unwrap_or_default();
+    let before = || line.spans[..spot.span].iter().rev().find(|span| !span.text.is_empty());
+    if own.is_empty() { before().is_some_and(|span| span.text.ends_with('\n')) } else { own.ends_with('\n') }
+}
+
+/// A row that ends where the line does, or at a line break that it holds.
+fn unbroken(line: &DocLine, start: Spot) -> Cut {
+    let (mut spot, mut bytes) = (start, 0);
+    while let Some(span) = line.spans.get(spot.span) {
+        let rest = span.text.as_bytes().get(spot.byte..).unwrap_or_default();
+        if let Some(at) = memchr::memchr(b'\n', rest) {
+            let end = Spot { byte: spot.byte + at, ..spot };
+            return Cut { end, next: Some(Spot { byte: end.byte + 1, ..end }), bytes: bytes + at + 1 };
+        }
+        bytes += rest.len();
+        spot = Spot { span: spot.span + 1, byte: 0 };
+    }
+    Cut { end: spot, next: None, bytes }
 }
 
 /// Where a row ends.
@@ -203,14 +345,15 @@ fn spot_at(line: &DocLine, mut byte: usize) -> Spot {
 }
 
 /// Fills one row of `columns` from `start` on. Lines that are not verbatim are broken at spaces, which are dropped, and
-/// beside wide characters, but not within the first `lead` columns, which hold a list's or quotation's mark. Always
-/// takes one character at least, so that any width comes to an end, and looks at none more than twice.
+/// beside wide characters, but not within the first `lead` columns, which hold a list's or quotation's mark. Verbatim ones
+/// keep their spaces, and are broken behind one if half of the row is filled then. Always takes one character at least, so
+/// that any width comes to an end, and looks at none more than twice.
 fn cut(line: &DocLine, start: Spot, columns: usize, lead: usize) -> Cut {
     let mut spot = start;
     let mut used = 0; // columns
     let mut bytes = 0;
     let mut words = false; // behind the mark and the indentation
-    let mut was_wide = false;
+    let (mut was_wide, mut was_space) = (false, false);
     let mut spaces: Option<Spot> = None; // the start of the run of spaces that the loop is in
     let mut best: Option<Cut> = None; // the last place between words
     while let Some(span) = line.spans.get(spot.span) {
@@ -230,15 +373,18 @@ fn cut(line: &DocLine, start: Spot, columns: usize, lead: usize) -> Cut {
         } else {
             if let Some(end) = spaces.take() {
                 best = Some(Cut { end, next: Some(spot), bytes });
-            } else if !line.verbatim && words && (was_wide || columns_of == 2) {
+            } else if line.verbatim && was_space && cluster != " " && used > columns / 2
+                || !line.verbatim && words && (was_wide || columns_of == 2)
+            {
                 best = Some(Cut { end: spot, next: Some(spot), bytes });
             }
             if used + columns_of > columns && bytes > 0 {
+                let best = best.filter(|_| !line.verbatim || cluster != " ");
                 return best.unwrap_or(Cut { end: spot, next: Some(spot), bytes });
             }
             words |= cluster != " " && used >= lead;
         }
-        was_wide = columns_of == 2;
+        (was_wide, was_space) = (columns_of == 2, cluster == " ");
         used += columns_of;
         bytes += cluster.len();
         spot.byte += cluster.len();
@@ -330,6 +476,45 @@ mod tests {
         assert_eq!(rows(&[code], 3), ["a b", "  c"]);
     }
 
+    /// Rows in a way: code is marked where it goes on, or not broken.
+    fn shown(lines: &[DocLine], width: usize, (is_sideways, left): (bool, usize)) -> Vec<String> {
+        let way = Way { goes_on: "↪".into(), more: "…".into(), is_sideways, left };
+        let mut wrapped = Wrapped::in_way(width, way);
+        wrapped.all(lines);
+        (0..wrapped.len()).map(|i| wrapped.row(lines, i).iter().map(|(text, _)| text.as_ref()).collect()).collect()
+    }
+
+    #[test]
+    fn code_is_marked_where_it_goes_on_and_words_stay_whole() {
+        let code = |text: &str| DocLine { verbatim: true, ..line(text) };
+        assert_eq!(shown(&[code("let value = compute(1);")], 16, (false, 0)), ["let value = ", "↪ compute(1);"]);
+        assert_eq!(
+            shown(&[code(&"x".repeat(30))], 14, (false, 0)),
+            ["x".repeat(14), format!("↪ {}", "x".repeat(12)), "↪ xxxx".into()]
+        );
+        assert_eq!(shown(&[line("words are not marked")], 12, (false, 0)), ["words are", "not marked"]);
+        assert_eq!(shown(&[code("too narrow for it")], 11, (false, 0)), ["too narrow ", "for it"]);
+        let held =
+            DocLine { verbatim: true, spans: vec![Span::new(Tone::Text, "one\ntwo, which goes on\nthree")], indent: 0 };
+        assert_eq!(shown(&[held], 12, (false, 0)), ["one", "two, which ", "↪ goes on", "three"]);
+    }
+
+    #[test]
+    fn what_is_not_broken_is_seen_in_part() {
+        let lines = [line("some words that wrap"), DocLine { verbatim: true, ..line("0123456789漢字abcdefghij") }];
+        let seen = |left| shown(&lines, 12, (true, left)).pop().unwrap();
+        assert_eq!(shown(&lines, 12, (true, 0)), ["some words", "that wrap", "0123456789…"]);
+        assert_eq!(
+            (seen(5), seen(11), seen(12)),
+            ("56789漢字ab…".into(), " 字abcdefgh…".into(), "字abcdefghij".into())
+        );
+        assert_eq!((seen(20), seen(99)), ("ghij".into(), String::new()));
+        let mut wrapped = Wrapped::in_way(12, Way { is_sideways: true, left: 11, ..Way::default() });
+        wrapped.all(&lines);
+        let row = wrapped.shown(&lines, 2).unwrap();
+        assert_eq!((row.line, row.byte, row.lead, row.is_cut), (1, 13, 1, true));
+    }
+
     #[test]
     fn indents_what_goes_on_and_draws_the_bars_on() {
         let spans = vec![Span::new(Tone::Quote, QUOTE_BAR), Span::new(Tone::Text, "- one two")];
@@ -356,6 +541,17 @@ mod tests {
     const TEXT: &str = "([ a-z]|漢|👩‍👩‍👧|e\u{301}|\u{301}|\u{1f1e9}\u{1f1ea}|\\PC){0,40}";
 
     proptest! {
+        #[test]
+        fn every_row_fits_whatever_is_in_sight(
+            texts in proptest::collection::vec(TEXT, 0..4), columns in 1usize..16, left in 0usize..50, sideways: bool,
+        ) {
+            let spans: Vec<Span> = texts.iter().map(|text| Span::clean(Tone::Text, text)).collect();
+            let lines = [DocLine { spans, indent: 0, verbatim: true }];
+            for row in shown(&lines, columns, (sideways, left)) {
+                prop_assert!(row.graphemes(true).map(width).sum::<usize>() <= columns.max(2), "{row:?}");
+            }
+        }
+
         #[test]
         fn every_row_fits_and_only_spaces_are_lost(
             texts in proptest::collection::vec(TEXT, 0..4), columns in 0usize..12, indent in 0u16..8, verbatim: bool,

@@ -107,6 +107,7 @@ impl Lanes {
             Job::Work(Work::Look { .. } | Work::LookForPis) => &self.look,
             Job::Work(
                 Work::Text(_)
+                | Work::Written(_)
                 | Work::Copy(_)
                 | Work::LookForMoved { .. }
                 | Work::Remember { .. }

@@ -1,9 +1,11 @@
 //! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
 
+mod away;
 mod backend;
 mod background;
 pub mod clipboard;
 mod event;
+mod keys;
 mod lanes;
 mod os;
 pub(crate) mod product;
@@ -14,7 +16,7 @@ pub mod work;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
@@ -27,19 +29,19 @@ use crate::app::setting::Setting;
 use crate::app::update::{self, WHEEL, update};
 use crate::base::text;
 use crate::changes::Changes;
-use crate::config::{Config, Palette};
+use crate::config::{AfterPi, Config};
 use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::scan::milliseconds;
 use crate::disk::state;
 use crate::keymap::Key;
 use crate::ui;
-use background::{GAP, Heard, Listener};
 use event::{Event, Signal};
+use keys::Gate;
 use lanes::{Job, Lanes};
 pub use os::Hold;
 pub(crate) use os::survive_file_size_limit;
-use resume::NotStarted;
+use resume::Outcome;
 use terminal::Screen;
 use work::Desk;
 
@@ -85,7 +87,7 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     let wants_palette = setting.theme.is_some() && config.theme.palette().is_none();
     let (tell, answer) = mpsc::channel();
     let is_asked = wants_palette && cfg!(unix) && background::ask().is_ok();
-    watch_input(sender.clone(), is_asked.then_some(tell));
+    let gate = keys::watch(sender.clone(), is_asked.then_some(tell));
     if wants_palette {
         setting.theme = Some(background::palette(&answer, !setting.demo));
     }
@@ -99,7 +101,7 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
         Desk { setting: setting.clone(), files, changes, searcher: Arc::default(), state_dir: state_dir.clone() };
     let lanes = Lanes::new(&desk, &sender);
     drop(sender);
-    let mut browser = Browser { model, lanes, state_dir, memory, clicked: None };
+    let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };
     let end = browser.run(&mut screen, &events);
     drop(screen);
     browser.finish(&events, !matches!(end, Ok(End::Quit | End::Answer(_))));
@@ -126,38 +128,6 @@ fn print(setting: &Setting, answer: &Answer) -> Result<()> {
         }
     };
     product::print(&answer)
-}
-
-/// Sends what comes from the terminal, without its answer about its background, which is told to the one who has `asked`.
-fn watch_input(sender: Sender<Event>, mut asked: Option<Sender<Palette>>) {
-    std::thread::spawn(move || {
-        let mut listener = Listener::default();
-        loop {
-            let is_silent = listener.is_waiting() && matches!(crossterm::event::poll(GAP), Ok(false));
-            let inputs = if is_silent {
-                listener.give_up()
-            } else {
-                let Ok(input) = crossterm::event::read() else { break };
-                match (&asked, input) {
-                    (None, input) => vec![input],
-                    (Some(tell), input) => match listener.hear(input) {
-                        Heard::Inputs(inputs) => inputs,
-                        Heard::Answer(palette) => {
-                            let _ = palette.map(|palette| tell.send(palette)); // nobody waits for a late one
-                            asked = None;
-                            Vec::new()
-                        }
-                    },
-                }
-            };
-            for input in inputs {
-                if sender.send(Event::Input(input)).is_err() {
-                    return;
-                }
-            }
-        }
-        let _ = sender.send(Event::InputEnded); // nobody is left to hear it if this fails
-    });
 }
 
 /// How the last browser was left, and where that is kept.
@@ -190,6 +160,8 @@ struct Browser {
     state_dir: Option<PathBuf>,
     memory: Memory,
     clicked: Option<(Instant, u16, u16)>,
+    /// What keeps the keys from pitree while another program has the terminal.
+    gate: Gate,
 }
 
 impl Browser {
@@ -204,15 +176,27 @@ impl Browser {
                 drawn => drawn.context("can't draw on the terminal")?,
             }
             // Everything that has happened by now goes into one frame.
-            let first = events.recv().context("nothing left to wait for")?;
+            let first = self.wait(events)?;
             if let Some(end) = self.send(Msg::Now(now()), screen)? {
                 return Ok(end);
             }
-            for event in std::iter::once(first).chain(std::iter::from_fn(|| events.try_recv().ok())) {
+            for event in first.into_iter().chain(std::iter::from_fn(|| events.try_recv().ok())) {
                 if let Some(end) = self.take(event, screen)? {
                     return Ok(end);
                 }
             }
+        }
+    }
+
+    /// Waits for the next event; for none beyond the time at which the screen changes by itself.
+    fn wait(&self, events: &Receiver<Event>) -> Result<Option<Event>> {
+        const LEFT: &str = "nothing left to wait for";
+        let Some(at) = self.model.changes_at() else { return events.recv().map(Some).context(LEFT) };
+        // The clock may be set meanwhile.
+        let left = (at - now()).clamp(1, 1000).unsigned_abs();
+        match events.recv_timeout(Duration::from_millis(left)) {
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            event => event.map(Some).context(LEFT),
         }
     }
 
@@ -296,15 +280,31 @@ impl Browser {
                 Effect::Resume { path, cwd } => {
                     self.memory.keep(&self.model);
                     let place = (&*cwd, self.state_dir.as_deref());
-                    let msg = match resume::resume(&self.model.setting.pi, &path, place, screen)? {
-                        NotStarted::Gone => Msg::Gone { path, cwd },
-                        NotStarted::Because(reason) => Msg::NotResumed(reason),
+                    let setting = self.model.setting.clone();
+                    let returns = (setting.after_pi == AfterPi::Return).then_some(&self.gate);
+                    let msg = match resume::resume(&setting.pi, &path, place, (screen, returns))? {
+                        Outcome::Gone => Msg::Gone { path, cwd },
+                        Outcome::NotStarted(reason) => Msg::NotResumed(reason),
+                        Outcome::Ended(failure) => Msg::Returned(failure),
                     };
-                    self.send(msg, screen)?;
+                    self.come_back(msg, screen)?;
+                }
+                Effect::Open(copy) => {
+                    let said = away::show(&copy, &self.gate, screen)?;
+                    self.come_back(Msg::Shown(said), screen)?;
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Another program may have had the terminal, for long, and in another size.
+    fn come_back(&mut self, msg: Msg, screen: &mut Screen) -> Result<()> {
+        let (columns, rows) = crossterm::terminal::size().unwrap_or(self.model.size);
+        for msg in [Msg::Now(now()), Msg::Resized(columns, rows), msg] {
+            self.send(msg, screen)?;
+        }
+        Ok(())
     }
 
     /// Waits until every change is made that was wanted: nothing that was begun is cut off by leaving. Where that takes

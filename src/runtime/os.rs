@@ -23,6 +23,13 @@ pub(super) fn watch_signals(sender: &Sender<Event>) -> io::Result<()> {
     let sender = sender.clone();
     std::thread::spawn(move || {
         for signal in signals.forever() {
+            let program = beside::PROGRAM.load(Ordering::SeqCst);
+            if program != beside::NONE {
+                if beside::take(signal, program) && sender.send(Event::Signal(Signal::Stop(signal))).is_err() {
+                    return;
+                }
+                continue;
+            }
             let what = match signal {
                 SIGTSTP => Signal::Suspend,
                 SIGCONT => Signal::Continued,
@@ -169,6 +176,101 @@ pub(super) fn suspend() -> io::Result<()> {
 #[cfg(not(unix))]
 pub(super) fn suspend_job() -> io::Result<()> {
     Ok(())
+}
+
+/// Lets the thread that reads from the terminal look up from that.
+#[cfg(unix)]
+pub(super) fn wake_reader() {
+    // It reads that the terminal has a new size.
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::WINCH);
+}
+
+#[cfg(not(unix))]
+pub(super) fn wake_reader() {}
+
+/// What becomes of signals while another program has the terminal.
+#[cfg(unix)]
+mod beside {
+    use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+    use rustix::process::{Pid, Signal, kill_process};
+    use signal_hook::consts::{SIGCONT, SIGHUP, SIGTERM};
+
+    /// No program has the terminal.
+    pub(super) const NONE: i32 = 0;
+    /// One is about to have it.
+    pub(super) const SOON: i32 = -1;
+
+    /// The process of the program.
+    pub(super) static PROGRAM: AtomicI32 = AtomicI32::new(NONE);
+
+    /// Whether a signal came that this process sent to itself: then those before it were taken.
+    pub(super) static IS_HEARD: AtomicBool = AtomicBool::new(false);
+
+    /// Takes a signal. Those of the keyboard are the program's, which has them already; what ends pitree ends the program
+    /// first. Returns whether to end then.
+    pub(super) fn take(signal: i32, program: i32) -> bool {
+        let ends = matches!(signal, SIGHUP | SIGTERM);
+        if signal == SIGCONT {
+            IS_HEARD.store(true, Ordering::SeqCst);
+        }
+        if let (true, Some(pid), Some(signal)) = (ends, Pid::from_raw(program.max(0)), Signal::from_named_raw(signal)) {
+            let _ = kill_process(pid, signal); // it may have ended by itself
+        }
+        ends
+    }
+}
+
+/// From now on keys that end or stop programs are those of another one, which is to be [run](run) next.
+#[cfg(unix)]
+pub(super) fn lend_terminal() {
+    beside::PROGRAM.store(beside::SOON, Ordering::SeqCst);
+}
+
+#[cfg(not(unix))]
+pub(super) fn lend_terminal() {}
+
+/// Runs a program beside this process, to its end. When the program stops, so does this process, until the shell lets both
+/// go on.
+///
+/// # Errors
+/// It could not be started.
+#[cfg(unix)]
+pub(super) fn run(command: &mut Command) -> io::Result<std::process::ExitStatus> {
+    use std::os::unix::process::ExitStatusExt;
+
+    use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+    let ended = command.spawn().and_then(|child| {
+        let pid = Pid::from_child(&child);
+        beside::PROGRAM.store(pid.as_raw_nonzero().get(), Ordering::SeqCst);
+        loop {
+            match waitpid(Some(pid), WaitOptions::UNTRACED) {
+                Ok(Some((_, status))) if status.stopped() => {
+                    suspend_job()?;
+                    let _ = kill_process(pid, Signal::CONT); // the shell may have done so
+                }
+                Ok(Some((_, status))) => break Ok(std::process::ExitStatus::from_raw(status.as_raw())),
+                Ok(None) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => break Err(error.into()),
+            }
+        }
+    });
+    // A key that ended the program told this process as well: that is heard before it counts again.
+    beside::IS_HEARD.store(false, Ordering::SeqCst);
+    let _ = kill_process(getpid(), Signal::CONT);
+    for _ in 0..100 {
+        if beside::IS_HEARD.load(Ordering::SeqCst) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    beside::PROGRAM.store(beside::NONE, Ordering::SeqCst);
+    ended
+}
+
+#[cfg(not(unix))]
+pub(super) fn run(command: &mut Command) -> io::Result<std::process::ExitStatus> {
+    command.status()
 }
 
 /// Lets `command` take the place of this process. Returns only if that failed.

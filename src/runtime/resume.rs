@@ -1,5 +1,5 @@
 //! Resuming: the terminal goes back to what it was, and pi takes the place of this process, in the session's working
-//! directory. By the path of the file: an id can match another project's session (pi 0.87.1).
+//! directory; or pitree waits, and comes back when pi ends. By the path of the file: an id can match another project's session (pi 0.87.1).
 
 use std::ffi::OsString;
 use std::path::{Path, absolute};
@@ -9,20 +9,24 @@ use anyhow::Result;
 
 use crate::base::shell::quote;
 use crate::disk::{moved, program};
+use crate::runtime::away;
+use crate::runtime::keys::Gate;
 use crate::runtime::os;
 use crate::runtime::terminal;
 use crate::runtime::terminal::Screen;
 
-/// Why pi was not started.
-pub(super) enum NotStarted {
-    /// The session's directory is gone.
+/// What became of it.
+pub(super) enum Outcome {
+    /// pi was not started: the session's directory is gone.
     Gone,
-    /// Something else, and what to do: in words, on several lines.
-    Because(String),
+    /// pi was not started for something else: why, and what to do, on several lines.
+    NotStarted(String),
+    /// pi ran, and ended; what is to be known of that.
+    Ended(Option<String>),
 }
 
-/// Starts pi on a session from the browser, in its directory or in what that was said to be now. Returns only if that is
-/// not possible: why.
+/// Starts pi on a session from the browser, in its directory or in what that was said to be now: in the place of this
+/// process, so that this returns only if that is not possible; or, with a gate, until it ends.
 ///
 /// # Errors
 /// The terminal can't be taken back.
@@ -30,18 +34,24 @@ pub(super) fn resume(
     pi: &[String],
     session: &Path,
     (cwd, state): (&str, Option<&Path>),
-    screen: &mut Screen,
-) -> Result<NotStarted> {
+    (screen, returns): (&mut Screen, Option<&Gate>),
+) -> Result<Outcome> {
     let cwd = place(cwd, state);
     if !cwd.is_empty() && !is_there(&cwd) {
-        return Ok(NotStarted::Gone);
+        return Ok(Outcome::Gone);
     }
     let mut command = match command(pi, session, &cwd) {
         Ok(command) => command,
-        Err(reason) => return Ok(NotStarted::Because(reason)),
+        Err(reason) => return Ok(Outcome::NotStarted(reason)),
     };
-    let (error, _) = screen.pause(|| terminal::replaced(|| os::replace_process(&mut command)))?;
-    Ok(NotStarted::Because(not_started(pi, session, &cwd, &error.to_string())))
+    let error = match returns {
+        Some(gate) => match away::run(&mut command, gate, screen)? {
+            Ok(status) => return Ok(Outcome::Ended(away::failure("pi", status))),
+            Err(error) => error,
+        },
+        None => screen.pause(|| terminal::replaced(|| os::replace_process(&mut command)))?.0,
+    };
+    Ok(Outcome::NotStarted(not_started(pi, session, &cwd, &error.to_string())))
 }
 
 /// Lets pi take the place of this process. Returns only if that is not possible: why, and what to do, on several lines.

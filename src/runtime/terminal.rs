@@ -6,6 +6,7 @@ use std::fs::File;
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
 use std::mem::ManuallyDrop;
+use std::process::Command;
 use std::sync::Once;
 #[cfg(unix)]
 use std::sync::OnceLock;
@@ -44,6 +45,20 @@ pub(super) fn output() -> io::Result<Output> {
         return Ok(Box::new(io::stdout()));
     }
     Ok(Box::new(OpenOptions::new().write(true).open("/dev/tty")?))
+}
+
+/// Connects a program to the terminal where pitree itself is part of a pipe.
+///
+/// # Errors
+/// There is no terminal.
+pub(super) fn connect(command: &mut Command) -> io::Result<()> {
+    if cfg!(unix) && !io::stdin().is_terminal() {
+        command.stdin(OpenOptions::new().read(true).open("/dev/tty")?);
+    }
+    if cfg!(unix) && !io::stdout().is_terminal() {
+        command.stdout(OpenOptions::new().write(true).open("/dev/tty")?);
+    }
+    Ok(())
 }
 
 impl Screen {

@@ -100,6 +100,12 @@ impl Desk {
                 });
                 reply(Reply::Text(text.map_err(|error| format!("{error:#}"))));
             }
+            Work::Written(body) => {
+                let text = self.read(&body, |line, related| {
+                    render::entry::written(&body.tree, body.at, (line, related), &self.setting.zone)
+                });
+                reply(Reply::Written(text.map_err(|error| format!("{error:#}"))));
+            }
             Work::ReadTexts(sessions) => {
                 let values = Lists::new(sessions.iter().map(|session| &*session.digest));
                 if reply(Reply::Values(Arc::new(values))) {
@@ -210,14 +216,20 @@ impl Desk {
     }
 
     fn document(&self, body: &Body, ticket: &Ticket) -> Result<Vec<DocLine>> {
+        let begun = Instant::now();
+        let clock = || if ticket.is_wanted() { begun.elapsed() } else { Duration::MAX };
+        let zone = &self.setting.zone;
+        self.read(body, |line, related| render::entry::document(&body.tree, body.at, (line, related), zone, &clock))
+    }
+
+    /// Makes something of an entry's line and those of what is shown with it.
+    fn read<T>(&self, body: &Body, make: impl FnOnce(&[u8], &[Vec<u8>]) -> T) -> Result<T> {
         let Body { path, tree, at } = body;
         let line = self.line(body)?;
         let mut bodies = Bodies::open(self.files, path)?;
         let related = render::entry::related(tree, *at).into_iter();
         let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
-        let begun = Instant::now();
-        let clock = || if ticket.is_wanted() { begun.elapsed() } else { Duration::MAX };
-        Ok(render::entry::document(tree, *at, (&line, &related?), &self.setting.zone, &clock))
+        Ok(make(&line, &related?))
     }
 
     fn scan(&self, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {

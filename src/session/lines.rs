@@ -117,6 +117,13 @@ impl Header {
         self.parent_session.is_some() || self.parent_id.is_some()
     }
 
+    /// Whether an entry of this time came from the session that the file was forked from: it is older than the header, which
+    /// pi writes when it forks (1.5.2).
+    pub fn inherits(&self, time: Option<i64>) -> bool {
+        let forked = self.created.filter(|_| self.is_fork());
+        forked.is_some_and(|forked| time.is_some_and(|time| time < forked))
+    }
+
     /// Takes the facts of a header line.
     pub fn new(entry: &Entry<'_>) -> Self {
         let text = |text: Str<'_>| text.text().into_owned();

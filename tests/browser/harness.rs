@@ -108,7 +108,11 @@ impl Browser {
 
     fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
-            if matches!(effect, Effect::Resume { .. } | Effect::Suspend | Effect::Quit | Effect::Answer(_)) {
+            let is_outside = matches!(
+                effect,
+                Effect::Resume { .. } | Effect::Open(_) | Effect::Suspend | Effect::Quit | Effect::Answer(_)
+            );
+            if is_outside {
                 self.wants.push(effect);
                 continue;
             }

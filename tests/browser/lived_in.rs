@@ -233,7 +233,7 @@ fn select(browser: &mut Browser, title: &str) {
     browser.press("g");
     let rows = browser.model.sessions.rows.len();
     for _ in 0..rows {
-        if browser.session().is_some_and(|session| session.own_title().starts_with(title)) {
+        if browser.session().is_some_and(|session| session.title().starts_with(title)) {
             return;
         }
         browser.press("j");

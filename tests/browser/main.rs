@@ -9,6 +9,7 @@
 #[macro_use]
 mod harness;
 
+mod card;
 mod changes;
 #[path = "../common/mod.rs"]
 mod common;
@@ -19,6 +20,7 @@ mod names;
 mod palettes;
 mod panes;
 mod picker;
+mod preview;
 mod resume;
 mod rows;
 mod scale;
@@ -223,7 +225,7 @@ fn sorting_names_and_paths() {
     browser.press("ctrl+n");
     assert!(browser.model.sessions.rows.len() < all);
     browser.press("ctrl+n ctrl+p");
-    assert!(browser.screen().contains("~/.pi/agent"), "{}", browser.screen());
+    assert!(browser.screen().contains("eb1b9caa.jsonl #4"), "{}", browser.screen());
 }
 
 #[test]
@@ -374,7 +376,7 @@ fn a_project_that_is_there_again_is_not_gone() {
     let dir = tempfile::tempdir().unwrap();
     chain(&dir.path().join("s.jsonl"), "s", 2, None);
     let mut browser = Browser::on(&[dir.path()], 160, 40);
-    assert!(browser.screen().contains("nowhere  / ✗"));
+    assert!(browser.screen().contains("nowhere ✗"));
     let text = std::fs::read_to_string(dir.path().join("s.jsonl")).unwrap();
     let here = text.replace("/nowhere", dir.path().to_str().unwrap());
     std::fs::write(dir.path().join("s.jsonl"), here).unwrap();

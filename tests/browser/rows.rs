@@ -139,3 +139,41 @@ fn the_leaf_is_told_where_it_is() {
     browser.press("enter");
     assert!(matches!(browser.wants[..], [Effect::Resume { .. }]), "pi goes on there");
 }
+
+#[test]
+fn what_is_older_than_a_fork_is_what_its_parent_has() {
+    use pitree::disk::{files::Files, load};
+    use pitree::session::entry::kind::Kind;
+    use pitree::session::family;
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sessions");
+    let mut forks = 0;
+    for (browser, files) in
+        [(Browser::demo(120, 40), Files::Demo), (Browser::on(&[fixtures.as_path()], 120, 40), Files::Disk)]
+    {
+        let library = &browser.model.library;
+        for key in library.keys() {
+            let Some(parent) = library.families().parent(key).filter(|_| library[key].owner.is_none()) else {
+                continue;
+            };
+            let tree = |key| load::tree(files, &library[key].path, "").unwrap();
+            let (parent, fork) = (tree(parent), tree(key));
+            let Some(split) = family::split(&parent, &fork) else { continue };
+            // Its labels are written anew, behind it.
+            let is_label = |at: &u32| fork.nodes[*at as usize].kind == Kind::Label;
+            let last = fork.path(fork.inherited().unwrap()).into_iter().rfind(|at| !is_label(at)).unwrap();
+            assert_eq!(fork.nodes[last as usize].id, parent.nodes[split.at as usize].id, "{:?}", library[key].path);
+            forks += 1;
+        }
+    }
+    assert!(forks >= 4, "{forks}");
+}
+
+#[test]
+fn an_unnamed_fork_is_called_by_its_first_own_message() {
+    let browser = Browser::demo(160, 40);
+    let unnamed = |key: &_| browser.model.library[*key].name.is_none() && browser.model.library[*key].header.is_fork();
+    let fork = browser.model.library.keys().find(unnamed).unwrap();
+    let digest = &browser.model.library[fork];
+    assert_ne!(digest.title(), digest.first_message.as_deref().unwrap());
+    assert_eq!(digest.title(), digest.own_message.as_deref().unwrap());
+}

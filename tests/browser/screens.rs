@@ -64,8 +64,7 @@ fn a_project_with_one_session_is_one_row() {
     while browser.selected() != "prompt one" {
         browser.press("j");
     }
-    let row = browser.screen().lines().find(|line| line.contains("prompt one")).unwrap().to_owned();
-    assert!(row.contains("alone"), "{row}");
+    shows(&browser, "alone ✗  prompt one");
     browser.press("h");
     assert_eq!(browser.selected(), "prompt one", "there is nothing to fold and no row above it that it is in");
 }

@@ -130,7 +130,7 @@ fn a_closed_window_ends_like_a_key() {
 }
 
 #[cfg(target_os = "linux")]
-fn wait_stopped(pitree: &Terminal) {
+pub(crate) fn wait_stopped(pitree: &Terminal) {
     let stat = format!("/proc/{}/stat", pitree.pid());
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while !fs::read_to_string(&stat).unwrap().contains(") T ") {

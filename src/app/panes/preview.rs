@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::app::ticket::Claim;
-use crate::base::text::{Span, mark, spans_text};
+use crate::base::text::{Glyphs, Span, mark, spans_text, width};
 use crate::library::{EntryRef, ProjectKey, SessionKey};
 use crate::render::DocLine;
-use crate::render::wrap::Wrapped;
+use crate::render::wrap::{Way, Wrapped};
 use crate::search::words::Words;
 
 /// Rows that are wrapped beyond the top: nearly every text is then wrapped as a whole, and how far one is in it is
@@ -15,6 +15,9 @@ use crate::search::words::Words;
 const AHEAD: usize = 1000;
 /// Rows that are seen above a hit that is gone to.
 const ABOVE: usize = 3;
+
+/// As long a text is waited for, in milliseconds, before it is said that it is being read: most come sooner.
+pub(crate) const PATIENCE: i64 = 150;
 
 /// The most hits that are gone to: nobody goes through more, and each is kept.
 const MOST_HITS: usize = 10_000;
@@ -57,14 +60,24 @@ pub struct Pane {
     pub wrapped: Wrapped,
     /// The first wrapped row that is seen.
     pub top: usize,
-    /// Whether the text is still being read.
-    pub waiting: bool,
+    /// Since when the text is being read, in milliseconds since 1970; `None` when it is there.
+    pub waiting: Option<i64>,
+    /// What was seen before, as long as the text may still come soon.
+    before: Option<Before>,
     /// Who waits for the text.
     pub reading: Option<Claim>,
     /// What is looked for in it.
     find: Option<Looked>,
     /// Whether it is to be about the selected row of the list of sessions, where that is not said by the keyboard.
     pub is_of_list: bool,
+}
+
+/// A text that is seen until the next one is there.
+#[derive(Debug)]
+struct Before {
+    lines: Arc<Vec<DocLine>>,
+    wrapped: Wrapped,
+    top: usize,
 }
 
 /// What is looked for in the text.
@@ -108,7 +121,8 @@ impl Default for Pane {
             lines: Arc::default(),
             wrapped: Wrapped::new(1),
             top: 0,
-            waiting: false,
+            waiting: None,
+            before: None,
             reading: None,
             find: None,
             is_of_list: false,
@@ -117,37 +131,97 @@ impl Default for Pane {
 }
 
 impl Pane {
+    /// An empty one, with these signs.
+    pub(crate) fn new(glyphs: &Glyphs) -> Self {
+        let way = Way { goes_on: glyphs.wrapped.clone(), more: glyphs.ellipsis.clone(), ..Way::default() };
+        Self { wrapped: Wrapped::in_way(1, way), ..Self::default() }
+    }
+
     /// Turns to another subject; its text is still to come.
-    pub fn turn_to(&mut self, subject: Subject) {
-        *self = Self { subject, wrapped: Wrapped::new(self.wrapped.width()), waiting: true, ..Self::default() };
+    pub fn turn_to(&mut self, subject: Subject, now: i64) {
+        let way = Way { left: 0, ..self.wrapped.way().clone() };
+        let wrapped = Wrapped::in_way(self.wrapped.width(), way);
+        let old = std::mem::replace(self, Self { subject, wrapped, waiting: Some(now), ..Self::default() });
+        // Of several texts that are passed the last one that was there.
+        self.before = match old.waiting {
+            None => Some(Before { lines: old.lines, wrapped: old.wrapped, top: old.top }),
+            Some(since) => old.before.filter(|_| now - since < PATIENCE),
+        };
     }
 
     /// Shows a text; the place stays, so that a text that grew does not jump.
     pub fn show(&mut self, lines: Vec<DocLine>) {
-        self.waiting = false;
+        (self.waiting, self.before) = (None, None);
         if *self.lines != lines {
             self.lines = Arc::new(lines);
-            self.wrapped = Wrapped::new(self.wrapped.width());
+            self.wrapped = Wrapped::in_way(self.wrapped.width(), self.wrapped.way().clone());
             if let Some(find) = &mut self.find {
                 find.be_due(find.from.is_none());
             }
         }
     }
 
+    /// When the pane changes by itself, if it does: then it says that it waits.
+    pub(crate) fn changes_at(&self, now: i64) -> Option<i64> {
+        self.waiting.map(|since| since + PATIENCE).filter(|&at| now < at)
+    }
+
+    /// Whether it is time to say that the text is being read.
+    pub fn is_late(&self, now: i64) -> bool {
+        self.waiting.is_some() && self.changes_at(now).is_none()
+    }
+
+    /// The rows that are drawn: those of the text before, as long as the next one may come soon.
+    pub fn rows(&self, height: usize, now: i64) -> Vec<Vec<Span>> {
+        match self.before.as_ref().filter(|_| self.changes_at(now).is_some()) {
+            Some(Before { lines, wrapped, top }) => {
+                let row = |at| wrapped.row(lines, at).into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
+                (*top..wrapped.len().min(top + height)).map(row).collect()
+            }
+            None => (self.top..self.wrapped.len().min(self.top + height)).map(|at| self.row(at)).collect(),
+        }
+    }
+
     /// Wraps what is seen to the pane's size and keeps the place in the text when the width changes.
     pub fn fit(&mut self, width: usize, height: usize) {
         if self.wrapped.width() != width {
-            let place = self.wrapped.place(&self.lines, self.top);
-            self.wrapped = Wrapped::new(width);
-            if let Some((line, byte)) = place {
-                self.wrapped.ensure_place(&self.lines, line, byte);
-                self.top = self.wrapped.row_at(&self.lines, line, byte).unwrap_or_default();
-            }
+            self.wrap(Wrapped::in_way(width, self.wrapped.way().clone()));
         }
         self.wrapped.ensure(&self.lines, self.top.saturating_add(height.max(AHEAD)));
         if self.wrapped.complete(&self.lines) {
             self.top = self.top.min(self.wrapped.len().saturating_sub(height));
         }
+    }
+
+    /// Wraps anew and keeps the place in the text.
+    fn wrap(&mut self, wrapped: Wrapped) {
+        let place = self.wrapped.place(&self.lines, self.top);
+        self.wrapped = wrapped;
+        if let Some((line, byte)) = place {
+            self.wrapped.ensure_place(&self.lines, line, byte);
+            self.top = self.wrapped.row_at(&self.lines, line, byte).unwrap_or_default();
+        }
+    }
+
+    /// Breaks long lines of code, or breaks them no more. Returns whether it breaks them now.
+    pub(crate) fn toggle_wrap(&mut self) -> bool {
+        let is_sideways = !self.wrapped.way().is_sideways;
+        let way = Way { is_sideways, left: 0, ..self.wrapped.way().clone() };
+        self.wrap(Wrapped::in_way(self.wrapped.width(), way));
+        !is_sideways
+    }
+
+    /// Scrolls half of the width to the side, if there is something. Returns whether there was.
+    pub(crate) fn scroll_sideways(&mut self, to_right: bool, height: usize) -> bool {
+        let (left, half) = (self.wrapped.way().left, self.wrapped.width().div_ceil(2));
+        let is_cut = |row| self.wrapped.shown(&self.lines, row).is_some_and(|shown| shown.is_cut);
+        let next = match to_right {
+            true if (self.top..self.top + height).any(is_cut) => left + half,
+            true => return false,
+            false => left.saturating_sub(half),
+        };
+        self.wrapped.set_left(next);
+        next != left
     }
 
     /// Scrolls by some rows.
@@ -163,12 +237,10 @@ impl Pane {
 
     /// A row as it is drawn, matches marked.
     pub fn row(&self, index: usize) -> Vec<Span> {
-        let pieces = self.wrapped.row(&self.lines, index).into_iter();
-        let spans: Vec<Span> = pieces.map(|(text, tone)| Span::new(tone, text)).collect();
-        let (Some(find), Some((line, start))) = (&self.find, self.wrapped.place(&self.lines, index)) else {
-            return spans;
-        };
-        let lead = self.wrapped.lead(&self.lines, index);
+        let Some(shown) = self.wrapped.shown(&self.lines, index) else { return Vec::new() };
+        let (line, start, lead) = (shown.line, shown.byte, shown.lead);
+        let spans: Vec<Span> = shown.pieces.into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
+        let Some(find) = &self.find else { return spans };
         let first = find.hits.partition_point(|(of, hit)| (*of, hit.end) <= (line, start));
         let end = start + spans.iter().map(|span| span.text.len()).sum::<usize>();
         let hits = find.hits[first..].iter().take_while(|(of, hit)| *of == line && hit.start < end);
@@ -296,7 +368,19 @@ impl Pane {
         find.at = at;
         if let Some((line, hit)) = find.hits.get(at) {
             self.wrapped.ensure_place(&self.lines, *line, hit.start);
-            self.top = self.wrapped.row_at(&self.lines, *line, hit.start).unwrap_or_default().saturating_sub(ABOVE);
+            let row = self.wrapped.row_at(&self.lines, *line, hit.start).unwrap_or_default();
+            self.top = row.saturating_sub(ABOVE);
+            if self.wrapped.way().is_sideways
+                && let (Some((line, start)), columns) = (self.wrapped.place(&self.lines, row), self.wrapped.width())
+            {
+                let text = spans_text(&self.lines[line].spans);
+                let (before, hit) = (width(&text[start..hit.start]), width(&text[hit.clone()]));
+                let seen = self.wrapped.way().left..self.wrapped.way().left + columns;
+                if !seen.contains(&before) || before + hit > seen.end {
+                    let is_near = before + hit <= columns;
+                    self.wrapped.set_left(if is_near { 0 } else { before.saturating_sub(columns / 2) });
+                }
+            }
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Doing actions: what a key of a pane leads to.
 
-use super::{carry, finding, searching};
+use super::{carry, finding, opening, searching};
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
 use crate::app::flows::{copy, delete, name, resume};
 use crate::app::layers::Layer;
 use crate::app::layers::help::Help;
-use crate::app::message::{Effect, Work};
+use crate::app::message::{Effect, Opener, Work};
 use crate::app::model::{Model, Pending, Scan};
 use crate::app::palettes;
 use crate::app::panes::layout::TALL;
@@ -33,6 +33,8 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
                 model.layers.push(Layer::Palette(palette));
             }
         }
+        Action::Pager => opening::open(model, Opener::Pager, effects),
+        Action::Editor => opening::open(model, Opener::Editor, effects),
         Action::Reload => reload(model, effects),
         Action::Up => go(model, -1),
         Action::Down => go(model, 1),
@@ -44,6 +46,13 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::Last => go(model, isize::MAX),
         Action::PreviewUp => model.preview.scroll(-1),
         Action::PreviewDown => model.preview.scroll(1),
+        Action::Wrap => {
+            let is_wrapped = model.preview.toggle_wrap();
+            model.say(
+                Tone::Dim,
+                if is_wrapped { "long lines wrap" } else { "long lines are cut: left and right scroll" },
+            );
+        }
         Action::NextPane => turn(model, 1),
         Action::PreviousPane => turn(model, Place::PANES.len() - 1),
         Action::Zoom => model.sharing.zoomed = !model.sharing.zoomed,
@@ -168,6 +177,15 @@ fn reload(model: &mut Model, effects: &mut Vec<Effect>) {
     model.say(Tone::Dim, "reading again");
 }
 
+/// pi ended: everything is read again, as it may have changed.
+pub(super) fn returned(model: &mut Model, failure: Option<String>, effects: &mut Vec<Effect>) {
+    reload(model, effects);
+    match failure {
+        Some(failure) => model.say(Tone::Warning, failure),
+        None => model.say(Tone::Dim, "pi ended; reading again"),
+    }
+}
+
 fn go(model: &mut Model, by: isize) {
     match model.focus {
         Place::Sessions => model.sessions.cursor.go(by, model.sessions.rows.len()),
@@ -206,7 +224,7 @@ fn step(model: &mut Model, by: isize) {
         model.tree.cursor.go(by, model.tree.rows.list.len());
     }
     // What it was about does not stay.
-    model.preview.turn_to(Subject::Nothing);
+    model.preview.turn_to(Subject::Nothing, model.now);
     model.preview.is_of_list = is_of_list;
 }
 
@@ -274,6 +292,7 @@ fn fold(model: &mut Model) {
         Place::Sessions => drop(model.sessions.fold(&model.library, &model.setting.glyphs)),
         Place::Tree if model.tree.fold_or_up() => {}
         Place::Tree => model.focus = Place::Sessions,
+        _ if model.preview.scroll_sideways(false, model.height(Place::Preview)) => {}
         _ => model.focus = Place::Tree,
     }
 }
@@ -288,7 +307,7 @@ fn unfold(model: &mut Model) {
             Some(fork) => drop(model.sessions.select(fork, &model.library, &model.setting.glyphs)),
             None => model.focus = Place::Preview,
         },
-        _ => {}
+        _ => drop(model.preview.scroll_sideways(true, model.height(Place::Preview))),
     }
 }
 

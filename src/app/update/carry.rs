@@ -89,7 +89,7 @@ fn change(model: &mut Model, request: Request, after: After, effects: &mut Vec<E
 
 pub(super) fn errand(model: &mut Model, work: Work, then: Option<GoOn>, effects: &mut Vec<Effect>) {
     let claim = model.ask(work, effects);
-    model.errand = Some(Errand { claim, then });
+    model.errand = Some(Errand { claim, then, opens: None });
 }
 
 /// Takes the next step of going on in pi.

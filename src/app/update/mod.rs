@@ -1,12 +1,13 @@
 //! How the browser changes: a message comes in, the model changes, effects go out. Nothing else changes the model: panes,
 //! layers and flows say what they want. `keys` takes what a person does, `replies` what comes of work, `act` does
-//! actions, `carry` carries out commands, `searching`, its line `typing`, and `finding` see to what is looked for, and
+//! actions, `carry` carries out commands, `opening` what other programs show, `searching`, its line `typing`, and `finding` see to what is looked for, and
 //! after each message `settle` brings the rest in line.
 
 mod act;
 mod carry;
 mod finding;
 mod keys;
+mod opening;
 mod replies;
 mod searching;
 mod settle;
@@ -17,6 +18,7 @@ use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::message::{Effect, Msg};
 use crate::app::model::{Model, bounded};
+use crate::base::text::Tone;
 pub(crate) use keys::WHEEL;
 
 /// Starts reading.
@@ -48,6 +50,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Click { column, row, double } => keys::click(model, (column, row), double, &mut effects),
         Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
+        Msg::Returned(failure) => act::returned(model, failure, &mut effects),
+        Msg::Shown(said) => said.into_iter().for_each(|said| model.say(Tone::Warning, said)),
         Msg::Gone { path, cwd } => carry::carry(model, Command::LookForMoved(path, cwd), &mut effects),
         Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("pi was not started", text))),
     }

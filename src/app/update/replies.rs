@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{carry, searching};
+use super::{carry, opening, searching};
 use crate::app::command::{Command, GoOn};
 use crate::app::flows::{change, copy, gone};
 use crate::app::message::{Changed, Effect, Reply};
@@ -55,6 +55,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::Seen(hits) => model.preview.take_hits(hits),
         Reply::EntriesFound { hits, first_last } => model.tree.take_hits(hits, first_last),
         Reply::Text(text) => take_text(model, text, effects),
+        Reply::Written(text) => opening::take(model, text, effects),
         Reply::MayBe(candidates) => {
             if let Some(go_on) = model.errand.take().and_then(|errand| errand.then) {
                 let question = gone::ask(&model.context(), go_on, &candidates);

@@ -99,13 +99,13 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
         Place::Sessions => row(),
         Place::Tree => entry(),
         // The preview stays with what it was about, unless that is gone.
-        _ if model.preview.subject != Subject::Nothing => return,
+        _ if is_there(model, model.preview.subject) => Some(model.preview.subject),
         _ if model.preview.is_of_list => row(),
         _ => entry().or_else(row),
     }
     .unwrap_or_default();
     if wanted != model.preview.subject {
-        model.preview.turn_to(wanted);
+        model.preview.turn_to(wanted, model.now);
         if let (Subject::Entry(EntryRef { session, at }), Some(tree)) = (wanted, model.tree.tree.clone()) {
             let path = model.library[session].path.clone();
             model.preview.reading = Some(model.ask(Work::Read(Body { path, tree, at }), effects));
@@ -113,7 +113,19 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     }
     if matches!(wanted, Subject::Project(_) | Subject::Session(_) | Subject::Run(_)) {
         // A card is made of what is known, which grows while sessions are read.
-        let lines = card::of(&model.context(), wanted);
+        let room = model.area(Place::Preview).map_or(model.size, |area| (area.text().width, area.text().height));
+        let room = card::Room { columns: room.0, rows: room.1 };
+        let lines = card::of(&model.context(), wanted, room);
         model.preview.show(lines);
+    }
+}
+
+/// Whether what the preview is about is still there.
+fn is_there(model: &Model, subject: Subject) -> bool {
+    match subject {
+        Subject::Nothing => false,
+        Subject::Entry(entry) | Subject::Run(entry) => model.library.has(entry.session),
+        Subject::Session(key) => model.library.has(key),
+        Subject::Project(key) => model.sessions.projects.iter().any(|project| project.key == key),
     }
 }

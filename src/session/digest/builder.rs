@@ -1,10 +1,11 @@
 //! Gathers a digest from the lines of a file in one pass, which can stop anywhere and go on when the file has grown.
 
-use crate::base::js::js_trim;
+use crate::base::js::{cut, js_trim};
 use crate::base::text::clean;
 use crate::base::time;
 use crate::session::digest::entries::{Entries, identity};
-use crate::session::digest::touches::{Gatherer, Spoken};
+use crate::session::digest::spoken::Spoken;
+use crate::session::digest::touches::Gatherer;
 use crate::session::digest::{Digest, Label};
 use crate::session::entry::call::{self, NEARBY};
 use crate::session::entry::kind::Kind;
@@ -14,6 +15,9 @@ use crate::session::models::Models;
 use crate::session::problem::Problem;
 use crate::session::shape::{Index, Shape};
 use crate::session::tree::active::Active;
+
+/// How much is kept of the first message of a fork's own, in UTF-16 code units.
+const OWN_MESSAGE: usize = 300;
 
 /// Reads again the line that starts at an offset, if it can: for the rows of labelled entries, which stand before their
 /// labels.
@@ -110,6 +114,7 @@ impl Builder {
         digest.problems.extend(self.is_undrawn_in_pi.then_some(Problem::NoText));
         digest.labels = labels;
         digest.entries = entries.into();
+        (digest.last_prompt, digest.last_answer) = self.spoken.last(&shape);
         digest.touches = self.touches.finish(&shape, &self.spoken);
         digest.models = self.models.busiest_first();
         digest.active = Active::new(&shape);
@@ -196,19 +201,22 @@ impl Builder {
         self.is_hidden_in_pi |= message.content.breaks_pi_list();
         if entry.kind == Kind::Assistant {
             self.is_undrawn_in_pi |= message.content.breaks_pi_tree();
-        } else if self.digest.first_message.is_none() || self.digest.own_message.is_none() && self.is_own(written) {
-            let text = Some(message.content.text(" ")).filter(|text| !text.is_empty());
-            if self.is_own(written) {
-                self.digest.own_message.clone_from(&text);
+        } else {
+            let wants_own = self.digest.own_message.is_none() && self.is_own(written);
+            if self.digest.first_message.is_none() || wants_own {
+                let text = Some(message.content.text(" ")).filter(|text| !text.is_empty());
+                if wants_own {
+                    self.digest.own_message = text.as_deref().map(|text| cut(js_trim(text), OWN_MESSAGE).into());
+                }
+                let first = self.digest.first_message.take();
+                self.digest.first_message = first.or(text);
             }
-            self.digest.first_message = self.digest.first_message.take().or(text);
         }
     }
 
-    /// Whether the file is a fork and an entry was written after it was made: what came from its parent keeps its time.
+    /// Whether an entry was written since the file was forked off another one.
     fn is_own(&self, written: Option<i64>) -> bool {
-        let Ok(header) = self.lines.session() else { return false };
-        header.is_fork() && written.zip(header.created).is_some_and(|(written, forked)| written >= forked)
+        self.lines.header().is_some_and(|header| header.is_fork() && !header.inherits(written))
     }
 
     /// Takes what an assistant did: the tools it called, as which model.
@@ -358,6 +366,17 @@ mod tests {
             let said = above.find(says).map_or("", |at| &tree.nodes[at as usize].text);
             assert_eq!(touched.said, js_trim(cut(said, 100)));
         }
+        let has_text = |at: &Index| !tree.nodes[*at as usize].text.is_empty();
+        let is = |kind: Kind| move |at: &Index| tree.nodes[*at as usize].kind == kind && has_text(at);
+        let to_root = || std::iter::successors((tree.nodes.len() as Index).checked_sub(1), |&at| tree.parent(at));
+        let prompt = to_root().find(is(Kind::User));
+        let since = to_root().take_while(|&at| Some(at) != prompt);
+        let answer = since.filter(is(Kind::Assistant)).find(|&at| !tree.nodes[at as usize].silent);
+        for (last, at) in [(&digest.last_prompt, prompt), (&digest.last_answer, answer)] {
+            assert_eq!(last.as_ref().map(|last| last.at), at);
+            let texts = last.as_ref().map(|last| (js_trim(cut(&last.text, 200)), &*tree.nodes[last.at as usize].text));
+            assert!(texts.is_none_or(|(kept, row)| kept == row), "{texts:?}");
+        }
         let paths: BTreeSet<&str> = digest.touches.paths.iter().collect();
         assert_eq!(paths.len(), digest.touches.paths.len(), "each path once");
         let of_tree = |problem: &&Problem| !matches!(problem, Problem::NoContent | Problem::NoText);
@@ -437,6 +456,30 @@ mod tests {
         let tools: Vec<(&str, u32)> = found.tools.iter().map(|(name, calls)| (&**name, *calls)).collect();
         assert_eq!(tools, [("bash", 1), ("edit", 1), ("read", 2)]);
         assert_eq!(found.models.iter().map(|(model, uses)| (&**model, uses.answers)).collect::<Vec<_>>(), [("m", 1)]);
+    }
+
+    #[test]
+    fn what_was_said_last_is_that_on_the_way_to_the_leaf() {
+        let said = |id: &str, parent: &str, role: &str, text: &str| {
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{"role":"{role}","content":"{text}"}}}}"#
+            )
+        };
+        let header = || r#"{"type":"session","version":3,"id":"s"}"#.to_string();
+        let last = |lines: &[String]| {
+            let found = of(&std::iter::once(&header()).chain(lines).map(String::as_str).collect::<Vec<_>>());
+            (found.last_prompt.map(|said| said.text), found.last_answer.map(|said| said.text))
+        };
+        let (a, b) = (said("a", "", "user", "one"), said("b", "a", "assistant", "two"));
+        let (c, d) = (said("c", "b", "user", "three"), said("d", "c", "assistant", "four"));
+        let both = |prompt: &str, answer: &str| (Some(prompt.into()), Some(answer.into()));
+        assert_eq!(last(&[a.clone(), b.clone(), c.clone(), d]), both("three", "four"));
+        let moved = r#"{"type":"label","id":"l","parentId":"b","targetId":"b"}"#.to_string();
+        assert_eq!(last(&[a.clone(), b.clone(), c.clone(), moved]), both("one", "two"), "the leaf was moved back");
+        assert_eq!(last(&[a, b, c]), (Some("three".into()), None), "the answer before is to another prompt");
+        assert_eq!(last(&[]), (None, None));
+        let long = last(&[said("a", "", "user", &"x".repeat(5000))]);
+        assert_eq!(long.0.map(|text| text.len()), Some(400));
     }
 
     #[test]

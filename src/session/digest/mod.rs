@@ -7,6 +7,7 @@
 
 pub mod builder;
 pub mod entries;
+pub mod spoken;
 pub mod touches;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::session::digest::entries::Entries;
+use crate::session::digest::spoken::LastSaid;
 use crate::session::digest::touches::Touches;
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
@@ -48,8 +50,12 @@ pub struct Digest {
     pub name: Option<String>,
     /// The first user message with text.
     pub first_message: Option<String>,
-    /// Of a fork, the first user message with text that was said after it was forked.
+    /// The first user message with text that a fork did not inherit: its start.
     pub own_message: Option<String>,
+    /// The last prompt on the way to the leaf.
+    pub last_prompt: Option<LastSaid>,
+    /// What was answered last since that prompt.
+    pub last_answer: Option<LastSaid>,
     /// `message` entries.
     pub message_count: usize,
     /// All entries; the header is none.
@@ -112,16 +118,12 @@ pub type Shared = Arc<Digest>;
 pub(crate) const NO_MESSAGES: &str = "(no messages)";
 
 impl Digest {
-    /// The name, or the first message, or pi's words for none; without white space around.
+    /// The name, or the first message (of a fork the first one of its own), or pi's words for none; without white space
+    /// around.
     pub fn title(&self) -> &str {
-        let title = self.name.as_deref().or(self.first_message.as_deref()).unwrap_or_default().trim();
+        let titles = [&self.name, &self.own_message, &self.first_message];
+        let title = titles.into_iter().flatten().next().map_or("", |title| title.trim());
         if title.is_empty() { NO_MESSAGES } else { title }
-    }
-
-    /// The title by which a fork is told from its parent: without a name it is what was first said in the fork itself.
-    pub fn own_title(&self) -> &str {
-        let own = self.own_message.as_deref().filter(|_| self.name.is_none()).unwrap_or_default().trim();
-        if own.is_empty() { self.title() } else { own }
     }
 
     /// The models that answered, by the names that pi gave them and by those that providers did.

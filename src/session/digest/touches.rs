@@ -1,10 +1,12 @@
 //! Which files the tools of a session read, wrote and edited, when, and what was last said before: kept small, because
 //! lists hold them for all sessions.
 
+use crate::base::js::{cut, js_trim};
 use crate::base::strings::Strings;
+use crate::session::digest::spoken::Spoken;
+use crate::session::entry::ToolCall;
 use crate::session::entry::call;
 use crate::session::entry::call::Touch;
-use crate::session::entry::{Entry, ToolCall, row};
 use crate::session::json::Str;
 use crate::session::shape::{ById, IdHash, Index, Shape};
 
@@ -135,42 +137,16 @@ impl Gatherer {
             return touches;
         }
         let mut above = Above { shape, spoken, known: vec![UNKNOWN; shape.parents.len()] };
-        let mut places = vec![None; spoken.starts.len() + 1];
+        let mut places = vec![None; spoken.len() + 1];
         for touch in &mut touches.all {
-            let number = above.number(touch.entry) as usize;
-            touch.said = *places[number - 1].get_or_insert_with(|| touches.said.push(spoken.text(number)));
+            let number = above.number(touch.entry);
+            let said = || js_trim(cut(number.checked_sub(FIRST).map_or("", |row| spoken.text(row as usize)), SAID));
+            touch.said = *places[number as usize - 1].get_or_insert_with(|| touches.said.push(said()));
         }
         touches.all.shrink_to_fit();
         touches.paths.shrink_to_fit();
         touches.said.shrink_to_fit();
         touches
-    }
-}
-
-/// What the user and the assistant said, as their rows begin.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Spoken {
-    rows: String,
-    /// Of which entry each row is, and where it starts.
-    starts: Vec<(Index, usize)>,
-}
-
-impl Spoken {
-    /// Takes the next entry that says something.
-    pub(crate) fn push(&mut self, at: Index, entry: &Entry<'_>) {
-        self.starts.push((at, self.rows.len()));
-        row::start_into(&mut self.rows, entry, SAID);
-    }
-
-    /// The number of what an entry says, from [`FIRST`] on.
-    fn number(&self, at: Index) -> Option<u32> {
-        self.starts.binary_search_by_key(&at, |(entry, _)| *entry).ok().map(|row| row as u32 + FIRST)
-    }
-
-    /// What has a number.
-    fn text(&self, number: usize) -> &str {
-        let start = |row: usize| self.starts.get(row).map_or(self.rows.len(), |(_, start)| *start);
-        number.checked_sub(FIRST as usize).map_or("", |row| &self.rows[start(row)..start(row + 1)])
     }
 }
 
@@ -194,7 +170,7 @@ impl Above<'_> {
         let Self { shape, spoken, known } = self;
         let path = || std::iter::successors(Some(of), |&at| shape.parents[at as usize]);
         let number = |at: Index| match known[at as usize] {
-            UNKNOWN => spoken.number(at),
+            UNKNOWN => spoken.row(at).map(|row| row as u32 + FIRST),
             known => Some(known),
         };
         let end = path().find(|&at| number(at).is_some());

@@ -376,16 +376,14 @@ impl Tree {
         path
     }
 
-    /// The last of the entries that a fork has of the session that it was forked from, on the path to the leaf: such an
-    /// entry is older than the file, whose header pi writes when it forks (1.5.2).
+    /// The last of the entries that a fork has of the session that it was forked from, on the path to the leaf.
     pub fn inherited(&self) -> Option<Index> {
         self.path(self.leaf?).into_iter().take_while(|&at| self.is_inherited(at)).last()
     }
 
-    /// Whether an entry is older than the file that was forked off. So are the labels that go with it, which pi writes anew.
+    /// Whether an entry came with a fork. So do its labels, which pi writes anew.
     pub fn is_inherited(&self, at: Index) -> bool {
-        let begun = self.header.created.filter(|_| self.header.is_fork());
-        begun.is_some_and(|begun| self.nodes[at as usize].time.is_some_and(|time| time < begun))
+        self.header.inherits(self.nodes[at as usize].time)
     }
 
     /// The label entries, in file order: with their lines, [`crate::session::write::fork`] takes the labels along.

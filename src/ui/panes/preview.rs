@@ -8,6 +8,7 @@ use crate::app::panes::layout::PaneArea;
 use crate::app::panes::preview::Subject;
 use crate::base::text::{Span, Tone};
 use crate::keymap::Place;
+use crate::render::wrap::Way;
 use crate::session::entry::kind::Kind;
 use crate::ui::pen::Pen;
 use crate::ui::widgets::{hits, scroll_bar, title};
@@ -24,6 +25,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         }
         () => format!("line {}+ ", pane.top + 1),
     };
+    let right = match pane.wrapped.way() {
+        Way { is_sideways: true, left: 0, .. } => format!("unwrapped {} {right}", pen.glyphs().dot),
+        Way { is_sideways: true, left, .. } => format!("from column {} {} {right}", left + 1, pen.glyphs().dot),
+        Way { .. } => right,
+    };
     let right = match pane.hit() {
         Some((at, count)) if right.is_empty() => hits(Some(at), count) + " ",
         Some((at, count)) => format!("{} {} {right}", hits(Some(at), count), pen.glyphs().dot),
@@ -31,14 +37,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     };
     let focused = model.focus == Place::Preview;
     title(frame, pen, area, focused, (Span::clean(Tone::Text, &name(model)), "", right));
-    for (at, row) in area.text().rows().enumerate() {
-        let index = pane.top + at;
-        if index >= pane.wrapped.len() {
-            break;
-        }
-        pen.put(frame, row, &pane.row(index));
+    for (row, spans) in area.text().rows().zip(pane.rows(height, model.now)) {
+        pen.put(frame, row, &spans);
     }
-    if pane.lines.is_empty() && pane.waiting && pane.subject != Subject::Nothing {
+    if pane.lines.is_empty() && pane.is_late(model.now) && pane.subject != Subject::Nothing {
         pen.put(frame, Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, " reading")]);
     }
     scroll_bar(frame, area.body, pen, pane.top, pane.wrapped.len());

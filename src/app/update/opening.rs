@@ -1,0 +1,36 @@
+//! Showing what the preview is about in another program: a pager or an editor.
+
+use crate::app::card::{self, Room};
+use crate::app::message::{Body, Copy, Effect, Opener, Work};
+use crate::app::model::{Errand, Model};
+use crate::app::panes::preview::Subject;
+use crate::base::text::{Tone, spans_text};
+
+/// Nothing of a card is cut for want of it.
+const ROOM: Room = Room { columns: 1000, rows: 1000 };
+
+/// Shows it: of an entry as it was written, of a session or a project the card.
+pub(super) fn open(model: &mut Model, with: Opener, effects: &mut Vec<Effect>) {
+    match (model.preview.subject, model.tree.tree.clone()) {
+        (Subject::Entry(entry), Some(tree)) if model.tree.session == Some(entry.session) => {
+            let path = model.library[entry.session].path.clone();
+            let claim = model.ask(Work::Written(Body { path, tree, at: entry.at }), effects);
+            model.errand = Some(Errand { claim, then: None, opens: Some(with) });
+        }
+        (subject @ (Subject::Session(_) | Subject::Project(_) | Subject::Run(_)), _) => {
+            let lines = card::of(&model.context(), subject, ROOM);
+            let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();
+            effects.push(Effect::Open(Copy { with, name: "card.txt".into(), text }));
+        }
+        (Subject::Nothing | Subject::Entry(_), _) => model.say(Tone::Dim, "there is nothing to open"),
+    }
+}
+
+/// Takes the text of an entry, and shows it if that is still wanted.
+pub(super) fn take(model: &mut Model, text: Result<String, String>, effects: &mut Vec<Effect>) {
+    let Some(with) = model.errand.take().and_then(|errand| errand.opens) else { return };
+    match text {
+        Ok(text) => effects.push(Effect::Open(Copy { with, name: "entry.txt".into(), text })),
+        Err(error) => model.say(Tone::Error, error),
+    }
+}

@@ -1,0 +1,82 @@
+//! The card of a session: what it begins with, what of it is a fork's own, and what ends it.
+
+use std::fs;
+
+use super::common::session::Session;
+use super::harness::Browser;
+
+/// The preview, a text a line.
+fn card(browser: &Browser) -> Vec<String> {
+    let text = |line: &pitree::render::DocLine| line.spans.iter().map(|span| span.text.as_str()).collect();
+    browser.model.preview.lines.iter().map(text).collect()
+}
+
+#[test]
+fn a_card_begins_with_what_was_said_last_and_ends_with_the_file() {
+    let mut browser = Browser::demo(160, 48);
+    let lines = card(&browser);
+    assert_eq!(lines[0], "Flaky checkout test: a race in the total");
+    assert_eq!(lines[1], "prompt      Then have a look at search, same approach");
+    assert!(lines[2].starts_with("answer      240 of 240. The key of the query holds"), "{}", lines[2]);
+    let place = |what: &str| lines.iter().position(|line| line.starts_with(what)).unwrap_or_else(|| panic!("{what}"));
+    let order = ["answer", "used", "size", "Files", "Labels", "Models", "id"].map(place);
+    assert!(order.is_sorted(), "{order:?}");
+    let file = lines.last().unwrap();
+    assert!(file.starts_with("file        …") && file.ends_with("0eb1b9caa.jsonl"), "{file}");
+    assert!(pitree::base::text::width(file) <= browser.model.preview.wrapped.width());
+    browser.press("end");
+    let session = browser.session().unwrap().clone();
+    assert!(card(&browser).contains(&format!("id          {}", session.header.id)));
+}
+
+#[test]
+fn long_texts_leave_room_for_the_rest() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::new("long").user("u1", &"word ".repeat(200)).assistant("a1", &"x".repeat(3000));
+    fs::write(dir.path().join("long.jsonl"), session.text()).unwrap();
+    for (columns, rows) in [(40, 10), (80, 24), (100, 30), (160, 48)] {
+        let mut browser = Browser::on(&[dir.path()], columns, rows);
+        let area = |browser: &Browser| browser.model.area(pitree::keymap::Place::Preview);
+        if area(&browser).is_none() {
+            browser.press("shift+tab");
+        }
+        let (lines, wrapped) = (&browser.model.preview.lines, &browser.model.preview.wrapped);
+        let most = usize::from(area(&browser).unwrap().body.height / 5).clamp(2, 8);
+        for at in [1, 2] {
+            let rows = (0..wrapped.len()).filter(|&row| wrapped.place(lines, row).unwrap().0 == at).count();
+            assert_eq!(rows, most, "{columns}×{rows} {at}", rows = browser.model.size.1);
+        }
+        assert!(card(&browser)[1..3].iter().all(|line| line.ends_with('…')));
+    }
+}
+
+#[test]
+fn a_fork_says_what_is_its_own_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let parent = Session::new("parent").user("u1", "the question").assistant("a1", "the answer");
+    let path = dir.path().join("parent.jsonl");
+    fs::write(&path, parent.text()).unwrap();
+    let entries = parent.text().split_once('\n').unwrap().1.to_string();
+    let write = |name: &str, more: &str| {
+        let header = Session::new(name).parent(&path).at(100).text();
+        fs::write(dir.path().join(format!("{name}.jsonl")), format!("{header}{entries}{more}")).unwrap();
+    };
+    let card_of = |name: &str| {
+        let mut browser = Browser::on(&[dir.path()], 160, 48);
+        browser.press("g");
+        while browser.session().is_none_or(|session| session.header.id != name) {
+            browser.press("j");
+        }
+        card(&browser)
+    };
+    write("bare", "");
+    let bare = card_of("bare");
+    assert_eq!(bare[1], "nothing said here yet; in its parent last:");
+    assert_eq!(bare[2..4], ["prompt      the question", "answer      the answer"]);
+    let own = Session::new("own").under("a1").at(200).user("u2", "and then?").text();
+    write("own", own.split_once('\n').unwrap().1);
+    let own = card_of("own");
+    assert_eq!(own[1..3], ["prompt      and then?", "answer      none yet"]);
+    let says = |what: &str| own.iter().any(|line| line.starts_with(what));
+    assert!(says("used        $0.00 own · ") && says("size        1 entry own · 3 with its parent's"), "{own:#?}");
+}

@@ -1,0 +1,124 @@
+//! The preview: how long lines are shown, and what is seen until a text is there.
+
+use std::fs;
+
+use pitree::app::message::{Effect, Msg, Opener};
+use pitree::keymap::Place;
+use serde_json::json;
+
+use super::common::session::Session;
+use super::harness::{Browser, NOW, shows};
+
+/// On a session with prose, and a long line of output with a word at its end.
+fn open(columns: u16, rows: u16) -> (tempfile::TempDir, Browser) {
+    let dir = tempfile::tempdir().unwrap();
+    let line = format!("first\t{} needle here", "0123456789".repeat(30));
+    let session = Session::new("s").user("u1", "short").call("a1", "bash", &json!({"command": "ls"}));
+    let session = session.result("r1", "a1", "bash", &format!("{line}\nnext line\n")).user("u2", "thanks");
+    fs::write(dir.path().join("s.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], columns, rows);
+    browser.press("l 5");
+    while !browser.selected().contains("bash") {
+        browser.press("k");
+    }
+    browser.press("tab");
+    assert_eq!(browser.model.focus, Place::Preview);
+    (dir, browser)
+}
+
+#[test]
+fn code_goes_on_behind_a_sign_or_to_the_side() {
+    let (_dir, mut browser) = open(60, 24);
+    let with_sign = |browser: &Browser| browser.screen().lines().filter(|line| line.contains("↪ ")).count();
+    assert!(with_sign(&browser) >= 5, "{}", browser.screen());
+    shows(&browser, "needle here");
+    browser.press("w");
+    assert_eq!(browser.footer(), "long lines are cut: left and right scroll");
+    assert_eq!(with_sign(&browser), 0);
+    assert!(!browser.screen().contains("needle") && browser.screen().contains("…"), "{}", browser.screen());
+    shows(&browser, "unwrapped");
+    browser.press("right");
+    shows(&browser, "from column 3");
+    for _ in 0..20 {
+        browser.press("l");
+    }
+    shows(&browser, "needle here");
+    browser.press("left");
+    assert_eq!(browser.model.focus, Place::Preview, "there is more to the left");
+    while browser.model.focus == Place::Preview {
+        browser.press("h");
+    }
+    assert_eq!(browser.model.preview.wrapped.way().left, 0);
+    browser.press("tab w");
+    assert!(with_sign(&browser) >= 5);
+}
+
+#[test]
+fn a_hit_to_the_side_is_gone_to_and_marked() {
+    let (_dir, mut browser) = open(60, 24);
+    browser.press("w /").type_text("needle").press("enter");
+    let marked = |browser: &Browser| {
+        let pane = &browser.model.preview;
+        let rows = pane.rows(24, NOW);
+        let is_match = |span: &&pitree::base::text::Span| span.tone == pitree::base::text::Tone::Match;
+        rows.iter().flatten().find(is_match).map(|span| span.text.clone())
+    };
+    shows(&browser, "needle here");
+    assert_eq!(marked(&browser).as_deref(), Some("needle"));
+    browser.press("esc /").type_text("first").press("enter");
+    shows(&browser, "first   0123");
+    assert_eq!(marked(&browser).as_deref(), Some("first"));
+}
+
+#[test]
+fn without_unicode_the_sign_is_ascii() {
+    let config = pitree::config::Config { ascii: true, ..pitree::config::Config::default() };
+    let mut browser = Browser::configured(&config, 60, 24);
+    browser.press("tab tab");
+    assert_eq!(browser.model.preview.wrapped.way().goes_on, ">");
+    assert!(browser.screen().is_ascii() || !browser.screen().contains('↪'));
+}
+
+#[test]
+fn a_text_that_comes_soon_does_not_flash() {
+    let mut browser = Browser::demo(220, 48);
+    browser.press("tab t g");
+    let before = browser.screen();
+    let seen = before.lines().nth(2).unwrap().rsplit('│').next().unwrap().to_string();
+    assert!(!seen.trim().is_empty(), "{before}");
+    let late = browser.take(Msg::Key("j".parse().unwrap()));
+    for wait in [0, 149] {
+        browser.take(Msg::Now(NOW + wait));
+        assert!(!browser.screen().contains("reading"));
+        shows(&browser, &seen);
+    }
+    browser.take(Msg::Now(NOW + 150));
+    shows(&browser, " reading");
+    assert!(!browser.screen().contains(&seen));
+    for msg in late.into_iter().flat_map(|effect| browser.replies(effect)).collect::<Vec<_>>() {
+        browser.send(msg);
+    }
+    assert!(!browser.screen().contains(" reading"));
+}
+
+#[test]
+fn another_program_shows_what_was_written() {
+    let (_dir, mut browser) = open(60, 24);
+    browser.press("v");
+    let Some(Effect::Open(copy)) = browser.wants.pop() else { panic!("it is opened") };
+    assert_eq!((copy.with, &*copy.name), (Opener::Pager, "entry.txt"));
+    assert!(copy.text.contains("first\t0123456789"), "tabs stay: {}", copy.text);
+    assert!(copy.text.contains("needle here\nnext line\n") && copy.text.contains("[bash: ls]"));
+    browser.press("shift+tab shift+tab");
+    browser.press("E");
+    let Some(Effect::Open(card)) = browser.wants.pop() else { panic!("a card is opened") };
+    assert_eq!((card.with, card.text.lines().next()), (Opener::Editor, Some("short")));
+    // Who goes on meanwhile is not interrupted.
+    browser.press("tab");
+    let late = browser.take(Msg::Key("v".parse().unwrap()));
+    browser.press("j");
+    for msg in late.into_iter().flat_map(|effect| browser.replies(effect)).collect::<Vec<_>>() {
+        browser.send(msg);
+    }
+    assert!(browser.wants.is_empty());
+}
