@@ -235,7 +235,7 @@ fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
             let changed = if uses.changes > 0 { format!("changed {}×  ", uses.changes) } else { String::new() };
             let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
             let spans = vec![
-                Span::clean(Tone::Text, &format!("{}  ", shorten(path, &context.setting.home))),
+                Span::clean(Tone::Text, &format!("{}  ", words::from(&digest.header.cwd, path, &context.setting.home))),
                 Span::new(Tone::Dim, format!("{changed}{read}").trim_end()),
             ];
             lines.push(DocLine { spans, indent: 2, ..DocLine::default() });

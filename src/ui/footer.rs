@@ -232,5 +232,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
         }
         spans.extend(hint);
     }
+    // The blanks behind the last one need no room.
+    if let Some(last) = spans.last_mut() {
+        last.text.truncate(last.text.trim_end().len());
+    }
     pen.put(frame, area, &spans);
 }

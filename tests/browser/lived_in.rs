@@ -102,7 +102,6 @@ impl Home {
             .assistant("a9", "One more table and a worker: about a day. It pays once there is a *third* provider.");
         self.session(&fork);
         let unnamed = session
-            .clone()
             .forked("2a3b-unnamed", &parent, ago(26 * HOUR))
             .name("n3", "")
             .user("u8", "Write the migration so that it runs without a lock on `events`.")
@@ -266,7 +265,7 @@ screen!(tree_120, (120, 40), "Move the product", "l");
 screen!(preview_120, (120, 40), "Parser", "l tab");
 screen!(sessions_160, (160, 48), "Please", "ctrl+s");
 screen!(tree_160, (160, 48), "Idempotent", "l 7");
-screen!(preview_160, (160, 48), "請求書", "l k tab");
+screen!(preview_160, (160, 48), "請求書", "l tab");
 screen!(sessions_200, (200, 60), "Idempotent", "");
 screen!(tree_200, (200, 60), "Parser", "l -");
 screen!(preview_200, (200, 60), "Please", "l g tab");

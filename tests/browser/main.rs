@@ -416,7 +416,7 @@ fn a_selected_fork_is_found_again() {
 fn a_small_terminal_scrolls_the_help_and_a_message() {
     let mut browser = Browser::demo(40, 10);
     browser.press("? end");
-    assert!(browser.screen().contains("yank"), "{}", browser.screen());
+    assert!(browser.screen().contains("thumb"), "{}", browser.screen());
     browser.press("esc");
     browser
         .send(Msg::NotResumed(format!("To resume by hand:\ncd /{0} && pi --session /{0}\n\nthe end", "x".repeat(200))));

@@ -1,4 +1,5 @@
-//! The help: every key and what it does, filtered as one types; those of the layer it was opened over come first.
+//! The help: every key and what it does, every sign and what it means, filtered as one types; the keys of the layer it was
+//! opened over come first.
 
 use crate::app::layers::answer::{Answer, View};
 use crate::app::setting::Setting;
@@ -15,6 +16,8 @@ const WIDEST: u16 = 110;
 const NARROW: u16 = 70;
 /// The heading of what works where the help was opened.
 const HERE: &str = "Here";
+/// The heading of the signs and what they mean.
+const SIGNS: &str = "Signs";
 /// The heading of the queries that have a name.
 const SAVED: &str = "Saved queries";
 
@@ -29,7 +32,7 @@ pub struct Help {
     pub top: usize,
 }
 
-/// A key, or several, and what they do.
+/// A key, or several, and what they do; or a sign and what it means.
 struct Keys {
     title: &'static str,
     keys: String,
@@ -44,6 +47,10 @@ impl Keys {
 
     fn here(row: HelpRow) -> Self {
         Self { title: HERE, ..Self::new(row) }
+    }
+
+    fn sign((name, means, sign): (&str, &str, &str)) -> Self {
+        Self { title: SIGNS, keys: sign.into(), help: means.into(), name: name.into() }
     }
 
     fn saved(saved: &SavedQuery) -> Self {
@@ -64,7 +71,8 @@ impl Help {
         let saved = setting.queries.iter().map(Keys::saved);
         let is_here = |row: &HelpRow| self.over.is_some_and(|place| row.action.places().contains(&place));
         let here = setting.keymap.help().filter(is_here).map(Keys::here);
-        here.chain(setting.keymap.help().map(Keys::new)).chain(saved).filter(has).collect()
+        let signs = setting.glyphs.all().map(Keys::sign);
+        here.chain(setting.keymap.help().map(Keys::new)).chain(saved).chain(signs).filter(has).collect()
     }
 
     /// What the box shows on a terminal of some columns and rows: the line with the query is set aside.

@@ -125,6 +125,11 @@ impl Row<'_> {
         let took = took.filter(|&ms| with_times && ms >= 60_000);
         facts.extend(took.map(|ms| duration(ms as f64)));
         facts.extend((deeds.cost >= 0.005).then(|| dollars(deeds.cost)));
+        // How long it took is worth no words.
+        let wanted = spans_width(&left) + facts.iter().map(|fact| width(fact) + 3).sum::<usize>();
+        if facts.len() > 1 && wanted > self.room {
+            facts.remove(0);
+        }
         let mut facts = self.dots(facts);
         if !run.is_open {
             facts.extend(self.leaf(run.last()));

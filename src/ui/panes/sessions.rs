@@ -182,7 +182,7 @@ fn session_left(
     let project = Some(split_name(&project)).filter(|_| model.sessions.is_flat && !has_snippet);
     if let Some((_, name)) = project.filter(|_| columns >= WIDE) {
         // What a title has beside the numbers and the name of its project.
-        let room = columns - 24 - width(name).min(12) - 2;
+        let room = columns - 28 - width(name).min(12) - 2;
         title = glyphs.cut(&title, room).into_owned();
     }
     left.extend(hits::marked(model, &title, tone, found.is_some()));

@@ -20,6 +20,10 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
     let node = &tree.nodes[at as usize];
     let mut spans = marks(tree, at, glyphs);
     let failed = node.outcome == Outcome::Failed;
+    // Where nothing that was said tells of it.
+    if failed && matches!(node.kind, Kind::ToolResult | Kind::Bash) {
+        spans.push(Span::new(Tone::Error, "failed "));
+    }
     let (word, tone, text) = match node.kind {
         Kind::User => ("user  ", Tone::User, unmarked::words(&node.text)),
         Kind::Assistant => ("asst  ", Tone::Assistant, unmarked::words(&node.text)),
@@ -73,7 +77,7 @@ fn call(called: &Called, cwd: &str, home: &str, room: usize, glyphs: &Glyphs) ->
 }
 
 /// A path as one sees it from a directory.
-fn from(cwd: &str, path: &str, home: &str) -> String {
+pub fn from(cwd: &str, path: &str, home: &str) -> String {
     let inside = path.strip_prefix(cwd).filter(|_| !cwd.is_empty()).and_then(|rest| rest.strip_prefix(['/', '\\']));
     match inside {
         Some("") => ".".into(),
@@ -118,10 +122,10 @@ fn changed(deeds: &Deeds) -> Option<String> {
 pub fn turn(deeds: &Deeds, begun: Option<i64>) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend((deeds.calls > 0).then(|| count(deeds.calls, "tool", "tools")));
+    facts.extend((deeds.failed > 0).then(|| format!("{} failed", deeds.failed)));
     facts.extend((deeds.cost >= 0.005).then(|| dollars(deeds.cost)));
     let took = begun.zip(deeds.latest).map(|(begun, latest)| latest - begun);
     facts.extend(took.filter(|&ms| ms >= 1000).map(|ms| duration(ms as f64)));
-    facts.extend((deeds.failed > 0).then(|| format!("{} failed", deeds.failed)));
     facts.extend(changed(deeds));
     facts
 }
