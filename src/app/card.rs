@@ -123,7 +123,7 @@ fn said_last(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, r
     let last = both.map(|(name, said)| Some((name, said.as_ref()?)));
     let is_new = |(_, said): &(&str, &LastSaid)| !is_parents(said);
     if digest.header.is_fork() && !last.iter().flatten().any(is_new) && parent.is_some() {
-        lines.push(DocLine::new(Tone::Fork, "nothing said here yet; in its parent last:"));
+        lines.push(DocLine::new(Tone::Fork, "no messages of its own yet; the last in its parent:"));
     }
     for (name, said) in last.into_iter().flatten() {
         let ellipsis = if said.is_cut() { &*context.setting.glyphs.ellipsis } else { "" };
@@ -181,8 +181,8 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         let time = jiff::Timestamp::from_millisecond(ms).ok()?.to_zoned(context.setting.zone.clone());
         Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(context.now, ms)))
     };
-    lines.extend(digest.modified.and_then(wall).map(|time| fact("last said", &time)));
-    lines.extend(header.created.and_then(wall).map(|time| fact("begun", &time)));
+    lines.extend(digest.modified.and_then(wall).map(|time| fact("last active", &time)));
+    lines.extend(header.created.and_then(wall).map(|time| fact("created", &time)));
     let gone = if context.library.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
     lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &context.setting.home))));
     if header.version < 3.0 {
@@ -204,10 +204,10 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         lines.push(fact(what, &title(&library[parent])));
     } else if let Some(path) = &digest.header.parent_session {
         let known = digest.parent_path.as_deref().is_some_and(|path| library.has_file(path));
-        let what = if known { "a ring of forks" } else { "not there" };
+        let what = if known { "parents in a circle" } else { "not there" };
         lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &context.setting.home))));
     } else if let Some(id) = &digest.header.parent_id {
-        lines.push(fact("forked from", &format!("{id} (not there)")));
+        lines.push(fact("forked from", &format!("{id} (missing)")));
     }
     lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", &title(&library[fork]))));
     more(lines, forks.len());
@@ -215,7 +215,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     let family = library.families().family(first);
     if family.len() > 1 {
         let all = count(family.len(), "session", "sessions");
-        lines.push(fact("all of it", &format!("{} in {all}", dollars(library.sum(&family).cost))));
+        lines.push(fact("together", &format!("{} in {all}", dollars(library.sum(&family).cost))));
     }
 }
 
@@ -279,7 +279,7 @@ fn project(context: &Context<'_>, project: &Project) -> Vec<DocLine> {
     lines.push(fact("size", &bytes(sessions().map(|session| session.bytes).sum())));
     lines.push(fact("used", &dollars(project.sum.cost)));
     if project.latest > i64::MIN {
-        lines.push(fact("last said", &time::age(context.now, project.latest)));
+        lines.push(fact("last active", &time::age(context.now, project.latest)));
     }
     let unreadable = &context.library.unreadable;
     if !unreadable.is_empty() {

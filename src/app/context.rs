@@ -76,7 +76,7 @@ impl<'a> Context<'a> {
             (_, Some(_), _) if self.tree.selected_fork().is_some() => {
                 Err("this row is another session: Enter goes there")
             }
-            (_, Some(_), _) => Err("choose an entry in the tree"),
+            (_, Some(_), _) => Err("select an entry in the tree"),
             (_, None, _) => Err("the session is still being read"),
         }
     }

@@ -304,7 +304,7 @@ glyphs! {
     mark: "A marked session.", "✓", "x";
     warning: "Something is wrong with the file or the entry; the preview says what.", "⚠", "!";
     active: "In the tree: an entry on the active path, which leads to the leaf.", "•", "*";
-    leaf: "The leaf: the entry after which pi goes on.", "←", "<-";
+    leaf: "The leaf: pi resumes after this entry.", "←", "<-";
     unfolded: "In the tree: an unfolded branch or run of tools.", "⊟", "-";
     folded: "In the tree: a folded branch, or what a fork has of its parent.", "⊞", "+";
     hidden: "What is hidden: by a fold, by the filter, or as a run of tools.", "⋯", "...";

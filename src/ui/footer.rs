@@ -162,7 +162,7 @@ fn word(model: &Model, action: Action) -> &'static str {
             _ => "sessions",
         },
         (None, Action::Back) if is_searched(model) => "end search",
-        (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "no marks",
+        (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
         (None, action) => action.word(),
     }
 }

@@ -103,7 +103,7 @@ impl Help {
             }
         }
         if lines.is_empty() {
-            lines.push(DocLine::new(Tone::Dim, "nothing matches"));
+            lines.push(DocLine::new(Tone::Dim, "no match"));
         }
         // The box keeps its size while one types.
         let mut sheet = Sheet::new(lines, size, 1);

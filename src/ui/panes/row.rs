@@ -180,7 +180,7 @@ impl Row<'_> {
 
     /// That pi goes on before all that is seen.
     fn start(&self) -> String {
-        format!("{} leaf: pi goes on before the first message", self.pen.glyphs().leaf)
+        format!("{} leaf: pi resumes before the first message", self.pen.glyphs().leaf)
     }
 
     /// The mark of the leaf: at its row, or where the filter or a fold hides it, how far it is from the row that is nearest.
@@ -192,7 +192,7 @@ impl Row<'_> {
         }
         let steps = std::iter::successors(Some(leaf), |&at| tree.parent(at)).take_while(|&at| at != entry).count();
         let steps = count(steps, "entry", "entries");
-        Some(Span::new(Tone::Active, format!("{} leaf, {steps} on", pen.glyphs().hidden)))
+        Some(Span::new(Tone::Active, format!("{} leaf, {steps} below", pen.glyphs().hidden)))
     }
 
     /// Facts of a fold, the first one with its sign.

@@ -7,13 +7,13 @@ use crate::app::panes::layout::PaneArea;
 use crate::app::panes::tree::rows::Item;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, width};
-use crate::keymap::Place;
+use crate::keymap::{Action, Place};
 use crate::render::DocLine;
 use crate::session::tree::Tree;
 use crate::ui::empty::plain_rows;
 use crate::ui::panes::row;
 use crate::ui::pen::Pen;
-use crate::ui::widgets::{List, hits, list, title};
+use crate::ui::widgets::{List, hits, key_of, list, title};
 
 /// The columns of the pane's name, at least.
 const ROOM: usize = 20;
@@ -61,7 +61,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         return plain_rows(frame, pen, area.text(), lines);
     };
     if pane.rows.list.is_empty() {
-        let text = if tree.nodes.is_empty() { " no entries yet" } else { " no entries in this filter" };
+        let text = if tree.nodes.is_empty() {
+            " no entries yet".into()
+        } else {
+            let all = key_of(model, pen, Action::FilterAll);
+            format!(" no entries pass the filter {}: {all} shows all", pane.filter.name())
+        };
         return pen.put(frame, ratatui::layout::Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, text)]);
     }
     let pan = pan(model, tree, usize::from(area.body.width.saturating_sub(1)));
