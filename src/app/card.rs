@@ -6,6 +6,7 @@ use crate::app::context::Context;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::words;
+use crate::app::title::title;
 use crate::base::js::cut;
 use crate::base::numbers::{bytes, count, dollars, thousands, tokens};
 use crate::base::paths::shorten;
@@ -85,7 +86,7 @@ fn heading(lines: &mut Vec<DocLine>, text: &str) {
 fn session(context: &Context<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
     let digest = &context.library[key];
     let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
-    let title = clean(cut(digest.title(), usize::from(room.columns)));
+    let title = title(digest);
     let mut lines = vec![DocLine::new(tone, &context.setting.glyphs.cut(&title, room.columns.into()))];
     said_last(&mut lines, context, key, room);
     lines.push(DocLine::default());
@@ -122,7 +123,7 @@ fn said_last(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, r
     let last = both.map(|(name, said)| Some((name, said.as_ref()?)));
     let is_new = |(_, said): &(&str, &LastSaid)| !is_parents(said);
     if digest.header.is_fork() && !last.iter().flatten().any(is_new) && parent.is_some() {
-        lines.push(DocLine::new(Tone::Fork, "nothing said here yet; in its parent last:"));
+        lines.push(DocLine::new(Tone::Fork, "no messages of its own yet; the last in its parent:"));
     }
     for (name, said) in last.into_iter().flatten() {
         let (text, is_cut) = said.text();
@@ -181,8 +182,8 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         let time = jiff::Timestamp::from_millisecond(ms).ok()?.to_zoned(context.setting.zone.clone());
         Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(context.now, ms)))
     };
-    lines.extend(digest.modified.and_then(wall).map(|time| fact("last said", &time)));
-    lines.extend(header.created.and_then(wall).map(|time| fact("begun", &time)));
+    lines.extend(digest.modified.and_then(wall).map(|time| fact("last active", &time)));
+    lines.extend(header.created.and_then(wall).map(|time| fact("created", &time)));
     let gone = if context.library.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
     lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &context.setting.home))));
     if header.version < 3.0 {
@@ -201,21 +202,21 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     heading(lines, "Family");
     if let Some(parent) = parent {
         let what = if digest.owner.is_some() { "sub-agent of" } else { "forked from" };
-        lines.push(fact(what, library[parent].title()));
+        lines.push(fact(what, &title(&library[parent])));
     } else if let Some(path) = &digest.header.parent_session {
         let known = digest.parent_path.as_deref().is_some_and(|path| library.has_file(path));
-        let what = if known { "a ring of forks" } else { "not there" };
+        let what = if known { "parents in a circle" } else { "not there" };
         lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &context.setting.home))));
     } else if let Some(id) = &digest.header.parent_id {
-        lines.push(fact("forked from", &format!("{id} (not there)")));
+        lines.push(fact("forked from", &format!("{id} (missing)")));
     }
-    lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", library[fork].title())));
+    lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", &title(&library[fork]))));
     more(lines, forks.len());
     let first = library.families().line(key).last().unwrap_or(key);
     let family = library.families().family(first);
     if family.len() > 1 {
         let all = count(family.len(), "session", "sessions");
-        lines.push(fact("all of it", &format!("{} in {all}", dollars(library.sum(&family).cost))));
+        lines.push(fact("together", &format!("{} in {all}", dollars(library.sum(&family).cost))));
     }
 }
 
@@ -235,7 +236,7 @@ fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
             let changed = if uses.changes > 0 { format!("changed {}×  ", uses.changes) } else { String::new() };
             let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
             let spans = vec![
-                Span::clean(Tone::Text, &format!("{}  ", shorten(path, &context.setting.home))),
+                Span::clean(Tone::Text, &format!("{}  ", words::from(&digest.header.cwd, path, &context.setting.home))),
                 Span::new(Tone::Dim, format!("{changed}{read}").trim_end()),
             ];
             lines.push(DocLine { spans, indent: 2, ..DocLine::default() });
@@ -279,7 +280,7 @@ fn project(context: &Context<'_>, project: &Project) -> Vec<DocLine> {
     lines.push(fact("size", &bytes(sessions().map(|session| session.bytes).sum())));
     lines.push(fact("used", &dollars(project.sum.cost)));
     if project.latest > i64::MIN {
-        lines.push(fact("last said", &time::age(context.now, project.latest)));
+        lines.push(fact("last active", &time::age(context.now, project.latest)));
     }
     let unreadable = &context.library.unreadable;
     if !unreadable.is_empty() {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::setting::Setting;
+use crate::app::title::title;
 use crate::base::js::cut;
 use crate::base::text::clean;
 use crate::changes::past::Past;
@@ -41,6 +42,11 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
+    /// The start of a session's title, as a question shows it.
+    pub fn short_title(&self, key: SessionKey) -> String {
+        self.short(&title(&self.library[key]))
+    }
+
     /// The start of a text from a file, clean, as a question shows it.
     pub fn short(&self, text: &str) -> String {
         self.setting.glyphs.cut(&clean(cut(text, 200)), SHORT).into_owned()
@@ -76,7 +82,7 @@ impl<'a> Context<'a> {
             (_, Some(_), _) if self.tree.selected_fork().is_some() => {
                 Err("this row is another session: Enter goes there")
             }
-            (_, Some(_), _) => Err("choose an entry in the tree"),
+            (_, Some(_), _) => Err("select an entry in the tree"),
             (_, None, _) => Err("the session is still being read"),
         }
     }

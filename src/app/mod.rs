@@ -17,5 +17,6 @@ pub mod queries;
 pub mod remembered;
 pub mod setting;
 pub mod ticket;
+pub mod title;
 pub mod update;
 pub mod widgets;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::base::text::{Glyphs, Tone};
 use crate::config::{AfterPi, Config, Paint, Palette, SavedQuery};
 use crate::disk::locate::Located;
-use crate::keymap::Keymap;
+use crate::keymap::{Action, Keymap};
 
 /// What does not change while the browser runs.
 #[derive(Debug)]
@@ -62,6 +62,11 @@ impl Setting {
             queries: config.queries.clone(),
             zone: jiff::tz::TimeZone::UTC,
         }
+    }
+
+    /// The first key of an action as it is written in `config.toml`, for sentences; its name if it has none.
+    pub fn key(&self, action: Action) -> String {
+        self.keymap.keys(action).first().map_or_else(|| action.name().into(), ToString::to_string)
     }
 }
 

@@ -19,13 +19,16 @@ pub(crate) fn shorten<'a>(path: &'a str, home: &str) -> Cow<'a, str> {
     }
 }
 
-/// The directory that a path is in, and its name there; all of it is the name where there is no other.
+/// The directory that a path is in, and its name there; all of it is the name where there is no other. Sessions travel: a
+/// path that begins with a drive is one of Windows on each system.
 pub(crate) fn split_name(path: &str) -> (&str, &str) {
-    let path = match path.trim_end_matches(MAIN_SEPARATOR) {
+    let is_windows = path.as_bytes().get(1..3) == Some(b":\\");
+    let separator = if is_windows { '\\' } else { MAIN_SEPARATOR };
+    let path = match path.trim_end_matches(separator) {
         "" => path,
         trimmed => trimmed,
     };
-    match path.rfind(MAIN_SEPARATOR).map(|at| path.split_at(at + 1)) {
+    match path.rfind(separator).map(|at| path.split_at(at + 1)) {
         Some((dir, name)) if !name.is_empty() => (if dir.len() > 1 { &dir[..dir.len() - 1] } else { dir }, name),
         _ => ("", path),
     }

@@ -273,6 +273,11 @@ macro_rules! glyphs {
             /// The name and the meaning of each sign.
             pub(crate) const ALL: &'static [(&'static str, &'static str)] = &[$((stringify!($name), $means),)*];
 
+            /// The name, the meaning and the sign itself of each.
+            pub(crate) fn all(&self) -> impl Iterator<Item = (&'static str, &'static str, &str)> {
+                [$((stringify!($name), $means, &*self.$name)),*].into_iter()
+            }
+
             /// The sign that has a name.
             pub(crate) fn named(&mut self, name: &str) -> Option<&mut Cow<'static, str>> {
                 match name {
@@ -285,29 +290,29 @@ macro_rules! glyphs {
 }
 
 glyphs! {
-    ellipsis: "Where text was cut.", "…", "...";
-    tee: "A branch that is followed by a sibling; before how many ends of branches there are.", "├", "|";
+    open: "In the sessions: an unfolded row.", "▾", "v";
+    closed: "In the sessions: a folded row.", "▸", ">";
+    fork: "A fork, with ? if its parent's file is missing; before a number: forks of the session.", "⋎", "Y";
+    label: "Before a number: labels in the session.", "#", "#";
+    tee: "A branch, followed by others; before a number: branches of the session, by their ends.", "├", "|";
     corner: "The last branch.", "└", "`";
-    bar: "A line that goes on below; between panes.", "│", "|";
+    bar: "A branch that goes on below; between panes.", "│", "|";
     dash: "The middle of a connector.", "─", "-";
-    unfolded: "An unfolded branch of the tree.", "⊟", "-";
-    folded: "A folded branch of the tree.", "⊞", "+";
-    open: "An unfolded row of the sessions.", "▾", "v";
-    closed: "A folded row of the sessions.", "▸", ">";
-    active: "On the active path.", "•", "*";
     live: "A session in which a pi is likely at work.", "●", "@";
-    gone: "A project whose directory is not there any more.", "✗", "X";
-    fork: "A fork.", "⋎", "Y";
-    leaf: "The leaf.", "←", "<-";
-    hidden: "What a fold hides.", "⋯", "...";
-    dot: "Between facts.", "·", "-";
-    warning: "Something is wrong.", "⚠", "!";
-    label: "Before the number of labels.", "#", "#";
+    gone: "The project's directory is gone.", "✗", "X";
     subagent: "A session of a sub-agent.", "↳", ">";
     mark: "A marked session.", "✓", "x";
+    warning: "Something is wrong with the file or the entry; the preview says what.", "⚠", "!";
+    active: "In the tree: an entry on the active path, which leads to the leaf.", "•", "*";
+    leaf: "The leaf: pi resumes after this entry.", "←", "<-";
+    unfolded: "In the tree: an unfolded branch or run of tools.", "⊟", "-";
+    folded: "In the tree: a folded branch, or what a fork has of its parent.", "⊞", "+";
+    hidden: "What is hidden: by a fold, by the filter, or as a run of tools.", "⋯", "...";
+    ellipsis: "Text was cut here.", "…", "...";
+    wrapped: "Before a row with which a line of code goes on.", "↪", ">";
+    dot: "Between facts.", "·", "-";
     focus: "Before the title of the pane that has the keyboard.", "▌", ">";
     thumb: "The thumb of a scroll bar.", "▐", "#";
-    wrapped: "Before a row with which a line of code goes on.", "↪", ">";
 }
 
 impl Glyphs {

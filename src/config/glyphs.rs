@@ -16,9 +16,7 @@ pub(super) fn default_toml() -> String {
     let mut text = "\n# The signs that pitree draws with, each one character of one column; remove the # in front of a line to change it,\n\
                     # where the font lacks one. With ascii = true they are those of ASCII.\n[glyphs]\n"
         .to_owned();
-    let mut glyphs = UNICODE.clone();
-    for (name, means) in Glyphs::ALL {
-        let sign = glyphs.named(name).map(|sign| &**sign).unwrap_or_default();
+    for (name, means, sign) in UNICODE.all() {
         let _ = write!(text, "\n# {means}\n# {name} = {sign:?}\n");
     }
     text

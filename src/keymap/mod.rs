@@ -9,6 +9,8 @@ mod key;
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 
+use crate::base::text::{ASCII, UNICODE};
+
 pub use action::{Action, Group, Place};
 pub use key::{Key, KeyError};
 
@@ -138,10 +140,11 @@ impl Keymap {
         })
     }
 
-    /// The keys as a page of Markdown.
+    /// The keys, and the signs on the screen, as a page of Markdown.
     pub fn reference(&self) -> String {
         let mut page = String::from(
-            "<!-- Generated from the table in src/keymap/action.rs. Change that, not this page. -->\n\n# Keys\n\n\
+            "<!-- Generated from the tables in src/keymap/action.rs and src/base/text.rs. Change those, not this page. -->\n\n\
+             # Keys\n\n\
              Every key can be changed under `[keys]` in `config.toml`, by the name of its action.\n",
         );
         let mut group = None;
@@ -153,6 +156,11 @@ impl Keymap {
             }
             let keys = self.keys(action).iter().map(|key| code_cell(&key.to_string())).collect::<Vec<_>>().join(" ");
             let _ = writeln!(page, "| {keys} | {} | {} | `{}` |", action.help(), places(action), action.name());
+        }
+        page += "\n## Signs\n\nEach can be changed under `[glyphs]` in `config.toml`, by its name. What `?` lists of keys and signs is \
+                 filtered as one types.\n\n| Sign | With `--ascii` | What it means | Name |\n|---|---|---|---|\n";
+        for ((name, means, sign), (.., ascii)) in UNICODE.all().zip(ASCII.all()) {
+            let _ = writeln!(page, "| {} | {} | {means} | `{name}` |", code_cell(sign), code_cell(ascii));
         }
         page
     }
@@ -287,7 +295,8 @@ mod tests {
             "\n| `q` `ctrl+c` | Leave pitree. | all panes, search line, questions, messages, help | `quit` |\n"
         ));
         assert!(page.contains("\n| `{` | Go to the previous branch point. | Tree | `previous-branch-point` |\n"));
-        assert_eq!(page.lines().filter(|line| line.starts_with("| `")).count(), Action::ALL.len());
+        let keys = page.split("\n## Signs\n").next().unwrap();
+        assert_eq!(keys.lines().filter(|line| line.starts_with("| `")).count(), Action::ALL.len());
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn word(model: &Model, action: Action) -> &'static str {
         (None, Action::Back) if is_searched(model) && (model.focus != Place::Tree || model.tree.has_own_find()) => {
             "end search"
         }
-        (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "no marks",
+        (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
         (None, action) => action.word(),
     }
 }
@@ -240,6 +240,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
             break;
         }
         spans.extend(hint);
+    }
+    // The blanks behind the last one need no room.
+    if let Some(last) = spans.last_mut() {
+        last.text.truncate(last.text.trim_end().len());
     }
     pen.put(frame, area, &spans);
 }

@@ -6,8 +6,11 @@ use ratatui::layout::Rect;
 use crate::app::model::Model;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
-use crate::base::text::{Span, Tone};
+use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::ui::pen::Pen;
+
+/// The columns that directories have at least.
+const LEAST: usize = 8;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
     let dirs: Vec<String> = model
@@ -24,14 +27,20 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
         count(totals.projects, "project", "projects"),
         dollars(totals.cost),
     ];
+    let right = right(model, pen);
+    let facts = Span::new(Tone::Text, format!("  {}", facts.join(&dot)));
     let mut left = vec![Span::new(Tone::Accent, " pitree ")];
     if model.setting.demo {
         left.push(Span::new(Tone::Warning, " demo, read-only "));
     } else {
-        left.push(Span::clean(Tone::Dim, &format!(" {} ", dirs.join(", "))));
+        // The directories give way to what is said of them.
+        let rest = width(&left[0].text) + width(&facts.text) + spans_width(&right) + 3;
+        let room = usize::from(area.width).saturating_sub(rest).max(LEAST);
+        let dirs = clean(&dirs.join(", ")).into_owned();
+        left.push(Span::new(Tone::Dim, format!(" {} ", pen.glyphs().cut_start(&dirs, room))));
     }
-    left.push(Span::new(Tone::Text, format!("  {}", facts.join(&dot))));
-    pen.put_both(frame, area, &left, &right(model, pen));
+    left.push(facts);
+    pen.put_both(frame, area, &left, &right);
 }
 
 fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {

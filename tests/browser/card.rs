@@ -71,7 +71,7 @@ fn a_fork_says_what_is_its_own_first() {
     };
     write("bare", "");
     let bare = card_of("bare");
-    assert_eq!(bare[1], "nothing said here yet; in its parent last:");
+    assert_eq!(bare[1], "no messages of its own yet; the last in its parent:");
     assert_eq!(bare[2..4], ["prompt      the question", "answer      the answer"]);
     let own = Session::new("own").under("a1").at(200).user("u2", "and then?").text();
     write("own", own.split_once('\n').unwrap().1);

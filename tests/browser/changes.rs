@@ -120,7 +120,7 @@ fn an_open_line_takes_every_key_and_can_be_left() {
     browser.press("enter");
     assert_eq!(browser.selected(), "two lines");
     browser.press("g R");
-    shows(&browser, "a project has no name of its own");
+    shows(&browser, "a project can't be renamed");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn an_old_session_is_brought_up_to_date_only_if_wanted() {
     fs::write(&path, &old).unwrap();
     let mut browser = Browser::on(&[dir.path()], 160, 40);
     browser.press("l g L").type_text("mark").press("enter");
-    shows(&browser, "The session is of version 1.");
+    shows(&browser, "The session is in version 1 of the format.");
     browser.press("n");
     assert_eq!(fs::read_to_string(&path).unwrap(), old);
     browser.press("L").type_text("mark").press("enter enter");
@@ -248,7 +248,7 @@ fn marks_are_seen_counted_and_deleted_together() {
     }
     world.select(&mut browser, "main");
     browser.press("h ctrl+d");
-    shows(&browser, "1 session of the marked ones is not in the list now.");
+    shows(&browser, "1 marked session is hidden from the list.");
     shows(&browser, "1 session loses its parent:");
     browser.press("enter");
     assert_eq!(browser.trashed(), ["fork.jsonl", "other.jsonl"]);
@@ -344,7 +344,7 @@ fn a_session_that_changed_is_asked_about_again() {
     let more = world.text("other").replace("\"a3\"", "\"a4\"");
     fs::write(world.path("other"), world.text("other") + more.lines().last().unwrap() + "\n").unwrap();
     browser.press("enter");
-    shows(&browser, "1 session changed since this was asked");
+    shows(&browser, "1 session changed meanwhile");
     assert!(world.path("other").exists());
     assert_eq!(browser.session().unwrap().entry_count, 7, "the list knows");
     browser.press("enter");
@@ -364,7 +364,7 @@ fn what_the_trash_cannot_take_is_deleted_only_by_a_word() {
         browser.change_goes(Request::Trash { files: files.clone() }, Err(Failure::Refused(refusal)));
     };
     refuse(&mut browser);
-    shows(&browser, "The trash can't take it: it is full");
+    shows(&browser, "The trash did not take it: it is full");
     browser.press("enter");
     assert!(!browser.asks());
     refuse(&mut browser);
@@ -390,7 +390,7 @@ fn a_link_goes_and_what_it_points_at_stays() {
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "other");
     browser.press("ctrl+d");
-    shows(&browser, "1 symbolic link goes: what it points at stays.");
+    shows(&browser, "1 symbolic link: its target stays.");
     browser.press("enter");
     assert!(real.exists() && world.path("other").symlink_metadata().is_err());
     assert!(browser.all().all(|session| session.path != world.path("other")));
@@ -462,7 +462,7 @@ fn copying_offers_what_there_is() {
     assert_eq!(browser.copied.last().unwrap(), "go left");
     browser.has_clipboard = false;
     browser.press("y t");
-    shows(&browser, "The clipboard is out of reach");
+    shows(&browser, "No access to the clipboard");
     browser.press("x").press("esc esc g y");
     shows(&browser, "a project has nothing to copy");
 }

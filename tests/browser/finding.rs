@@ -49,17 +49,17 @@ fn next_and_previous_go_round() {
     shows(&browser, "2/2");
     assert_ne!(browser.selected(), first);
     browser.press("n");
-    shows(&browser, "on from the top");
+    shows(&browser, "end reached, continuing from the top");
     assert_eq!(browser.selected(), first);
     browser.press("N");
-    shows(&browser, "on from the bottom");
+    shows(&browser, "top reached, continuing from the end");
     shows(&browser, "2/2");
     browser.press("g");
     shows(&browser, "2 hits");
     browser.press("esc");
     assert_eq!(browser.model.focus, Place::Tree, "the search ends first");
     browser.press("n");
-    shows(&browser, "nothing is found");
+    shows(&browser, "no match in this session");
     browser.press("esc");
     assert_eq!(browser.model.focus, Place::Sessions);
 }

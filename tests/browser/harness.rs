@@ -77,8 +77,20 @@ impl Browser {
         Self::new(&Config::default(), located, Files::Disk, (columns, rows))
     }
 
+    /// On pi's directory in a home.
+    pub(crate) fn at_home(home: &std::path::Path, size: (u16, u16)) -> Self {
+        let located = Located { dirs: vec![home.join(".pi/agent/sessions")], origin: "the default".into() };
+        let config = Config::default();
+        let setting = Setting::new(&config, located, home.to_str().unwrap().into(), false);
+        Self::with(setting, &config, Files::Disk, size)
+    }
+
     pub(crate) fn new(config: &Config, located: Located, files: Files, size: (u16, u16)) -> Self {
         let setting = Setting::new(config, located, demo::HOME.into(), files == Files::Demo);
+        Self::with(setting, config, files, size)
+    }
+
+    fn with(setting: Setting, config: &Config, files: Files, size: (u16, u16)) -> Self {
         let setting = Arc::new(setting);
         let model = Model::new(setting.clone(), config, size, NOW);
         let state = tempfile::tempdir().unwrap();

@@ -83,3 +83,17 @@ fn keys_in_lists_and_lines_can_be_changed() {
     browser.type_text("show all keys").press("ctrl+o");
     assert!(matches!(browser.model.layers.top(), Some(Layer::Help(_))));
 }
+
+#[test]
+fn the_help_says_what_signs_mean() {
+    let mut browser = Browser::demo(100, 30);
+    browser.press("?").type_text("signs");
+    shows(&browser, "Signs");
+    shows(&browser, "⋎  A fork");
+    browser.press("esc").type_text("fork missing");
+    shows(&browser, "with ? if its parent's file is missing");
+    browser.press("esc esc");
+    let mut browser = Browser::configured(&Config::parse("ascii = true", "config.toml").unwrap(), 100, 30);
+    browser.press("?").type_text("signs fork");
+    shows(&browser, "Y  A fork");
+}

@@ -15,6 +15,7 @@ mod changes;
 mod common;
 mod finding;
 mod layers;
+mod lived_in;
 mod names;
 mod palettes;
 mod panes;
@@ -182,7 +183,7 @@ fn enter_resumes_a_session_or_its_leaf_and_folds_a_project() {
     assert_eq!(browser.wants.len(), 2, "the leaf");
     browser.press("g enter");
     assert_eq!(browser.wants.len(), 2, "elsewhere only after a question");
-    assert!(browser.screen().contains("Go on from here"), "{}", browser.screen());
+    assert!(browser.screen().contains("Resume from here"), "{}", browser.screen());
     browser.press("esc").press("esc g enter");
     assert_eq!(browser.wants.len(), 2);
     assert!(browser.model.sessions.is_folded(0));
@@ -417,7 +418,7 @@ fn a_selected_fork_is_found_again() {
 fn a_small_terminal_scrolls_the_help_and_a_message() {
     let mut browser = Browser::demo(40, 10);
     browser.press("? end");
-    assert!(browser.screen().contains("entries:<=20"), "{}", browser.screen());
+    assert!(browser.screen().contains("thumb"), "{}", browser.screen());
     browser.press("esc");
     browser
         .send(Msg::NotResumed(format!("To resume by hand:\ncd /{0} && pi --session /{0}\n\nthe end", "x".repeat(200))));
@@ -481,7 +482,7 @@ fn what_shapes_the_tree_does_so_from_any_pane_and_no_key_is_silent() {
     browser.press("f7");
     assert!(browser.footer().contains("f7 does nothing here"), "{}", browser.footer());
     browser.press("space");
-    assert!(browser.footer().contains("space (mark) works in: Sessions"), "{}", browser.footer());
+    assert!(browser.footer().contains("space (mark) works in the Sessions pane"), "{}", browser.footer());
     // As in pi's /tree; in the sessions it deletes, in the preview it goes down.
     browser.press("esc ctrl+d");
     assert_eq!((filter(&browser), browser.model.focus), (Filter::Default, Place::Tree));

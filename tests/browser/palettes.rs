@@ -35,7 +35,7 @@ fn an_action_is_chosen_and_done() {
     assert_eq!(browser.model.tree.filter, Filter::NoTools);
     browser.press(":").type_text("nothing of that name");
     assert_eq!(browser.palettes()[0].counts().0, 0);
-    shows(&browser, "nothing matches");
+    shows(&browser, "no match");
     browser.press("enter");
     assert_eq!(browser.palettes().len(), 1, "there is nothing to do");
     browser.press("esc").press("esc");
@@ -167,7 +167,7 @@ fn labels_are_renamed_and_cleared_in_the_list() {
     assert_eq!(chosen(&browser), "[leftovers] go left");
     assert!(world.text("main").contains("leftovers"));
     browser.press("ctrl+d");
-    shows(&browser, "nothing matches");
+    shows(&browser, "no match");
     browser.press("esc");
     assert_eq!(chosen(&browser), "[right] go right");
     browser.press("ctrl+d");

@@ -37,7 +37,7 @@ fn a_pane_is_resized_and_it_is_said_where_it_can_not() {
     assert_eq!(width(&browser), before - 4);
     let mut browser = Browser::demo(80, 24);
     browser.press(">");
-    shows(&browser, "no other pane has room");
+    shows(&browser, "this pane can't be larger");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn the_preview_is_shared_and_it_is_said_where_it_can_not_be() {
     assert!(layout(&browser).preview.is_none());
     let mut browser = Browser::demo(80, 12);
     browser.press("l p");
-    shows(&browser, "too few rows");
+    shows(&browser, "not enough rows");
 }
 
 #[test]

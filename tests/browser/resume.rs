@@ -23,7 +23,7 @@ fn an_answer_on_another_branch_here() {
     to_entry(&mut browser, "left it is");
     browser.press("enter");
     shows(&browser, "The model will see 4 messages.");
-    shows(&browser, "The branch of 2 entries that is left stays in the tree.");
+    shows(&browser, "The current branch (2 entries) stays in the tree.");
     shows(&browser, "right it is");
     browser.press("esc");
     assert!(browser.wants.is_empty() && world.text("main") == before);
@@ -46,7 +46,7 @@ fn a_message_means_the_place_before_it_and_its_text_is_copied() {
     browser.press("l");
     to_entry(&mut browser, "go left");
     browser.press("enter");
-    shows(&browser, "pi goes on before this message.");
+    shows(&browser, "pi resumes before this message.");
     shows(&browser, "The model will see 2 messages.");
     browser.press("enter");
     assert_eq!(resumed(&browser), ["main"]);
@@ -110,7 +110,7 @@ fn a_text_that_cannot_be_copied_is_shown_before_pi_starts() {
     browser.press("l");
     to_entry(&mut browser, "go left");
     browser.press("enter h");
-    shows(&browser, "The clipboard is out of reach");
+    shows(&browser, "No access to the clipboard");
     assert!(browser.wants.is_empty());
     browser.press("enter");
     assert_eq!(resumed(&browser), ["main"]);
@@ -153,7 +153,7 @@ fn the_whole_box_is_reached_on_a_small_terminal() {
         seen += &browser.screen();
         browser.press("down");
     }
-    for text in ["The model will see 2", "its text goes", "h  here", "n  new session", "stays as it is"] {
+    for text in ["The model will see 2", "its text is copied", "h  here", "n  new session", "stays as it is"] {
         assert!(seen.to_lowercase().contains(&text.to_lowercase()), "{text}\n{}", browser.screen());
     }
 }
@@ -182,7 +182,7 @@ fn beside_a_pi_at_work_it_is_asked_first() {
     browser.press("x l");
     to_entry(&mut browser, "left it is");
     browser.press("enter");
-    shows(&browser, "goes on from its own last entry");
+    shows(&browser, "continues from its own last");
 }
 
 /// A session whose directory is gone, and the directory that it became, with the file that it touched.

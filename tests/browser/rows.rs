@@ -121,7 +121,7 @@ fn the_leaf_is_told_where_it_is() {
     shows(&browser, "← leaf");
     browser.press("3");
     assert_eq!(browser.model.tree.filter, Filter::UserOnly);
-    shows(&browser, "leaf, 2 entries on");
+    shows(&browser, "leaf, 2 entries below");
     assert!(!browser.screen().contains("← leaf"));
     // Where only what is nothing to the model follows, it is the place where pi goes on.
     let session = session.name("c", "named");
@@ -134,7 +134,7 @@ fn the_leaf_is_told_where_it_is() {
     std::fs::write(dir.path().join("a.jsonl"), session.text()).unwrap();
     let mut browser = Browser::on(&[dir.path()], 120, 30);
     browser.press("l g");
-    shows(&browser, "← leaf: pi goes on before the first message");
+    shows(&browser, "← leaf: pi resumes before the first message");
     assert_eq!(browser.model.tree.selected_item(), Some(Item::Start));
     browser.press("enter");
     assert!(matches!(browser.wants[..], [Effect::Resume { .. }]), "pi goes on there");

@@ -98,7 +98,7 @@ fn who_goes_on_is_not_taken_to_pi_later() {
         // A long change is under way; the message's text is read at once, the leaf is moved after it.
         let (long, work) = change(&mut browser, "U");
         browser.press("enter");
-        shows(&browser, "Go on from here");
+        shows(&browser, "Resume from here");
         let mut text = asked(&mut browser, "h");
         let (ticket, read) = text.remove(0);
         let mut wanted = Vec::new();
@@ -106,10 +106,10 @@ fn who_goes_on_is_not_taken_to_pi_later() {
             wanted.extend(browser.take(reply));
         }
         let [Effect::Ask(moves, Work::Change { .. })] = &wanted[..] else { panic!("{wanted:?}") };
-        assert_eq!(browser.footer(), "waiting for the change before");
+        assert_eq!(browser.footer(), "waiting for the previous change");
         if is_gone_on {
             browser.press("j");
-            assert_eq!(browser.footer(), "pi is not started: you went on here");
+            assert_eq!(browser.footer(), "pi was not started: you pressed a key meanwhile");
         }
         assert_eq!(moves.is_stopped(), is_gone_on, "the leaf stays where it is");
         browser.send(Msg::Reply(long, done(work)));

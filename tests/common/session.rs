@@ -20,6 +20,8 @@ pub(crate) struct Session {
     times: (i64, i64),
     lines: String,
     leaf: Option<String>,
+    /// What each answer of a model costs, in US dollars.
+    cost: f64,
 }
 
 fn quoted(text: &str) -> String {
@@ -38,6 +40,7 @@ impl Session {
             times: (START, START),
             lines: String::new(),
             leaf: None,
+            cost: 0.0,
         }
     }
 
@@ -57,6 +60,21 @@ impl Session {
     /// Seconds after the day on which sessions of tests begin.
     pub(crate) fn at(self, seconds: i64) -> Self {
         Self { times: (START + seconds, START + seconds), ..self }
+    }
+
+    /// Seconds go by before the next entry.
+    pub(crate) fn later(self, seconds: i64) -> Self {
+        Self { times: (self.times.0, self.times.1 + seconds), ..self }
+    }
+
+    /// What each answer costs from here on, in US dollars.
+    pub(crate) fn costing(self, cost: f64) -> Self {
+        Self { cost, ..self }
+    }
+
+    /// A copy with all entries, as pi makes it of a file: what comes next is the fork's own.
+    pub(crate) fn forked(self, id: &str, parent: &Path, at: i64) -> Self {
+        Self { id: id.into(), ..self.parent(parent).at(at) }
     }
 
     /// What comes next follows this entry.
@@ -97,8 +115,24 @@ impl Session {
 
     /// What a tool gave to the call in an entry.
     pub(crate) fn result(self, id: &str, call: &str, tool: &str, text: &str) -> Self {
-        let of = format!("\"toolCallId\":{},\"toolName\":{},", quoted(&format!("call-{call}")), quoted(tool));
+        self.returned(id, (call, false), tool, text)
+    }
+
+    /// With what a tool failed.
+    pub(crate) fn failure(self, id: &str, call: &str, tool: &str, text: &str) -> Self {
+        self.returned(id, (call, true), tool, text)
+    }
+
+    fn returned(self, id: &str, (call, is_error): (&str, bool), tool: &str, text: &str) -> Self {
+        let error = if is_error { "\"isError\":true," } else { "" };
+        let call = quoted(&format!("call-{call}"));
+        let of = format!("\"toolCallId\":{call},\"toolName\":{},{error}", quoted(tool));
         self.message(id, "toolResult", &of, json!({"type": "text", "text": text}))
+    }
+
+    /// A call of a tool, and what it gave.
+    pub(crate) fn tool(self, id: &str, tool: &str, arguments: &Value, text: &str) -> Self {
+        self.call(id, tool, arguments).result(&format!("{id}r"), id, tool, text)
     }
 
     /// An empty label takes a label away.
@@ -132,11 +166,18 @@ impl Session {
 
     fn message(self, id: &str, role: &str, more: &str, block: impl Display) -> Self {
         let ms = (self.times.1 + 1) * 1000;
+        let usage = match role {
+            "assistant" if self.cost > 0.0 => {
+                let (cost, tokens) = (self.cost, (self.cost * 300_000.0).round());
+                format!("\"usage\":{{\"input\":{tokens},\"totalTokens\":{tokens},\"cost\":{{\"total\":{cost}}}}},")
+            }
+            _ => String::new(),
+        };
         let role = quoted(role);
         self.entry(
             id,
             "message",
-            format_args!("\"message\":{{\"role\":{role},{more}\"content\":[{block}],\"timestamp\":{ms}}}"),
+            format_args!("\"message\":{{\"role\":{role},{more}{usage}\"content\":[{block}],\"timestamp\":{ms}}}"),
         )
     }
 

@@ -147,7 +147,7 @@ fn ascii_draws_ascii_only() {
     };
     pitree.wait_for("3 sessions - 1 project - $0.00");
     pitree.wait_selected("a prompt");
-    pitree.wait_for("last said"); // on the card
+    pitree.wait_for("last active"); // on the card
     check(&pitree);
     pitree.send("l");
     pitree.wait_selected("<- leaf");
@@ -169,10 +169,10 @@ fn ascii_draws_ascii_only() {
     pitree.send("\x1b");
     pitree.wait_without("filter:");
     pitree.send("\r");
-    pitree.wait_for("Go on from here");
+    pitree.wait_for("Resume from here");
     check(&pitree);
     pitree.send("\x1b");
-    pitree.wait_without("Go on from here");
+    pitree.wait_without("Resume from here");
     pitree.send("L");
     pitree.wait_until("a line to type", |screen| row(screen, 23).contains("label: "));
     check(&pitree);

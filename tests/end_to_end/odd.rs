@@ -116,7 +116,7 @@ fn no_escape_sequence_of_a_file_reaches_the_terminal() {
     fs::write(folder.join("file\u{1b}]2;name\u{7}.jsonl"), text).unwrap();
     let mut pitree = home.launch(&[]).size(160, 40).open();
     pitree.wait_selected("name ");
-    pitree.wait_for("last said");
+    pitree.wait_for("last active");
     pitree.send("\u{10}l"); // paths; the tree
     pitree.wait_selected("leaf");
     pitree.send("5g"); // all entries

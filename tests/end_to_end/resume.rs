@@ -90,7 +90,7 @@ fn enter_on_an_old_branch_moves_the_leaf_there_first() {
     pitree.send("G");
     pitree.wait_selected("left");
     pitree.send(ENTER);
-    pitree.wait_for("Go on from here");
+    pitree.wait_for("Resume from here");
     pitree.wait_for("The model will see 2 messages.");
     assert_eq!(world.started(), None);
     pitree.send("h");
@@ -135,9 +135,9 @@ fn a_terminal_without_a_clipboard_shows_the_message_first() {
     pitree.send("g");
     pitree.wait_selected("user  hello");
     pitree.send(ENTER);
-    pitree.wait_for("Go on from here");
+    pitree.wait_for("Resume from here");
     pitree.send("h");
-    pitree.wait_for("The clipboard is out of reach");
+    pitree.wait_for("No access to the clipboard");
     assert_eq!(world.started(), None);
     pitree.send(ENTER);
     world.assert_handed_over(pitree, &[]);
@@ -181,7 +181,7 @@ fn where_the_directory_is_gone_pi_goes_on_here_or_where_it_is_said_to_be() {
     pitree.send("c");
     pitree.wait_without("The session's directory is gone");
     pitree.send(ENTER);
-    pitree.wait_for("in the directory in which pitree was started");
+    pitree.wait_for("in the directory where pitree was started");
     let moved = world.home.dir("moved");
     pitree.send("d");
     pitree.wait_for("directory: ");

@@ -8,6 +8,7 @@ use crate::app::layers::question::{Choice, Question};
 use crate::app::message::Failure;
 use crate::base::text::Tone;
 use crate::changes::{Change, Done, Refusal, Request};
+use crate::keymap::Action;
 use crate::library::SessionKey;
 use crate::render::DocLine;
 
@@ -19,7 +20,14 @@ pub fn take(
     after: After,
 ) -> Command {
     match result {
-        Ok(done) => take_done(context, done, new, after),
+        Ok(done) => {
+            let mut said = said(context, &done);
+            if !matches!(request, Request::Undo { .. } | Request::Redo { .. }) && !done.changes.is_empty() {
+                let undo = context.setting.key(Action::Undo);
+                said = format!("{said} {} {undo} undoes", context.setting.glyphs.dot);
+            }
+            take_done(context, (done, said), new, after)
+        }
         Err(Failure::Refused(refusal)) => take_refusal(context, refusal, request, after),
         Err(Failure::Failed(error)) => Command::Complain("Not done", error),
     }
@@ -33,15 +41,15 @@ fn said(context: &Context<'_>, done: &Done) -> String {
     let key = context.library.key_of(path).filter(|&key| context.library.has(key));
     match key.filter(|&key| context.sessions.selected_session() != Some(key)) {
         Some(key) => {
-            let title = context.short(context.library[key].title());
+            let title = context.short_title(key);
             format!("{} {} {title}", done.said, context.setting.glyphs.dot)
         }
         None => done.said.clone(),
     }
 }
 
-fn take_done(context: &Context<'_>, done: Done, new: Option<SessionKey>, after: After) -> Command {
-    let said = Command::Say(Tone::Active, said(context, &done));
+fn take_done(context: &Context<'_>, (done, said): (Done, String), new: Option<SessionKey>, after: After) -> Command {
+    let said = Command::Say(Tone::Active, said);
     let then = match after {
         After::Rest => return said,
         After::Show => {
@@ -62,18 +70,18 @@ fn take_refusal(context: &Context<'_>, refusal: Refusal, request: Request, after
         (Refusal::Old { version, path }, request) => {
             let Some(request) = migrating(request) else { return Command::nothing() };
             let text = format!(
-                "The session is of version {version}. pi brings it into the form of version 3 when it opens it, and would lose this. pitree can do the same first: the original goes to the trash, and undo brings it back."
+                "The session is in version {version} of the format. pi migrates it to version 3 when it opens it, and would lose this change. pitree can migrate it first: the original goes to the trash, and undo brings it back."
             );
             let choice = Choice::new(
                 'b',
-                "bring up to date",
-                "write the form of version 3, then go on",
+                "migrate before",
+                "migrate to version 3, then make the change",
                 Some(Command::Change(request, after)),
             );
             let session = context.library.key_of(&path);
             let mut lines = vec![DocLine::new(Tone::Text, &text)];
             lines.extend(delete::signs(context, session.as_slice()));
-            Command::show(Layer::Question(Question::new("An old session", lines, vec![choice, cancel()])))
+            Command::show(Layer::Question(Question::new("An old format", lines, vec![choice, cancel()])))
         }
         (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {
             delete::ask_again(context, &files, &paths)

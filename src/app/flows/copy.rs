@@ -19,7 +19,7 @@ const BY_HAND: usize = 50_000;
 /// Asks what to copy.
 pub fn ask(context: &Context<'_>) -> Command {
     let Some((_, session)) = context.meant_session() else {
-        return Command::warn("a project has nothing to copy: choose a session");
+        return Command::warn("a project has nothing to copy: select a session");
     };
     let text = |text: String| Some(Command::Copy(Clip::Text(text)));
     let mut choices = Vec::new();
@@ -77,8 +77,8 @@ pub(crate) fn take_copied(text: &str, done: bool, then: Option<GoOn>, glyphs: &G
         }
         (false, Some(go_on)) => {
             let go = Choice::new('g', "go on", "in pi; copy the text above first", Some(Command::GoOn(go_on)));
-            Command::show(Layer::Question(Question::about("The clipboard is out of reach", shown, vec![go])))
+            Command::show(Layer::Question(Question::about("No access to the clipboard", shown, vec![go])))
         }
-        (false, None) => Command::show(Layer::Note(Note::new("The clipboard is out of reach", shown))),
+        (false, None) => Command::show(Layer::Note(Note::new("No access to the clipboard", shown))),
     }
 }

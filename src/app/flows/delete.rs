@@ -36,11 +36,8 @@ pub fn ask(context: &Context<'_>) -> Command {
     let mut notes = Vec::new();
     let all = if context.focus == Place::Sessions && !marked.is_empty() {
         if hidden > 0 {
-            let not = if hidden == 1 { "is" } else { "are" };
-            notes.push(format!(
-                "{} of the marked ones {not} not in the list now.",
-                count(hidden, "session", "sessions")
-            ));
+            let hidden = count(hidden, "marked session is", "marked sessions are");
+            notes.push(format!("{hidden} hidden from the list."));
         }
         choices.push(to_trash(context, 't', "trash", &marked));
         marked
@@ -59,7 +56,7 @@ pub fn ask(context: &Context<'_>) -> Command {
                 }
                 one
             }
-            Some(SessionRow::Project(_)) | None => return Command::warn("choose a session"),
+            Some(SessionRow::Project(_)) | None => return Command::warn("select a session"),
         }
     };
     choices.push(cancel());
@@ -75,10 +72,10 @@ pub(crate) fn ask_again(context: &Context<'_>, files: &[Seen], changed: &[PathBu
     let known = files.iter().filter_map(|file| library.key_of(&file.path)).filter(|&key| library.has(key));
     let sessions: Vec<SessionKey> = known.collect();
     if sessions.is_empty() {
-        return Command::warn("they are not there any more");
+        return Command::warn("these sessions are gone already");
     }
     let what = count(changed.len(), "session", "sessions");
-    let notes = [format!("{what} changed since this was asked, so nothing was removed. This is how it is now:")];
+    let notes = [format!("{what} changed meanwhile, so nothing was moved. As of now:")];
     let lines = facts(context, &sessions, &notes);
     let choices = vec![to_trash(context, 't', "trash", &sessions), cancel()];
     Command::show(Layer::Question(Question::new("Move to the trash?", lines, choices)))
@@ -89,13 +86,13 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<Seen>) -> Command {
     let files = count(left.len(), "file", "files");
     let size = bytes(left.iter().map(|file| file.bytes).sum());
     let lines = vec![
-        DocLine::new(Tone::Warning, &format!("The trash can't take it: {reason}")),
-        DocLine::new(Tone::Text, &format!("Still there: {files}, {size}.")),
+        DocLine::new(Tone::Warning, &format!("The trash did not take it: {reason}")),
+        DocLine::new(Tone::Text, &format!("Not moved: {files}, {size}.")),
     ];
     let prompt = format!("type {WORD} ({files}): ");
     let prompt = Command::show(Layer::Prompt(Prompt::new(Purpose::Word(left), prompt, "")));
     let choices =
-        vec![cancel(), Choice::new('d', "for good", "delete without the trash; there is no undo", Some(prompt))];
+        vec![cancel(), Choice::new('d', "for good", "delete permanently, without the trash; no undo", Some(prompt))];
     Command::show(Layer::Question(Question::new("Not moved to the trash", lines, choices)))
 }
 
@@ -114,7 +111,7 @@ pub(crate) fn go(context: &Context<'_>, files: Vec<Seen>) -> Command {
         return trash;
     }
     lines.push(DocLine::new(Tone::Text, LOSES));
-    let sure = Choice::new('d', "delete", "move it to the trash all the same", Some(trash));
+    let sure = Choice::new('d', "delete", "move it to the trash anyway", Some(trash));
     Command::show(Layer::Question(Question::new("A pi seems to be at work here", lines, vec![cancel(), sure])))
 }
 
@@ -153,12 +150,12 @@ fn facts(context: &Context<'_>, sessions: &[SessionKey], notes: &[String]) -> Ve
     let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
     lines.extend(named(context, sessions).map(|title| DocLine::new(Tone::Strong, &title)));
     let newest = sessions.iter().filter_map(|&key| library[key].modified).max();
-    let newest = newest.map_or(String::new(), |newest| format!(", last said {} ago", time::age(context.now, newest)));
+    let newest = newest.map_or(String::new(), |newest| format!(", last active {} ago", time::age(context.now, newest)));
     lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(context, sessions))));
     lines.extend(signs(context, sessions));
     let links = sessions.iter().filter(|&&key| library[key].is_link).count();
     if links > 0 {
-        let text = format!("{}: what it points at stays.", count(links, "symbolic link goes", "symbolic links go"));
+        let text = format!("{}: its target stays.", count(links, "symbolic link", "symbolic links"));
         lines.push(DocLine::new(Tone::Text, &text));
     }
     let orphans = sessions.iter().flat_map(|&key| library.families().forks(key)).filter(|key| !going.contains(key));
@@ -173,7 +170,7 @@ fn facts(context: &Context<'_>, sessions: &[SessionKey], notes: &[String]) -> Ve
 
 /// The titles of sessions, up to a few.
 fn named(context: &Context<'_>, sessions: &[SessionKey]) -> impl Iterator<Item = String> {
-    let title = |&key: &SessionKey| context.short(context.library[key].title());
+    let title = |&key: &SessionKey| context.short_title(key);
     let more = sessions.len().saturating_sub(NAMED);
     let titles: Vec<String> = sessions.iter().take(NAMED).map(title).collect();
     titles.into_iter().chain((more > 0).then(|| format!("and {}", count(more, "more", "more"))))

@@ -37,7 +37,7 @@ pub(crate) fn ask(context: &Context<'_>, go_on: GoOn, candidates: &[Candidate]) 
     let GoOn { path, cwd: gone, .. } = go_on;
     let lines = vec![
         DocLine::new(Tone::Warning, &shorten(&gone, home)),
-        DocLine::new(Tone::Text, "pi asks once more before it goes on in another directory."),
+        DocLine::new(Tone::Text, "pi asks for confirmation before it resumes in another directory."),
     ];
     let moved = |(key, candidate): (char, &Candidate)| {
         let dir = candidate.dir.to_string_lossy();
@@ -45,19 +45,19 @@ pub(crate) fn ask(context: &Context<'_>, go_on: GoOn, candidates: &[Candidate]) 
             0 => "a repository of that name".into(),
             of => format!("{} of the {of} files are there", candidate.files),
         };
-        let what = format!("in {} ({why}), from now on for all sessions of that directory", shorten(&dir, home));
+        let what = format!("in {} ({why}); remembered for all sessions of that directory", shorten(&dir, home));
         let elsewhere = Command::Elsewhere { path: path.clone(), gone: gone.clone(), dir: dir.into_owned() };
         Choice::new(key, "moved", what, Some(elsewhere))
     };
     let mut choices: Vec<Choice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
     let here = Command::GoOn(GoOn::at(path.clone(), String::new()));
-    choices.push(Choice::new('h', "here", "in the directory in which pitree was started", Some(here)));
+    choices.push(Choice::new('h', "here", "in the directory where pitree was started", Some(here)));
     let purpose = Purpose::Directory { path: path.clone(), gone: gone.clone() };
     let prompt = Layer::Prompt(Prompt::new(purpose, "directory: ", &start(&gone)));
-    let other = "in a directory that you name, from now on for all sessions of that one";
+    let other = "in another directory; remembered for all sessions of this one";
     choices.push(Choice::new('d', "directory", other, Some(Command::show(prompt))));
     let clip = Clip::Command { path, cwd: String::new() };
-    choices.push(Choice::new('y', "copy", "the command, to be run where it shall go on", Some(Command::Copy(clip))));
+    choices.push(Choice::new('y', "copy", "copy the command, to run it elsewhere", Some(Command::Copy(clip))));
     choices.push(cancel_by('c'));
     Command::show(Layer::Question(Question::new("The session's directory is gone", lines, choices)))
 }

@@ -14,7 +14,7 @@ use crate::session::entry::EntryId;
 /// Asks for the name of the session that is meant.
 pub fn rename(context: &Context<'_>) -> Command {
     let Some((key, session)) = context.meant_session() else {
-        return Command::warn("a project has no name of its own: choose a session");
+        return Command::warn("a project can't be renamed: select a session");
     };
     let name = session.name.as_deref().unwrap_or_default();
     Command::show(Layer::Prompt(Prompt::new(Purpose::Name(key), "name: ", name)))

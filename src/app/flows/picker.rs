@@ -21,7 +21,7 @@ pub(crate) fn confirm(context: &Context<'_>) -> Option<Command> {
             let at = if context.focus == Place::Sessions { tree.leaf } else { context.meant_entry() };
             match at.and_then(|at| tree.nodes[at as usize].id.as_ref()) {
                 Some(id) => Answer::Id(id.to_string()),
-                None => return Some(Command::warn("there is no entry with an id")),
+                None => return Some(Command::warn("no entry here has an id")),
             }
         }
         Print::Command => return None,

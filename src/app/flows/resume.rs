@@ -74,16 +74,17 @@ fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
         return Command::GoOn(leaf);
     }
     let mut lines = delete::signs(context, &[key]);
-    let text = "Neither of two pis sees what the other one writes: each goes on from its own last entry, as a branch of its own.";
+    let text = "Two pis in one session don't see each other's entries: each continues from its own last one, on a branch of its own.";
     lines.push(DocLine::new(Tone::Text, text));
     let tree = context.tree.tree.as_ref().filter(|tree| context.tree.session == Some(key) && !tree.is_partial);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
         let at = Some(EntryId::of(tree, tree.leaf?));
         let request = Some(Request::Fork { path: leaf.path.clone(), at });
         let there = Command::GoOn(GoOn { request, ..leaf.clone() });
-        Some(Choice::new('n', "new session", "a new file with all of it; that pi keeps this one", Some(there)))
+        Some(Choice::new('n', "new session", "a new file with all entries; that pi keeps this one", Some(there)))
     });
-    let open = Choice::new('o', "open anyway", "go on in this session, beside that pi", Some(Command::GoOn(leaf)));
+    let open =
+        Choice::new('o', "open anyway", "resume this session as well, beside that pi", Some(Command::GoOn(leaf)));
     let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
     Command::show(Layer::Question(Question::new("A pi seems to be at work here", lines, choices)))
 }
@@ -100,7 +101,7 @@ fn question(
     let path = leaf.path.clone();
     let there = |request| Some(Command::GoOn(GoOn { request, text_of: text_of.clone(), ..leaf.clone() }));
     let (here, move_leaf) = if to.is_here {
-        ("in this session; nothing needs to be written", None)
+        ("in this session; nothing is written", None)
     } else {
         let request = Request::MoveLeaf { path: path.clone(), to: target(), migrate: false };
         ("in this session: one line is added to its file, which moves the leaf; nothing is removed", Some(request))
@@ -113,9 +114,9 @@ fn question(
     let mut lines = facts(context, tree, to);
     if context.library.is_live(key) {
         lines.extend(delete::signs(context, &[key]));
-        lines.push(DocLine::new(Tone::Text, "That pi does not see it, and goes on from its own last entry."));
+        lines.push(DocLine::new(Tone::Text, "That pi does not see it, and continues from its own last entry."));
     }
-    Question::new("Go on from here", lines, choices)
+    Question::new("Resume from here", lines, choices)
 }
 
 /// Asks whether pi shall open a session to which nothing is written.
@@ -141,13 +142,13 @@ fn facts(context: &Context<'_>, tree: &Tree, to: Resume) -> Vec<DocLine> {
     };
     let mut lines = vec![DocLine::new(Tone::Text, &messages)];
     if to.text_of.is_some() {
-        let text = "pi goes on before this message. Its text goes to the clipboard, to be sent again in other words.";
+        let text = "pi resumes before this message. Its text is copied to the clipboard, to be edited and sent again.";
         lines.push(DocLine::new(Tone::Text, text));
     }
     if let Some((end, entries)) = left(tree, to.at) {
         let entries = count(entries, "entry", "entries");
         lines.push(DocLine::of(vec![
-            Span::new(Tone::Text, format!("The branch of {entries} that is left stays in the tree. It ends with: ")),
+            Span::new(Tone::Text, format!("The current branch ({entries}) stays in the tree. It ends with: ")),
             Span::new(Tone::Dim, context.short(&tree.nodes[end as usize].text)),
         ]));
     }

@@ -1,4 +1,5 @@
-//! The help: every key and what it does, filtered as one types; those of the layer it was opened over come first.
+//! The help: every key and what it does, every sign and what it means, filtered as one types; the keys of the layer it was
+//! opened over come first.
 
 use crate::app::layers::answer::{Answer, View};
 use crate::app::setting::Setting;
@@ -26,6 +27,8 @@ const LANGUAGE: &[(&str, &str)] = &[
     ("re:o?auth", "Sessions in which a regular expression matches; it takes the whole query."),
     ("all: word", "Sessions with the word anywhere: in tool output, thinking and arguments too."),
 ];
+/// The heading of the signs and what they mean.
+const SIGNS: &str = "Signs";
 /// The heading of the queries that have a name.
 const SAVED: &str = "Saved queries";
 
@@ -40,7 +43,7 @@ pub struct Help {
     pub top: usize,
 }
 
-/// A key, or several, and what they do.
+/// A key, or several, and what they do; or a sign and what it means.
 struct Keys {
     title: &'static str,
     keys: String,
@@ -59,6 +62,10 @@ impl Keys {
 
     fn query((query, help): (&'static str, String)) -> Self {
         Self { title: QUERIES, keys: query.into(), help, name: String::new() }
+    }
+
+    fn sign((name, means, sign): (&str, &str, &str)) -> Self {
+        Self { title: SIGNS, keys: sign.into(), help: means.into(), name: name.into() }
     }
 
     fn saved(saved: &SavedQuery) -> Self {
@@ -83,7 +90,9 @@ impl Help {
         let is_searched = self.over == Some(Place::Search);
         let first = language().filter(|_| is_searched).map(Keys::query);
         let last = language().filter(|_| !is_searched).map(Keys::query);
-        here.chain(first).chain(setting.keymap.help().map(Keys::new)).chain(last).chain(saved).filter(has).collect()
+        let signs = setting.glyphs.all().map(Keys::sign);
+        let keys = here.chain(first).chain(setting.keymap.help().map(Keys::new));
+        keys.chain(last).chain(saved).chain(signs).filter(has).collect()
     }
 
     /// What the box shows on a terminal of some columns and rows: the line with the query is set aside.
@@ -114,7 +123,7 @@ impl Help {
             }
         }
         if lines.is_empty() {
-            lines.push(DocLine::new(Tone::Dim, "nothing matches"));
+            lines.push(DocLine::new(Tone::Dim, "no match"));
         }
         // The box keeps its size while one types.
         let mut sheet = Sheet::new(lines, size, 1);

@@ -23,9 +23,7 @@ const MOST: usize = 5000;
 /// The outline of what is selected.
 pub fn palette(context: &Context<'_>) -> Option<Palette> {
     let (scope, of) = match context.sessions.selected_row()? {
-        SessionRow::Session { key, .. } => {
-            (Scope::Session(*key), format!("Files of {}", context.short(context.library[*key].title())))
-        }
+        SessionRow::Session { key, .. } => (Scope::Session(*key), format!("Files of {}", context.short_title(*key))),
         SessionRow::Project(at) => {
             let project = context.sessions.projects.get(*at)?;
             let dir = context.short(&shorten(&project.cwd, &context.setting.home));

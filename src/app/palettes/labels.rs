@@ -8,8 +8,7 @@ use crate::app::layers::Layer;
 use crate::app::layers::answer::{Leads, Purpose};
 use crate::app::layers::palette::{Choice, Palette, PaletteKind};
 use crate::app::layers::prompt::Prompt;
-use crate::base::js::cut;
-use crate::base::text::{Span, Tone, clean, width};
+use crate::base::text::{Span, Tone, width};
 use crate::base::time;
 use crate::changes::Request;
 use crate::library::shares::{self, Listed};
@@ -55,8 +54,8 @@ pub(super) fn age(context: &Context<'_>, time: Option<i64>) -> Span {
 pub(super) fn title<T>(context: &Context<'_>, listed: &Listed<SessionKey, T>) -> Vec<Span> {
     let forks = shares::in_forks(listed.forks);
     let room = TITLE - width(&forks).min(TITLE);
-    let title = context.library[listed.session].title();
-    let title = context.setting.glyphs.cut(&clean(cut(title, 200)), room).into_owned();
+    let title = crate::app::title::title(&context.library[listed.session]);
+    let title = context.setting.glyphs.cut(&title, room).into_owned();
     let gap = " ".repeat(room - width(&title));
     vec![Span::new(Tone::Dim, title), Span::new(Tone::Fork, forks), Span::new(Tone::Dim, gap)]
 }

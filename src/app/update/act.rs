@@ -106,15 +106,19 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::FilterTurns => toggle_filter(model, Filter::Turns),
         Action::ToolRuns => {
             model.tree.toggle_runs();
-            let said =
-                if model.tree.tells_runs { "runs of tools in one row" } else { "all tools in rows of their own" };
+            let said = if model.tree.tells_runs {
+                "runs of tool calls in one row"
+            } else {
+                "every tool call in a row of its own"
+            };
             model.say(Tone::Dim, said);
         }
         Action::SegmentUp => model.tree.segment_up(),
         Action::SegmentDown => model.tree.segment_down(),
         Action::PreviousBranchPoint | Action::NextBranchPoint => {
             if !model.tree.branch_point(action == Action::NextBranchPoint) {
-                model.say(Tone::Dim, "no branch point that way");
+                let way = if action == Action::NextBranchPoint { "below" } else { "above" };
+                model.say(Tone::Dim, format!("no branch point {way}"));
             }
         }
         Action::GoToLeaf => model.tree.go_to_leaf(),
@@ -168,8 +172,13 @@ pub(super) fn act_elsewhere(model: &mut Model, key: Key, effects: &mut Vec<Effec
     let found = others.filter_map(|&place| Some((place, keymap.resolve(place, key)?))).next();
     match found {
         Some((_, action)) if action.group() == Group::Tree => act(model, action, effects),
-        Some((place, action)) => model.say(Tone::Dim, format!("{key} ({}) works in: {}", action.word(), place.name())),
-        None => model.say(Tone::Dim, format!("{key} does nothing here")),
+        Some((place, action)) => {
+            model.say(Tone::Dim, format!("{key} ({}) works in the {} pane", action.word(), place.name()));
+        }
+        None => {
+            let help = model.setting.key(Action::Help);
+            model.say(Tone::Dim, format!("{key} does nothing here; {help} lists the keys"));
+        }
     }
 }
 
@@ -202,7 +211,7 @@ pub(super) fn returned(model: &mut Model, failure: Option<String>, effects: &mut
     reload(model, effects);
     match failure {
         Some(failure) => model.say(Tone::Warning, failure),
-        None => model.say(Tone::Dim, "pi ended; reading again"),
+        None => model.say(Tone::Dim, "pi ended; reading the sessions again"),
     }
 }
 
@@ -218,7 +227,7 @@ fn go(model: &mut Model, by: isize) {
 fn resize(model: &mut Model, larger: bool) {
     let is_zoomed = std::mem::take(&mut model.sharing.zoomed);
     if !model.sharing.resize(model.size, model.focus, larger) && !is_zoomed {
-        model.say(Tone::Dim, "no other pane has room to give or to take");
+        model.say(Tone::Dim, if larger { "this pane can't be larger" } else { "this pane can't be smaller" });
     }
 }
 
@@ -226,7 +235,10 @@ fn share_preview(model: &mut Model) {
     let shown = model.sharing.toggle_preview(model.size.0);
     if shown && !model.layout().is_some_and(|layout| layout.tree.is_some() && layout.preview.is_some()) {
         let is_room = model.focus == Place::Sessions && model.size.1 >= TALL;
-        model.say(Tone::Dim, if is_room { "the preview is below the tree" } else { "there are too few rows for both" });
+        model.say(
+            Tone::Dim,
+            if is_room { "the preview is below the tree" } else { "not enough rows for the tree and the preview" },
+        );
     }
 }
 

@@ -9,7 +9,7 @@ use crate::app::message::{Answer, Effect, Work};
 use crate::app::model::{Errand, Model, Pending};
 use crate::base::text::{Tone, width};
 use crate::changes::Request;
-use crate::keymap::Place;
+use crate::keymap::{Action, Place};
 use crate::library::EntryRef;
 
 /// Does what is wanted.
@@ -77,7 +77,8 @@ fn go_to(model: &mut Model, entry: EntryRef) {
         model.focus = Place::Tree;
         model.tree.go_to_entry(entry);
     } else {
-        model.say(Tone::Warning, "this session is not there any more");
+        let reload = model.setting.key(Action::Reload);
+        model.say(Tone::Warning, format!("this session is gone; {reload} reads all again"));
     }
 }
 
@@ -88,7 +89,7 @@ fn change(model: &mut Model, request: Request, after: After, effects: &mut Vec<E
     }
     let claim = model.ask(Work::Change { request: request.clone(), now: model.now }, effects);
     if !model.changes.is_empty() {
-        model.say(Tone::Dim, "waiting for the change before");
+        model.say(Tone::Dim, "waiting for the previous change");
     }
     model.changes.push_back(Pending { claim, request, after, progress: None, waits: None });
 }
@@ -109,7 +110,7 @@ fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
             if let Some(last) = model.changes.back_mut() {
                 last.after = After::GoOn(next);
             }
-            model.say(Tone::Dim, "pi starts when the change before is made; any key stays here");
+            model.say(Tone::Dim, "pi starts after the current change; any key cancels that");
         }
         resume::NextStep::Start => {
             let GoOn { path, cwd, .. } = next;

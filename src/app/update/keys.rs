@@ -99,7 +99,7 @@ fn touch(model: &mut Model) {
         }
     });
     if waiting.count() > 0 || waits {
-        model.say(Tone::Warning, "pi is not started: you went on here");
+        model.say(Tone::Warning, "pi was not started: you pressed a key meanwhile");
     }
 }
 

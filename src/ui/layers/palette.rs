@@ -38,7 +38,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
         let text = match (is_reading, all) {
             (true, _) => "reading",
             (false, 0) => nothing(&palette.kind),
-            (false, _) => "nothing matches",
+            (false, _) => "no match",
         };
         return pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
     }
@@ -56,11 +56,11 @@ fn foot(palette: &Palette, model: &Model, columns: usize) -> String {
     let (accept, cancel) = (key(Action::Accept), key(Action::Cancel));
     let (rename, clear) = (key(Action::RenameLabel), key(Action::ClearLabel));
     let long = match palette.kind {
-        PaletteKind::Actions => format!("{accept} does it, {cancel} closes"),
+        PaletteKind::Actions => format!("{accept} runs it, {cancel} closes"),
         PaletteKind::Labels => format!("{accept} goes there, {rename} renames, {clear} clears, {cancel} closes"),
         PaletteKind::Trash => format!("{accept} brings it back, {cancel} closes"),
         PaletteKind::History => format!("{accept} takes it back, {cancel} closes"),
-        PaletteKind::Files(_) => format!("{accept} shows who touched it, {cancel} closes"),
+        PaletteKind::Files(_) => format!("{accept} shows its sessions, {cancel} closes"),
         PaletteKind::Touches { .. } => format!("{accept} goes there, {cancel} goes back"),
     };
     let feet = [long, format!("{accept}, {cancel}")];
@@ -70,7 +70,7 @@ fn foot(palette: &Palette, model: &Model, columns: usize) -> String {
 /// What is said where there is nothing to list.
 fn nothing(kind: &PaletteKind) -> &'static str {
     match kind {
-        PaletteKind::Actions => "nothing to do here",
+        PaletteKind::Actions => "no matching action",
         PaletteKind::Labels => "no label in any session: in the tree, L sets one",
         PaletteKind::Trash => "pitree moved nothing to the trash that is not back",
         PaletteKind::History => "pitree changed nothing yet",

@@ -4,6 +4,7 @@
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::{Item, RowIndex};
 use crate::app::panes::tree::{deeds, text, words};
+use crate::app::title::title;
 use crate::base::numbers::{count, dollars, duration};
 use crate::base::text::{Span, Tone, mark, spans_text, spans_width, width};
 use crate::base::time;
@@ -124,6 +125,11 @@ impl Row<'_> {
         let took = took.filter(|&ms| with_times && ms >= 60_000);
         facts.extend(took.map(|ms| duration(ms as f64)));
         facts.extend((deeds.cost >= 0.005).then(|| dollars(deeds.cost)));
+        // How long it took is worth no words.
+        let wanted = spans_width(&left) + facts.iter().map(|fact| width(fact) + 3).sum::<usize>();
+        if facts.len() > 1 && wanted > self.room {
+            facts.remove(0);
+        }
         let mut facts = self.dots(facts);
         if !run.is_open {
             facts.extend(self.leaf(run.last()));
@@ -135,13 +141,15 @@ impl Row<'_> {
         let Self { model, pen, .. } = *self;
         let Some(fork) = model.tree.forks.get(place) else { return (Vec::new(), Vec::new()) };
         let session = &fork.session;
-        let title = crate::base::js::cut(session.title(), 200);
-        let left = Span::clean(Tone::Fork, &format!("{} \"{title}\"", pen.glyphs().fork));
         let mut facts = vec![format!("+{}", count(fork.split.own, "entry", "entries"))];
         let cost = model.library.own(fork.key).cost;
         facts.extend((cost >= 0.005).then(|| dollars(cost)));
         facts.extend(session.modified.map(|then| time::age(model.now, then)));
-        (vec![left], self.fitting(self.dots(facts)))
+        let right = self.fitting(self.dots(facts));
+        let glyphs = pen.glyphs();
+        let room = self.room.saturating_sub(spans_width(&right) + width("x \"\" "));
+        let title = title(session);
+        (vec![Span::new(Tone::Fork, format!("{} \"{}\"", glyphs.fork, glyphs.cut(&title, room)))], right)
     }
 
     /// `── forked from "Refactor auth module" here · 12 own · $0.06 ──`
@@ -151,10 +159,6 @@ impl Row<'_> {
         let own: Vec<_> = (0..tree.nodes.len() as Index).filter(|&at| !tree.is_inherited(at)).collect();
         let cost: f64 = own.iter().map(|&at| tree.nodes[at as usize].cost).sum();
         let parent = model.tree.session.and_then(|key| model.library.families().parent(key));
-        let from = match parent {
-            Some(parent) => format!("from \"{}\" here", crate::base::js::cut(model.library[parent].title(), 200)),
-            None => "here from a session that is gone".into(),
-        };
         let is_open = at > 0;
         let sign = if is_open { &glyphs.unfolded } else { &glyphs.folded };
         let mut facts = vec![format!("{} own", own.len())];
@@ -162,10 +166,13 @@ impl Row<'_> {
         let right = format!(" {} {} ", glyphs.dot, facts.join(&format!(" {} ", glyphs.dot)));
         let dashes = |columns: usize| Span::new(Tone::Dim, glyphs.dash.repeat(columns));
         let start = [dashes(1), Span::new(Tone::Accent, format!("{sign} "))];
-        let room = columns.saturating_sub(spans_width(&start) + width(&right) + width("forked ") + 2);
-        let title = glyphs.cut(&crate::base::text::clean(&from), room).into_owned();
+        let room = columns.saturating_sub(spans_width(&start) + width(&right) + width("forked from \"\" here") + 2);
+        let from = match parent {
+            Some(parent) => format!("forked from \"{}\" here", glyphs.cut(&title(&model.library[parent]), room)),
+            None => "forked here from a session that is gone".into(),
+        };
         let mut spans = start.to_vec();
-        spans.push(Span::new(Tone::Dim, format!("forked {title}{right}")));
+        spans.push(Span::new(Tone::Dim, from + &right));
         let rest = columns.saturating_sub(spans_width(&spans));
         spans.push(dashes(rest));
         spans
@@ -173,7 +180,7 @@ impl Row<'_> {
 
     /// That pi goes on before all that is seen.
     fn start(&self) -> String {
-        format!("{} leaf: pi goes on before the first message", self.pen.glyphs().leaf)
+        format!("{} leaf: pi resumes before the first message", self.pen.glyphs().leaf)
     }
 
     /// The mark of the leaf: at its row, or where the filter or a fold hides it, how far it is from the row that is nearest.
@@ -185,7 +192,7 @@ impl Row<'_> {
         }
         let steps = std::iter::successors(Some(leaf), |&at| tree.parent(at)).take_while(|&at| at != entry).count();
         let steps = count(steps, "entry", "entries");
-        Some(Span::new(Tone::Active, format!("{} leaf, {steps} on", pen.glyphs().hidden)))
+        Some(Span::new(Tone::Active, format!("{} leaf, {steps} below", pen.glyphs().hidden)))
     }
 
     /// Facts of a fold, the first one with its sign.

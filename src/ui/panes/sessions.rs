@@ -5,6 +5,7 @@ use ratatui::Frame;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
+use crate::app::title::title as title_of;
 use crate::base::numbers::{bytes, count, dollars, thousands};
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::{Span, Tone, clean, spans_text, spans_width, width};
@@ -19,6 +20,9 @@ use crate::ui::widgets::{List, key_of, tall_list, title};
 
 /// The columns that the title of a hit keeps, if it has so many.
 const LEAST_TITLE: usize = 24;
+
+/// The columns from which on a session that stands alone always shows its project.
+const WIDE: usize = 64;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.sessions;
@@ -66,7 +70,8 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Vec<Span>
         SessionRow::Project(place) => vec![project_row(model, pen, at, *place, columns)],
         SessionRow::Session { key: session, prefix, below, is_tall } => {
             let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
-            let mut left = session_left(model, pen, (*session, *is_tall), prefix, fold.map(|folded| (folded, *below)));
+            let mut left =
+                session_left(model, pen, (*session, columns, *is_tall), prefix, fold.map(|folded| (folded, *below)));
             if let Some(project) = model.sessions.project_alone(at) {
                 let mut label = project::label(project, &model.setting.home, pen.glyphs(), (columns / 4).max(12));
                 label.truncate(if project.shared > 0 { 2 } else { 1 }); // the name, and where it is if that tells it apart
@@ -83,11 +88,10 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Vec<Span>
                     hit_facts(model, pen, *session, found, room)
                 }
                 None => {
-                    let all =
-                        whole(model, pen, *session, columns).map(|whole| facts(model, pen, *session, columns, &whole));
+                    let all = whole(model, *session, columns).map(|whole| facts(model, pen, *session, columns, &whole));
                     let left = if model.sessions.show_paths { columns } else { spans_width(&left) };
                     let fits = |facts: &&Vec<Span>| left + 1 + spans_width(facts) <= columns;
-                    all.iter().find(fits).unwrap_or(&all[2]).clone()
+                    all.iter().find(fits).unwrap_or(&all[1]).clone()
                 }
             };
             let mut text = None;
@@ -169,7 +173,7 @@ fn mark(model: &Model, pen: &Pen<'_>, row: usize) -> Span {
 fn session_left(
     model: &Model,
     pen: &Pen<'_>,
-    (key, is_tall): (SessionKey, bool),
+    (key, columns, is_tall): (SessionKey, usize, bool),
     prefix: &str,
     fold: Option<(bool, usize)>,
 ) -> Vec<Span> {
@@ -196,14 +200,23 @@ fn session_left(
         Some(_) => Tone::Name,
         None => Tone::Text,
     };
-    let title = clean(crate::base::js::cut(session.title(), 300)).into_owned();
+    let mut title = match found {
+        Some(_) => clean(crate::base::js::cut(session.title(), 300)).into_owned(), // in which it was looked for
+        None => title_of(session),
+    };
+    let project = shorten(&session.header.cwd, &model.setting.home);
+    let has_room = is_tall || found.is_none_or(|found| found.snippet.is_none());
+    let project = Some(split_name(&project)).filter(|_| model.sessions.is_flat && has_room);
+    if let Some((_, name)) = project.filter(|_| columns >= WIDE && found.is_none()) {
+        // What a title has beside the numbers and the name of its project.
+        let room = columns - 28 - width(name).min(12) - 2;
+        title = glyphs.cut(&title, room).into_owned();
+    }
     left.extend(hits::marked(model, &title, tone, found.is_some()));
     if let Some((true, below)) = fold {
         left.push(Span::new(Tone::Dim, format!("  {} {below}", glyphs.hidden)));
     }
-    if model.sessions.is_flat && (is_tall || found.is_none_or(|found| found.snippet.is_none())) {
-        let cwd = shorten(&session.header.cwd, &model.setting.home);
-        let (dir, name) = split_name(&cwd);
+    if let Some((dir, name)) = project {
         left.push(Span::clean(Tone::Dim, &format!("  {name}  {dir}")));
     }
     left
@@ -226,7 +239,9 @@ fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize, whole: &
     let first = if model.sessions.shows.sort == Sort::Size {
         bytes(session.bytes)
     } else {
-        some_dollars(model.library.own(key).cost)
+        // What is a fork's own comes on top of what came with it.
+        let own = some_dollars(model.library.own(key).cost);
+        if own.is_empty() || model.library.came_with(key).is_none() { own } else { format!("+{own}") }
     };
     let numbers = numbers(model, columns, (&first, &thousands(session.entry_count)), &age(model, pen, key));
     let mut facts = Vec::new();
@@ -281,13 +296,12 @@ fn some_dollars(cost: f64) -> String {
     if cost >= 0.005 { dollars(cost) } else { String::new() }
 }
 
-/// What stands before the cost of a fork, which is its own: what that comes to with what came with it, in ever fewer words.
-fn whole(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) -> [String; 3] {
+/// What stands before the cost of a fork, which is its own: where there is room, what that comes to with what came with it.
+fn whole(model: &Model, key: SessionKey, columns: usize) -> [String; 2] {
     let has_cost = columns >= 50 && model.sessions.shows.sort != Sort::Size || model.sessions.shows.sort == Sort::Cost;
     let Some(with) = model.library.came_with(key).filter(|_| has_cost) else { return Default::default() };
     let whole = dollars(model.library[key].cost);
-    let dot = &pen.glyphs().dot;
-    [format!("{whole} {with} {dot} own"), format!("{whole} {dot} own"), "own".into()]
+    [format!("{whole} {with} "), String::new()]
 }
 
 /// The age, and whether a pi is likely at work.

@@ -6,22 +6,20 @@ use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, width};
-use crate::keymap::Place;
+use crate::keymap::{Action, Place};
 use crate::render::DocLine;
 use crate::ui::empty::plain_rows;
 use crate::ui::panes::row;
 use crate::ui::pen::Pen;
-use crate::ui::widgets::{List, hits, list, title};
+use crate::ui::widgets::{List, hits, key_of, list, title};
 
 /// The columns of the pane's name, at least.
 const ROOM: usize = 20;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.tree;
-    let name = pane
-        .session
-        .map(|key| &model.library[key])
-        .map_or("Tree", |session| crate::base::js::cut(session.title(), 200));
+    let name =
+        pane.session.map(|key| &model.library[key]).map_or("Tree".into(), |session| crate::app::title::title(session));
     let facts = pane.tree.as_ref().map(|tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
@@ -51,7 +49,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     }
     right.push(' ');
     let focused = model.focus == Place::Tree;
-    title(frame, pen, area, focused, (Span::clean(Tone::Text, name), "", right));
+    title(frame, pen, area, focused, (Span::new(Tone::Text, name), "", right));
     let Some(tree) = &pane.tree else {
         let lines = match (&pane.error, pane.session) {
             (Some(error), _) => vec![DocLine::new(Tone::Error, error)],
@@ -61,7 +59,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         return plain_rows(frame, pen, area.text(), lines);
     };
     if pane.rows.list.is_empty() {
-        let text = if tree.nodes.is_empty() { " no entries yet" } else { " no entries in this filter" };
+        let text = if tree.nodes.is_empty() {
+            " no entries yet".into()
+        } else {
+            let all = key_of(model, pen, Action::FilterAll);
+            format!(" no entries pass the filter {}: {all} shows all", pane.filter.name())
+        };
         return pen.put(frame, ratatui::layout::Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, text)]);
     }
     let rows = List { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };

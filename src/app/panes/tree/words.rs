@@ -20,6 +20,10 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
     let node = &tree.nodes[at as usize];
     let mut spans = marks(tree, at, glyphs);
     let failed = node.outcome == Outcome::Failed;
+    // Where nothing that was said tells of it.
+    if failed && matches!(node.kind, Kind::ToolResult | Kind::Bash) {
+        spans.push(Span::new(Tone::Error, "failed "));
+    }
     let (word, tone, text) = match node.kind {
         Kind::User => ("user  ", Tone::User, unmarked::words(&node.text)),
         Kind::Assistant => ("asst  ", Tone::Assistant, unmarked::words(&node.text)),
@@ -73,7 +77,7 @@ fn call(called: &Called, cwd: &str, home: &str, room: usize, glyphs: &Glyphs) ->
 }
 
 /// A path as one sees it from a directory.
-fn from(cwd: &str, path: &str, home: &str) -> String {
+pub fn from(cwd: &str, path: &str, home: &str) -> String {
     let inside = path.strip_prefix(cwd).filter(|_| !cwd.is_empty()).and_then(|rest| rest.strip_prefix(['/', '\\']));
     match inside {
         Some("") => ".".into(),
@@ -95,18 +99,17 @@ fn without_cd<'a>(command: &'a str, cwd: &str) -> &'a str {
     there().filter(|rest| !cwd.is_empty() && !rest.is_empty()).unwrap_or(command)
 }
 
-/// What a run of tool calls did: `9 tools  read 4 · bash 2 · edited hooks.ts, hooks.md`.
+/// What a run of tool calls did: `9 tools · 1 failed  read 4 · bash 2 · edited hooks.ts, hooks.md`.
 pub fn run(deeds: &Deeds, glyphs: &Glyphs) -> Vec<Span> {
     let dot = format!(" {} ", glyphs.dot);
     let mut facts: Vec<String> = deeds.tools.iter().map(|(name, uses)| format!("{name} {uses}")).collect();
     facts.extend(changed(deeds));
-    let mut spans = vec![
-        Span::new(Tone::Tool, count(deeds.calls, "tool", "tools")),
-        Span::new(Tone::Dim, format!("  {}", facts.join(&dot))),
-    ];
+    let mut spans = vec![Span::new(Tone::Tool, count(deeds.calls, "tool", "tools"))];
+    // Before what is cut where there is little room.
     if deeds.failed > 0 {
         spans.push(Span::new(Tone::Error, format!("{dot}{} failed", deeds.failed)));
     }
+    spans.push(Span::new(Tone::Dim, format!("  {}", facts.join(&dot))));
     spans
 }
 
@@ -119,10 +122,10 @@ fn changed(deeds: &Deeds) -> Option<String> {
 pub fn turn(deeds: &Deeds, begun: Option<i64>) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend((deeds.calls > 0).then(|| count(deeds.calls, "tool", "tools")));
+    facts.extend((deeds.failed > 0).then(|| format!("{} failed", deeds.failed)));
     facts.extend((deeds.cost >= 0.005).then(|| dollars(deeds.cost)));
     let took = begun.zip(deeds.latest).map(|(begun, latest)| latest - begun);
     facts.extend(took.filter(|&ms| ms >= 1000).map(|ms| duration(ms as f64)));
-    facts.extend((deeds.failed > 0).then(|| format!("{} failed", deeds.failed)));
     facts.extend(changed(deeds));
     facts
 }
