@@ -7,6 +7,7 @@ pub mod card;
 pub mod command;
 pub mod context;
 pub mod flows;
+pub mod hints;
 pub mod jumps;
 pub mod layers;
 pub mod message;

@@ -227,6 +227,11 @@ impl Model {
         claim
     }
 
+    /// Whether all was read and there is no session.
+    pub fn has_nothing(&self) -> bool {
+        self.library.progress.finished && self.library.is_empty()
+    }
+
     /// Says something in the footer.
     pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
         self.notice = Some(Notice { tone, text: text.into() });

@@ -30,11 +30,6 @@ pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, lines
     rows(frame, pen, area, &sheet, 0);
 }
 
-/// Whether all was read and there is no session.
-pub(super) fn is_nothing_to_show(model: &Model) -> bool {
-    model.library.progress.finished && model.library.is_empty()
-}
-
 /// The screen for no sessions: where pitree looked, and what to do.
 pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
     let located = &model.setting.located;

@@ -4,102 +4,15 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use crate::app::flows::search::Search;
+use crate::app::hints::{Hint, hints};
 use crate::app::layers::Layer;
 use crate::app::model::{Model, Pending};
 use crate::app::widgets::line::LineEdit;
 use crate::base::numbers::thousands;
 use crate::base::text::{Span, Tone, spans_width, width};
-use crate::keymap::{Action, Key, Place};
+use crate::keymap::{Action, Place};
 use crate::ui::pen::{Pen, cut};
 use crate::ui::widgets::{typed, written_key};
-
-/// The keys worth a place in the footer, the most wanted first.
-fn wanted(place: Place) -> &'static [Action] {
-    use Action as A;
-    match place {
-        Place::Sessions => &[
-            A::Help,
-            A::Confirm,
-            A::Unfold,
-            A::NextPane,
-            A::Search,
-            A::NextSort,
-            A::Labels,
-            A::Rename,
-            A::Delete,
-            A::Mark,
-            A::Palette,
-            A::Copy,
-            A::Undo,
-            A::NamedOnly,
-            A::ShowPaths,
-            A::ShowSubagents,
-            A::FoldAll,
-            A::UnfoldAll,
-            A::Reload,
-            A::Quit,
-        ],
-        Place::Tree => &[
-            A::Help,
-            A::Confirm,
-            A::NextPane,
-            A::Fold,
-            A::Unfold,
-            A::Find,
-            A::NextFilter,
-            A::Label,
-            A::Fork,
-            A::Palette,
-            A::Labels,
-            A::Files,
-            A::Copy,
-            A::Undo,
-            A::NextBranchPoint,
-            A::SegmentDown,
-            A::GoToLeaf,
-            A::LabelTimes,
-            A::SharePreview,
-            A::Zoom,
-            A::Back,
-            A::Quit,
-        ],
-        Place::Preview => &[
-            A::Help,
-            A::Down,
-            A::Up,
-            A::NextEntry,
-            A::PreviousEntry,
-            A::Back,
-            A::Find,
-            A::Wrap,
-            A::Pager,
-            A::Editor,
-            A::Zoom,
-            A::Confirm,
-            A::PageDown,
-            A::NextPane,
-            A::Label,
-            A::Copy,
-            A::Quit,
-        ],
-        // Lines have words of their own.
-        Place::Search | Place::Find | Place::Prompt => &[],
-        Place::Palette => &[A::Accept, A::ListDown, A::ListUp, A::ListPageDown, A::Cancel, A::Help],
-        Place::Labels => &[A::Accept, A::RenameLabel, A::ClearLabel, A::ListDown, A::ListUp, A::Cancel, A::Help],
-        Place::Question => &[A::Confirm, A::Down, A::Up, A::Back, A::Help],
-        Place::Note => &[A::Down, A::Up, A::Quit],
-        Place::Help => &[A::Back, A::Down, A::Up, A::PageDown, A::Quit],
-    }
-}
-
-/// What can be done with marked sessions.
-const MARKED: &[Action] =
-    &[Action::Help, Action::Delete, Action::Mark, Action::MarkAll, Action::Back, Action::Undo, Action::Quit];
-/// What can be done with hits.
-const HITS: &[Action] =
-    &[Action::Help, Action::NextHit, Action::PreviousHit, Action::Back, Action::Find, Action::Confirm, Action::Quit];
-/// What can be done without sessions.
-const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action::Quit];
 
 /// The columns that a line has at least: in front of it, and to have room for other things behind it.
 const LEAST: (usize, usize) = (12, 30);
@@ -155,27 +68,6 @@ fn search_aside(model: &Model, search: &Search) -> Span {
     }
 }
 
-/// The word for an action here and now.
-fn word(model: &Model, action: Action) -> &'static str {
-    match (model.layers.top(), action) {
-        (Some(Layer::Question(question)), Action::Confirm) => question.word(),
-        (Some(Layer::Question(_)), Action::Back) => "cancel",
-        (Some(_), Action::Back) => "close",
-        (Some(_), action) => action.word(),
-        (None, Action::Confirm) if model.setting.picker.is_some() => "choose",
-        (None, Action::NextPane) => match model.focus {
-            Place::Sessions => "tree",
-            Place::Tree => "preview",
-            _ => "sessions",
-        },
-        (None, Action::Back) if is_searched(model) && (model.focus != Place::Tree || model.tree.has_own_find()) => {
-            "end search"
-        }
-        (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
-        (None, action) => action.word(),
-    }
-}
-
 /// How far a change is, or for whom it waits.
 fn progress(model: &Model, pending: &Pending) -> String {
     let back = || written_key(model, Action::Back);
@@ -191,15 +83,6 @@ fn progress(model: &Model, pending: &Pending) -> String {
         false => format!("{} stops", back()),
     };
     format!("{} of {}, {how}", thousands(done), thousands(total))
-}
-
-/// Whether something is looked for in the pane.
-fn is_searched(model: &Model) -> bool {
-    match model.focus {
-        Place::Tree => model.tree.find.is_some(),
-        Place::Preview => model.preview.is_searched(),
-        _ => false,
-    }
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
@@ -221,29 +104,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
     if let (Some(pending), true) = (model.changes.front(), model.layers.is_empty()) {
         return pen.put(frame, area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pending)))]);
     }
-    let mut spans = vec![Span::new(Tone::Text, " ")];
-    let actions = match model.place() {
-        _ if model.layers.is_empty() && super::empty::is_nothing_to_show(model) => NOTHING,
-        Place::Sessions if !model.sessions.marks.is_empty() => MARKED,
-        Place::Tree | Place::Preview if is_searched(model) => HITS,
-        place => wanted(place),
-    };
-    for &action in actions {
-        // Where text is typed, a key that types means nothing else.
-        let works = |key: &&Key| !(model.place().takes_text() && key.typed().is_some());
-        let Some(key) = model.setting.keymap.keys(action).iter().find(works) else { continue };
-        let hint = [
-            Span::new(Tone::Accent, key.symbol(pen.is_ascii())),
-            Span::new(Tone::Dim, format!(" {}  ", word(model, action))),
-        ];
-        if spans_width(&spans) + spans_width(&hint) > usize::from(area.width) + 2 {
-            break;
-        }
-        spans.extend(hint);
-    }
-    // The blanks behind the last one need no room.
-    if let Some(last) = spans.last_mut() {
-        last.text.truncate(last.text.trim_end().len());
+    let mut spans = Vec::new();
+    for Hint { column, sign, word, .. } in hints(model) {
+        let gap = column.saturating_sub(spans_width(&spans));
+        spans.extend([
+            Span::new(Tone::Text, " ".repeat(gap)),
+            Span::new(Tone::Accent, sign),
+            Span::new(Tone::Dim, format!(" {word}")),
+        ]);
     }
     pen.put(frame, area, &spans);
 }

@@ -22,7 +22,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
     let pen = Pen::new(&model.setting);
     let Some(layout) = model.layout() else { return empty::too_small(frame, &pen) };
     header::draw(frame, layout.header, model, &pen);
-    if empty::is_nothing_to_show(model) {
+    if model.has_nothing() {
         let body = Rect { y: 1, height: frame.area().height - 2, ..frame.area() };
         empty::nothing(frame, body, model, &pen);
     } else {

@@ -108,3 +108,18 @@ fn sign_of_selected(browser: &Browser, sign: char) -> (u16, u16) {
     let at = line.position(|c| c == sign).unwrap_or_else(|| panic!("no {sign} in row {row}\n{screen}"));
     (body.x + at as u16, row as u16)
 }
+
+#[test]
+fn a_click_on_a_hint_does_what_its_key_does() {
+    let mut browser = Browser::demo(160, 40);
+    let click = |browser: &mut Browser, hint: &str| {
+        let column = browser.footer().find(hint).map(|at| browser.footer()[..at].chars().count()).unwrap() as u16 + 2;
+        browser.send(Msg::Click { column, row: 39, double: false });
+    };
+    click(&mut browser, "tree");
+    assert_eq!(browser.model.focus, Place::Tree);
+    click(&mut browser, "? help");
+    assert!(!browser.model.layers.is_empty());
+    click(&mut browser, "close");
+    assert!(browser.model.layers.is_empty(), "in a box as well");
+}

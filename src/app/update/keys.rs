@@ -5,6 +5,7 @@ use super::act::{act, act_elsewhere, confirm};
 use super::{carry, finding, searching, typing};
 use crate::app::command::{After, Command};
 use crate::app::flows::name;
+use crate::app::hints::hints;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{Answer, Leads};
 use crate::app::layers::help::Help;
@@ -50,6 +51,13 @@ pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 
 /// The mouse was pressed.
 pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &mut Vec<Effect>) {
+    if row + 1 == model.size.1 {
+        // What the line at the bottom names is done as by its key.
+        let at = usize::from(column);
+        if let Some(hint) = hints(model).into_iter().find(|hint| (hint.column..hint.end()).contains(&at)) {
+            return press(model, hint.key, effects);
+        }
+    }
     touch(model);
     let is_over = !matches!(model.layers.top(), None | Some(Layer::Search));
     if std::mem::replace(&mut model.clicked_layer, is_over) && double && !is_over {

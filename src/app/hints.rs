@@ -1,0 +1,180 @@
+//! The keys that the line at the bottom names, where it has room for them: those that work in the place that has the keyboard.
+
+use crate::app::layers::Layer;
+use crate::app::model::Model;
+use crate::base::text::{ASCII, width};
+use crate::keymap::{Action, Key, Place};
+
+/// A key and what it does here.
+#[derive(Clone, Debug)]
+pub struct Hint {
+    /// The key.
+    pub key: Key,
+    /// How it is drawn.
+    pub sign: String,
+    /// What it does, in a word.
+    pub word: &'static str,
+    /// Where it begins on the line.
+    pub column: usize,
+}
+
+impl Hint {
+    /// The column behind it.
+    pub fn end(&self) -> usize {
+        self.column + width(&self.sign) + 1 + width(self.word)
+    }
+}
+
+/// The columns between two of them.
+const GAP: usize = 2;
+
+/// As many as there is room for, the most wanted first; none, where the line says something else.
+pub fn hints(model: &Model) -> Vec<Hint> {
+    if !are_seen(model) {
+        return Vec::new();
+    }
+    let actions = match model.place() {
+        _ if model.layers.is_empty() && model.has_nothing() => NOTHING,
+        Place::Sessions if !model.sessions.marks.is_empty() => MARKED,
+        Place::Tree | Place::Preview if is_searched(model) => HITS,
+        place => wanted(place),
+    };
+    let mut hints: Vec<Hint> = Vec::new();
+    for &action in actions {
+        // Where text is typed, a key that types means nothing else.
+        let works = |key: &&Key| !(model.place().takes_text() && key.typed().is_some());
+        let Some(&key) = model.setting.keymap.keys(action).iter().find(works) else { continue };
+        let column = hints.last().map_or(1, |last| last.end() + GAP);
+        let hint = Hint { key, sign: key.symbol(model.setting.glyphs == ASCII), word: word(model, action), column };
+        if hint.end() > usize::from(model.size.0) {
+            break;
+        }
+        hints.push(hint);
+    }
+    hints
+}
+
+/// Whether the line has keys: nothing is typed there, nothing is said, and no change is told of.
+fn are_seen(model: &Model) -> bool {
+    let is_line = matches!(model.layers.top(), Some(Layer::Prompt(_) | Layer::Find(_) | Layer::Search));
+    let is_busy = model.layers.is_empty() && !model.changes.is_empty();
+    !is_line && !is_busy && model.notice.is_none()
+}
+
+/// The keys worth a place in the footer, the most wanted first.
+fn wanted(place: Place) -> &'static [Action] {
+    use Action as A;
+    match place {
+        Place::Sessions => &[
+            A::Help,
+            A::Confirm,
+            A::Unfold,
+            A::NextPane,
+            A::Search,
+            A::NextSort,
+            A::Labels,
+            A::Rename,
+            A::Delete,
+            A::Mark,
+            A::Palette,
+            A::Copy,
+            A::Undo,
+            A::NamedOnly,
+            A::ShowPaths,
+            A::ShowSubagents,
+            A::FoldAll,
+            A::UnfoldAll,
+            A::Reload,
+            A::Quit,
+        ],
+        Place::Tree => &[
+            A::Help,
+            A::Confirm,
+            A::NextPane,
+            A::Fold,
+            A::Unfold,
+            A::Find,
+            A::NextFilter,
+            A::Label,
+            A::Fork,
+            A::Palette,
+            A::Labels,
+            A::Files,
+            A::Copy,
+            A::Undo,
+            A::NextBranchPoint,
+            A::SegmentDown,
+            A::GoToLeaf,
+            A::LabelTimes,
+            A::SharePreview,
+            A::Zoom,
+            A::Back,
+            A::Quit,
+        ],
+        Place::Preview => &[
+            A::Help,
+            A::Down,
+            A::Up,
+            A::NextEntry,
+            A::PreviousEntry,
+            A::Back,
+            A::Find,
+            A::Wrap,
+            A::Pager,
+            A::Editor,
+            A::Zoom,
+            A::Confirm,
+            A::PageDown,
+            A::NextPane,
+            A::Label,
+            A::Copy,
+            A::Quit,
+        ],
+        // Lines have words of their own.
+        Place::Search | Place::Find | Place::Prompt => &[],
+        Place::Palette => &[A::Accept, A::ListDown, A::ListUp, A::ListPageDown, A::Cancel, A::Help],
+        Place::Labels => &[A::Accept, A::RenameLabel, A::ClearLabel, A::ListDown, A::ListUp, A::Cancel, A::Help],
+        Place::Question => &[A::Confirm, A::Down, A::Up, A::Back, A::Help],
+        Place::Note => &[A::Down, A::Up, A::Quit],
+        Place::Help => &[A::Back, A::Down, A::Up, A::PageDown, A::Quit],
+    }
+}
+
+/// What can be done with marked sessions.
+const MARKED: &[Action] =
+    &[Action::Help, Action::Delete, Action::Mark, Action::MarkAll, Action::Back, Action::Undo, Action::Quit];
+/// What can be done with hits.
+const HITS: &[Action] =
+    &[Action::Help, Action::NextHit, Action::PreviousHit, Action::Back, Action::Find, Action::Confirm, Action::Quit];
+/// What can be done without sessions.
+const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action::Quit];
+
+/// The word for an action here and now.
+fn word(model: &Model, action: Action) -> &'static str {
+    match (model.layers.top(), action) {
+        (Some(Layer::Question(question)), Action::Confirm) => question.word(),
+        (Some(Layer::Question(_)), Action::Back) => "cancel",
+        (Some(_), Action::Back) => "close",
+        (Some(_), action) => action.word(),
+        (None, Action::Confirm) if model.setting.picker.is_some() => "choose",
+        (None, Action::NextPane) => match model.focus {
+            Place::Sessions => "tree",
+            Place::Tree => "preview",
+            _ => "sessions",
+        },
+        (None, Action::Back) if is_searched(model) && (model.focus != Place::Tree || model.tree.has_own_find()) => {
+            "end search"
+        }
+        (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
+        (None, action) => action.word(),
+    }
+}
+
+/// Whether something is looked for in the pane.
+fn is_searched(model: &Model) -> bool {
+    match model.focus {
+        Place::Tree => model.tree.find.is_some(),
+        Place::Preview => model.preview.is_searched(),
+        _ => false,
+    }
+}
