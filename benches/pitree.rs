@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
-use pitree::app::message::{Effect, Msg};
+use pitree::app::message::{Effect, Msg, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::tree::rows::{TreeRows, passes};
 use pitree::app::setting::Setting;
@@ -148,6 +148,10 @@ fn browser(dir: PathBuf) -> (Model, Desk) {
 fn perform(model: &mut Model, desk: &Desk, effects: Vec<Effect>) {
     for effect in effects {
         let Effect::Ask(ticket, work) = effect else { continue };
+        // That waits until nobody types.
+        if matches!(work, Work::Elsewhere { .. }) {
+            continue;
+        }
         let mut replies = Vec::new();
         desk.work(&ticket, work, |reply| {
             replies.push(reply);

@@ -40,7 +40,12 @@ fn known() -> &'static [Known] {
 /// Reads, completes and asks.
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(&data[..data.len().min(LONGEST)]);
-    let here = HereAndNow { now_ms: 1_795_248_000_000, home: "/home/demo".into(), zone: jiff::tz::TimeZone::UTC };
+    let here = HereAndNow {
+        now_ms: 1_795_248_000_000,
+        home: "/home/demo".into(),
+        dir: String::new(),
+        zone: jiff::tz::TimeZone::UTC,
+    };
     match Query::parse(&text) {
         Ok(query) => {
             let matcher = Matcher::new(&query, &here);
@@ -65,7 +70,7 @@ pub fn run(data: &[u8]) {
         let Some(completion) = complete(&text, cursor, values) else { continue };
         for option in completion.options.iter().take(4) {
             let mut done = text.clone().into_owned();
-            done.replace_range(completion.at.clone(), option);
+            done.replace_range(completion.at.clone(), &option.text);
             let _ = Query::parse(&done);
         }
     }

@@ -126,8 +126,9 @@ fn said_last(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, r
         lines.push(DocLine::new(Tone::Fork, "no messages of its own yet; the last in its parent:"));
     }
     for (name, said) in last.into_iter().flatten() {
-        let ellipsis = if said.is_cut() { &*context.setting.glyphs.ellipsis } else { "" };
-        let line = fact(name, &format!("{}{ellipsis}", said.text));
+        let (text, is_cut) = said.text();
+        let ellipsis = if is_cut { &*context.setting.glyphs.ellipsis } else { "" };
+        let line = fact(name, &format!("{text}{ellipsis}"));
         lines.push(shortened(line, room, &context.setting.glyphs));
     }
     if digest.last_prompt.is_some() && digest.last_answer.is_none() {

@@ -1,5 +1,6 @@
 //! What panes, palettes and flows see of the browser: everything, and nothing that they could change.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::app::panes::preview::Subject;
@@ -8,7 +9,8 @@ use crate::app::setting::Setting;
 use crate::app::title::title;
 use crate::base::js::cut;
 use crate::base::text::clean;
-use crate::keymap::Place;
+use crate::changes::past::Past;
+use crate::keymap::{Action, Place};
 use crate::library::{EntryRef, Library, SessionKey};
 use crate::session::digest::Shared;
 use crate::session::tree::{Index, Tree};
@@ -33,6 +35,10 @@ pub struct Context<'a> {
     pub tree: &'a tree::Pane,
     /// The preview pane.
     pub preview: &'a preview::Pane,
+    /// How often what was done.
+    pub uses: &'a HashMap<Action, u32>,
+    /// What was changed, the newest first, as it was read last.
+    pub past: &'a [Past],
 }
 
 impl<'a> Context<'a> {

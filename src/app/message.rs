@@ -7,12 +7,14 @@ use std::sync::Arc;
 use crate::app::panes::preview::Hit;
 use crate::app::panes::tree::Fork;
 use crate::app::ticket::Ticket;
+use crate::changes::past::Past;
 use crate::changes::{Done, Refusal, Request};
 use crate::disk::live::Pis;
 use crate::disk::moved::Candidate;
 use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
 use crate::library::SessionKey;
+use crate::library::elsewhere::Elsewhere;
 use crate::library::search::{SessionHit, Sought};
 use crate::render::DocLine;
 use crate::search::here::HereAndNow;
@@ -110,6 +112,8 @@ pub enum Reply {
         /// How many files were searched for that, of how many; `None` when all were, or texts were searched.
         progress: Option<(usize, usize)>,
     },
+    /// It is known where a query that found nothing would find something.
+    Elsewhere(Elsewhere),
     /// Entries of the open session were found to have what is looked for.
     EntriesFound {
         /// The entries.
@@ -121,6 +125,8 @@ pub enum Reply {
     Seen(Vec<Hit>),
     /// The whole text of an entry was read, or why it was not.
     Text(Result<String, String>),
+    /// All that was changed, the newest first; or why that is not known.
+    Past(Result<Vec<Past>, String>),
     /// All of an entry, as it was written, or why it could not be read.
     Written(Result<String, String>),
     /// Directories that may be what a gone one is now, the best first.
@@ -239,6 +245,15 @@ pub enum Work {
         /// What the query may speak of: now, home.
         around: Box<HereAndNow>,
     },
+    /// Look where a query that found nothing would find something.
+    Elsewhere {
+        /// The query.
+        query: Arc<Query>,
+        /// The sessions.
+        sessions: Arc<[Sought]>,
+        /// What the query may speak of: now, home.
+        around: Box<HereAndNow>,
+    },
     /// Find the entries of a session that have some words.
     Find {
         /// The file.
@@ -247,6 +262,17 @@ pub enum Work {
         tree: Arc<Tree>,
         /// The words.
         words: Arc<Words>,
+    },
+    /// Find the entries of a session that fulfil a query.
+    Fulfil {
+        /// The query.
+        query: Arc<Query>,
+        /// What the query may speak of: now, home.
+        around: Box<HereAndNow>,
+        /// The session.
+        session: Box<Sought>,
+        /// Its tree.
+        tree: Arc<Tree>,
     },
     /// Look for words in the text of the preview.
     Look {
@@ -277,6 +303,8 @@ pub enum Work {
     },
     /// Complete the path of a directory.
     CompleteDir(String),
+    /// Read what was changed up to now.
+    LookBack,
     /// Put something on the clipboard.
     Copy(Clip),
     /// Make a change, after those that were wanted before.

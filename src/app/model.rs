@@ -1,23 +1,26 @@
 //! Everything that the browser knows.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
 use crate::app::flows::search::Search;
+use crate::app::jumps::{Jumps, Spot};
 use crate::app::layers::Layers;
 use crate::app::layers::answer::View;
 use crate::app::message::{Effect, Opener, Work};
 use crate::app::panes::layout::{Layout, PaneArea, Sharing};
 use crate::app::panes::{preview, sessions, tree};
+use crate::app::queries::Queries;
 use crate::app::setting::Setting;
 use crate::app::ticket::{Claim, Ticket};
 use crate::base::text::Tone;
 use crate::changes::Request;
+use crate::changes::past::Past;
 use crate::config::Config;
-use crate::keymap::Place;
+use crate::keymap::{Action, Place};
 use crate::library::Library;
 use crate::library::here::Here;
 use crate::search::lists::Lists;
@@ -97,6 +100,10 @@ pub struct Model {
     pub search: Option<Search>,
     /// What the sessions have that qualifiers may ask for.
     pub values: Arc<Lists>,
+    /// The queries that were typed.
+    pub queries: Queries,
+    /// Where one was before jumps.
+    pub jumps: Jumps,
     /// What the footer says.
     pub notice: Option<Notice>,
     /// The changes that were wanted, the first one first.
@@ -107,6 +114,14 @@ pub struct Model {
     pub scan: Scan,
     /// Who waits to hear which pis run: see [`Command::ToTrash`].
     pub looking: Option<Claim>,
+    /// How often what was done.
+    pub uses: HashMap<Action, u32>,
+    /// Whether the last click was on something that lay over the panes: a second one in its place is not for what is below.
+    pub clicked_layer: bool,
+    /// What was changed, as it was read last.
+    pub past: Option<Vec<Past>>,
+    /// Who waits for that.
+    pub looking_back: Option<Claim>,
     /// Who waits until what was kept for a search is given back: not the next search.
     pub giving_back: Option<Claim>,
     tickets: u64,
@@ -137,11 +152,17 @@ impl Model {
             layers: Layers::default(),
             search: None,
             values: Arc::default(),
+            queries: Queries::default(),
+            jumps: Jumps::default(),
             notice: None,
             changes: VecDeque::new(),
             errand: None,
             scan: Scan { claim: None, read: HashSet::new(), changed: HashSet::new() },
             looking: None,
+            uses: HashMap::new(),
+            clicked_layer: false,
+            past: None,
+            looking_back: None,
             giving_back: None,
             tickets: 0,
         }
@@ -157,6 +178,8 @@ impl Model {
             sessions: &self.sessions,
             tree: &self.tree,
             preview: &self.preview,
+            uses: &self.uses,
+            past: self.past.as_deref().unwrap_or_default(),
         }
     }
 
@@ -173,6 +196,13 @@ impl Model {
     /// Where the panes are; `None` if the terminal is too small.
     pub(crate) fn layout(&self) -> Option<Layout> {
         Layout::new(self.size, self.focus, &self.sharing)
+    }
+
+    /// Where one is, to be come back to.
+    pub(crate) fn spot(&self) -> Spot {
+        let in_list = self.focus == Place::Sessions;
+        let entry = self.tree.selected_entry().filter(|_| !in_list).and_then(|at| self.tree.entry(at));
+        Spot { focus: self.focus, session: self.sessions.selected_session(), entry }
     }
 
     /// The area of a pane, if it is seen.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::app::model::Model;
 use crate::app::panes::layout::Sharing;
+use crate::app::queries::Queries;
 use crate::config::Config;
 
 /// What is remembered.
@@ -22,6 +23,8 @@ pub struct Remembered {
     folded_projects: Vec<String>,
     /// and the files of sessions whose forks are.
     folded_sessions: Vec<String>,
+    /// What was searched, the last query last.
+    queries: Vec<String>,
     /// What a newer pitree keeps here.
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -40,6 +43,7 @@ impl Remembered {
             here_only: if model.setting.here_only { before.here_only } else { model.sessions.shows.here_only },
             folded_projects,
             folded_sessions,
+            queries: model.queries.all().to_vec(),
             others: before.others.clone(),
         }
     }
@@ -54,6 +58,7 @@ impl Remembered {
             model.tree.tells_runs = choice;
         }
         model.sessions.shows.here_only |= self.here_only;
+        model.queries = Queries::new(&self.queries);
         model.sessions.fold_when_there(&self.folded_projects, &self.folded_sessions);
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Book {
     now: i64,
     /// The first change that was made for the request.
     group: Option<u64>,
+    /// The groups of which something was made, or made again.
+    groups: Vec<u64>,
 }
 
 /// The journal can't be written: nothing else can be changed then.
@@ -39,7 +41,7 @@ impl Book {
     /// As [`Journal::open`].
     pub(crate) fn open(state_dir: &Path, now: i64, wait: Wait<'_>) -> Result<Self> {
         let journal = Some(Journal::open(state_dir, wait)?);
-        Ok(Self { journal, past: Records::default(), now, group: None })
+        Ok(Self { journal, past: Records::default(), now, group: None, groups: Vec::new() })
     }
 
     /// The journal of a directory, for a dry run.
@@ -49,7 +51,7 @@ impl Book {
     pub(crate) fn closed(state_dir: &Path) -> Result<Self> {
         let past = Records::of(state_dir)?;
         past.check_version(state_dir)?;
-        Ok(Self { journal: None, past, now: 0, group: None })
+        Ok(Self { journal: None, past, now: 0, group: None, groups: Vec::new() })
     }
 
     /// Whether nothing is written.
@@ -62,6 +64,11 @@ impl Book {
         self.journal.as_ref().map_or(&self.past, Journal::records)
     }
 
+    /// The groups of which something was made, or made again.
+    pub(crate) fn groups(&self) -> &[u64] {
+        &self.groups
+    }
+
     /// Writes down a change that is about to be made; returns its number, or `None` in a dry run.
     ///
     /// # Errors
@@ -69,7 +76,7 @@ impl Book {
     pub(crate) fn note(&mut self, change: &Change, by: By<'_>) -> Result<Option<u64>> {
         let Some(journal) = &mut self.journal else { return Ok(None) };
         let number = journal.begin(self.now, self.group, change.clone(), by).map_err(NotWritten)?;
-        self.group.get_or_insert(number);
+        self.groups.push(*self.group.get_or_insert(number));
         Ok(Some(number))
     }
 
@@ -79,6 +86,9 @@ impl Book {
     /// [`NotWritten`].
     pub(crate) fn set(&mut self, number: u64, state: State, by: By<'_>) -> Result<()> {
         let Some(journal) = &mut self.journal else { return Ok(()) };
+        if state == State::Redoing {
+            self.groups.extend(journal.records().find(number).map(|record| record.group));
+        }
         Ok(journal.set(number, self.now, state, by).map_err(NotWritten)?)
     }
 

@@ -91,6 +91,11 @@ impl<'a> Engine<'a> {
         self.book.past()
     }
 
+    /// The groups of which something was made, or made again.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = u64> {
+        self.book.groups().iter().copied()
+    }
+
     pub(crate) fn is_dry(&self) -> bool {
         self.book.is_closed()
     }

@@ -11,10 +11,13 @@ mod engine;
 pub mod journal;
 mod kinds;
 mod outcome;
+pub mod past;
 mod request;
 mod undo;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 
@@ -22,25 +25,29 @@ pub use crate::changes::change::Change;
 use crate::changes::engine::{Engine, Store};
 use crate::changes::journal::{Record, Records};
 use crate::changes::kinds::{delete, fork, label, leaf, migrate, name, trash};
-pub use crate::changes::outcome::{Done, Partly, Refusal, touched};
+pub use crate::changes::outcome::{Done, Earlier, Partly, Refusal, touched};
 pub use crate::changes::request::{News, Progress, Request, Seen, Watch, to_the_end};
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
 
 /// Makes changes, and takes them back.
 #[derive(Clone, Debug)]
-pub struct Changes(Store);
+pub struct Changes {
+    store: Store,
+    /// The groups of the changes that were made by way of this one, or of one that it was cloned from.
+    own: Arc<Mutex<HashSet<u64>>>,
+}
 
 impl Changes {
     /// Changes that are written down in `state_dir`, with `trash` for what goes.
     pub fn new(state_dir: PathBuf, trash: Trash) -> Self {
-        Self(Store { state_dir, trash, dry_run: false })
+        Self { store: Store { state_dir, trash, dry_run: false }, own: Arc::default() }
     }
 
     /// The same, but nothing is written anywhere: [`Done`] says what would be.
     #[must_use]
     pub fn dry_run(self) -> Self {
-        Self(Store { dry_run: true, ..self.0 })
+        Self { store: Store { dry_run: true, ..self.store }, ..self }
     }
 
     /// Makes a change; `now` is the time in milliseconds since 1970. `watch` is told between two of several changes how
@@ -50,8 +57,9 @@ impl Changes {
     /// The change was not made, or of several files not for all: the error says why and what is so now. Where it holds a
     /// [`Refusal`], something can be asked first; where it holds [`Partly`], some of several were made.
     pub fn make(&self, request: &Request, now: i64, watch: Watch<'_>) -> Result<Done> {
-        let mut work = Engine::begin(&self.0, now, watch)?;
-        let done = carry_out(&mut work, request);
+        let mut work = Engine::begin(&self.store, now, watch)?;
+        let done = self.carry_out(&mut work, request);
+        self.own().extend(work.groups());
         let warnings = work.finish();
         done.map(|done| done.but(warnings))
     }
@@ -83,7 +91,20 @@ impl Changes {
     /// # Errors
     /// The journal can't be read.
     pub fn history(&self) -> Result<Vec<Record>> {
-        Records::of(&self.0.state_dir).map(Records::into_list)
+        Records::of(&self.store.state_dir).map(Records::into_list)
+    }
+
+    fn own(&self) -> MutexGuard<'_, HashSet<u64>> {
+        // It only grows, so that a panic leaves it whole.
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn carry_out(&self, work: &mut Engine<'_>, request: &Request) -> Result<Done> {
+        if let Request::UndoLast { sure } = request {
+            let is_own = |group| *sure == Some(group) || self.own().contains(&group);
+            undo::ask_first(work, is_own)?;
+        }
+        carry_out(work, request)
     }
 }
 
@@ -101,7 +122,8 @@ fn carry_out(work: &mut Engine<'_>, request: &Request) -> Result<Done> {
         Request::Fork { path, at } => fork::make(work, path, at.as_ref()),
         Request::Trash { files } => trash::make(work, files),
         Request::Delete { files } => delete::make(work, files),
-        Request::Undo { number: None } => undo::undo_last(work),
+        Request::Undo { number: None } | Request::UndoLast { .. } => undo::undo_last(work),
+        Request::UndoGroup { group } => undo::undo_group(work, *group),
         Request::Undo { number: Some(number) } => undo::undo(work, *number),
         Request::Redo => undo::redo(work),
     }

@@ -74,7 +74,7 @@ impl Done {
 }
 
 /// What is said of changes with which a step was taken: of one kind together, else of each.
-fn said(step: Step, changes: &[Change]) -> String {
+pub(crate) fn said(step: Step, changes: &[Change]) -> String {
     let is_alike = |pair: &[Change]| discriminant(&pair[0]) == discriminant(&pair[1]);
     let alike = changes.first().filter(|_| changes.windows(2).all(is_alike));
     let all = || changes.iter().map(Change::describe).collect::<Vec<_>>().join("; ");
@@ -114,6 +114,23 @@ pub enum Refusal {
         /// In what way.
         reason: String,
     },
+    /// What undo would take back was not done by this pitree: nobody here may remember it.
+    Earlier(Earlier),
+}
+
+/// What was done last, by another pitree or an earlier one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    /// What was made together.
+    pub group: u64,
+    /// When, in milliseconds since 1970.
+    pub time: i64,
+    /// What, in a few words; may hold text from files.
+    pub said: String,
+    /// Some of the sessions: their files, and their titles if they are known.
+    pub sessions: Vec<(PathBuf, Option<String>)>,
+    /// As many sessions more.
+    pub more: usize,
 }
 
 impl fmt::Display for Refusal {
@@ -129,6 +146,7 @@ impl fmt::Display for Refusal {
                 write!(f, "changed since it was read, so nothing was removed: {}", names.join(", "))
             }
             Self::NoTrash { reason, .. } => write!(f, "the trash can't take it: {reason}"),
+            Self::Earlier(Earlier { said, .. }) => write!(f, "another pitree did this: {said}"),
             Self::Overtaken { reason } => write!(f, "not undone: {reason}"),
         }
     }

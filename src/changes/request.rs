@@ -76,6 +76,17 @@ pub enum Request {
         /// Its number in the journal, else the last one.
         number: Option<u64>,
     },
+    /// Take the last change back if this pitree made it; else it is asked first: see
+    /// [`Refusal::Earlier`](crate::changes::Refusal::Earlier).
+    UndoLast {
+        /// The group about which it was asked.
+        sure: Option<u64>,
+    },
+    /// Take back all that was made together.
+    UndoGroup {
+        /// The group.
+        group: u64,
+    },
     /// Make the change again that was taken back last.
     Redo,
 }
@@ -89,7 +100,7 @@ impl Request {
             | Self::MoveLeaf { path, .. }
             | Self::Fork { path, .. } => vec![path],
             Self::Trash { files } | Self::Delete { files } => files.iter().map(|file| &*file.path).collect(),
-            Self::Undo { .. } | Self::Redo => Vec::new(),
+            Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => Vec::new(),
         }
     }
 }

@@ -7,13 +7,46 @@ use crate::changes::book::NotWritten;
 use crate::changes::change::Change;
 use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, State, Step};
-use crate::changes::outcome::{Done, Partly, Refusal};
+use crate::changes::outcome::{Done, Earlier, Partly, Refusal};
+use crate::changes::past;
 use crate::disk::trash::{Hangs, NotTaken};
 
 /// Takes back what the last request did.
 pub(crate) fn undo_last(work: &mut Engine<'_>) -> Result<Done> {
     let records = to_undo(work.past().list())?;
     again(work, &records, Step::Undo, true)
+}
+
+/// Refuses to take back what was done last if that is not one's own.
+///
+/// # Errors
+/// [`Refusal::Earlier`], or it is of a newer pitree.
+pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Result<()> {
+    /// As many sessions are named.
+    const NAMED: usize = 4;
+    let records = to_undo(work.past().list())?;
+    let Some(last) = records.first().filter(|last| !is_own(last.group)) else { return Ok(()) };
+    // In the order in which it was done.
+    let named = records.iter().rev().take(NAMED).map(|record| {
+        let title = past::session(record, "").map(|(title, _)| title);
+        (record.change.path().to_path_buf(), title)
+    });
+    let earlier = Earlier {
+        group: last.group,
+        time: last.time,
+        said: past::in_words(records.iter().rev()),
+        sessions: named.collect(),
+        more: records.len().saturating_sub(NAMED),
+    };
+    Err(Refusal::Earlier(earlier).into())
+}
+
+/// Takes back what was made together.
+pub(crate) fn undo_group(work: &mut Engine<'_>, group: u64) -> Result<Done> {
+    let is_it = |record: &&Record| record.group == group && record.can_be_undone();
+    let records: Vec<Record> = work.past().list().iter().rev().filter(is_it).cloned().collect();
+    records.iter().try_for_each(refuse_unknown)?;
+    again(work, &records, Step::Undo, false)
 }
 
 /// Takes back one change, by its number.

@@ -20,6 +20,7 @@ use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::load;
 use crate::disk::load::Bodies;
+use crate::disk::locate::Environment;
 use crate::disk::scan::Unreadable;
 use crate::library::grep;
 use crate::library::search::{At, Searcher, SessionHit, Sought};
@@ -106,7 +107,8 @@ impl SearchCommand {
         };
         query.everything |= self.all;
         let now_ms = crate::cli::now();
-        let here = HereAndNow { now_ms, home: chosen.home.clone(), zone: jiff::tz::TimeZone::system() };
+        let dir = Environment::current().cwd.to_string_lossy().into_owned();
+        let here = HereAndNow { now_ms, home: chosen.home.clone(), dir, zone: jiff::tz::TimeZone::system() };
         let (sessions, mut unreadable) = self.sessions(chosen, now_ms);
         let searcher = Searcher::default();
         // What is looked for in all bytes needs no texts, but what must not be there does.

@@ -66,6 +66,7 @@ const EVERYWHERE: &[Place] = &[
 const LINES: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels];
 /// Where text is typed.
 const TYPING: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels, P::Help];
+const SEARCH: &[Place] = &[P::Search];
 const PALETTES: &[Place] = &[P::Palette, P::Labels];
 /// Where the key that leaves pitree elsewhere only closes.
 const CLOSED: &[Place] = &[P::Find, P::Prompt, P::Palette, P::Labels];
@@ -174,14 +175,16 @@ actions! {
     PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll the preview down, from any pane.";
     Wrap, "wrap", ["w"], PANES, Moving, "wrap", "Wrap long lines of code in the preview, or scroll to the side.";
 
-    Search, "search", ["/"], SESSIONS, Finding, "search", "Search the sessions; the guide has the language.";
+    Search, "search", ["/"], SESSIONS, Finding, "search", "Search the sessions; the language stands below, under Queries.";
     SearchEverything, "search-everything", ["ctrl+x"], SEARCHED, Finding, "everything", "While searching: search tool output, thinking and arguments as well, or the conversation only.";
     Find, "find", ["/"], ENTRIES, Finding, "find", "Look for words in the whole session, or in the preview; tab hides the rest of the tree.";
     NextHit, "next-hit", ["n"], ENTRIES, Finding, "next", "Go to the next hit.";
     PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Go to the previous hit.";
+    JumpBack, "jump-back", ["backspace", "b"], PANES, Finding, "jump back", "Go back to where you were before a hit, a label or a file was gone to.";
+    JumpForward, "jump-forward", ["B"], PANES, Finding, "jump forward", "Go forward again after going back.";
     Labels, "labels", ["'"], PANES, Finding, "labels", "List the labels of all sessions: go to one, rename or clear it.";
     Files, "files", ["F"], PANES, Finding, "files", "List the files that the session, or the project, read and changed, and which entries did it.";
-    Palette, "palette", [":"], PANES, Finding, "actions", "List all that can be done here, and do it.";
+    Palette, "palette", [":"], PANES, Finding, "actions", "List all that can be done, what was done most first, and do it.";
 
     Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume the session, in the tree from any entry on; fold or unfold a project.";
     Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
@@ -199,8 +202,10 @@ actions! {
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "delete", "Move the session to the trash, or all marked ones, or a project's.";
     Mark, "mark", ["space"], SESSIONS, Changing, "mark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions.";
     MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions in the list, or none.";
-    Undo, "undo", ["u"], PANES, Changing, "undo", "Take the last change back.";
+    Undo, "undo", ["u"], PANES, Changing, "undo", "Take the last change back; what an earlier pitree did is asked about.";
     Redo, "redo", ["U"], PANES, Changing, "redo", "Make the change again that was taken back.";
+    Trash, "show-trash", ["X"], PANES, Changing, "trash", "List the sessions in the trash: bring one back.";
+    History, "history", ["Z"], PANES, Changing, "history", "List all that was changed, the newest first: take one back.";
 
     NextSort, "next-sort", ["ctrl+s"], SEARCHED, Sessions, "sort", "Sort the sessions in the next way.";
     NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Show only sessions that have a name, or all.";
@@ -235,7 +240,10 @@ actions! {
     RenameLabel, "rename-label", ["ctrl+r"], &[P::Labels], Choosing, "rename", "Rename the selected label.";
     ClearLabel, "clear-label", ["ctrl+d"], &[P::Labels], Choosing, "clear", "Clear the selected label.";
     OnlyHits, "only-hits", ["tab"], &[P::Find], Choosing, "only hits", "Hide all but the hits, or show all again.";
-    Complete, "complete", ["tab"], &[P::Search, P::Prompt], Choosing, "complete", "Complete the qualifier, or its value; the path of a directory.";
+    Complete, "complete", ["tab"], &[P::Search, P::Prompt], Choosing, "complete", "Complete the qualifier, or its value; again: the next one; the path of a directory.";
+    CompleteBack, "complete-back", ["shift+tab"], SEARCH, Choosing, "previous", "Complete the qualifier, or its value, with the one before.";
+    PreviousQuery, "previous-query", ["alt+up", "alt+p"], SEARCH, Choosing, "query before", "Put the query that was typed before into the line.";
+    NextQuery, "next-query", ["alt+down", "alt+n"], SEARCH, Choosing, "next query", "Put the query that was typed next into the line, or what was being typed.";
 
     CharLeft, "char-left", ["left", "ctrl+b"], TYPING, Typing, "left", "Go one character to the left.";
     CharRight, "char-right", ["right", "ctrl+f"], TYPING, Typing, "right", "Go one character to the right.";

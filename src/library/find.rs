@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::disk::files::Files;
 use crate::disk::lines;
+use crate::session::entry::Entry;
 use crate::session::entry::field;
 use crate::session::entry::kind::Kind;
 use crate::session::tree::{Index, Tree};
@@ -13,8 +14,7 @@ use crate::session::tree::{Index, Tree};
 const BATCH: Duration = Duration::from_millis(40);
 
 /// Passes on the entries whose texts, one on a line, `has` is true for: in batches, the last of which says so; until all
-/// are looked through or `batch` returns false. The row and the label of an entry belong to its texts; the entry that set
-/// the label has none.
+/// are looked through or `batch` returns false.
 pub fn each(
     files: Files,
     path: &Path,
@@ -22,12 +22,27 @@ pub fn each(
     has: impl Fn(&str) -> bool,
     mut batch: impl FnMut(Vec<Index>, bool) -> bool,
 ) {
-    let Ok(Some(mut file)) = files.session(path) else {
-        batch(Vec::new(), true);
-        return;
-    };
-    let (mut found, mut texts, mut is_wanted) = (Vec::new(), String::new(), true);
+    let mut found = Vec::new();
     let mut due = Instant::now() + BATCH;
+    let is_wanted = lines(files, path, tree, |at, _, texts| {
+        found.extend(has(texts).then_some(at));
+        let is_due = Instant::now() >= due;
+        if is_due {
+            due = Instant::now() + BATCH;
+        }
+        !is_due || batch(std::mem::take(&mut found), false)
+    });
+    if is_wanted {
+        batch(found, true);
+    }
+}
+
+/// Passes on the entries of a session with their texts, one on a line, until `each` returns false; returns whether it never
+/// did. The row and the label of an entry belong to its texts; the entry that set the label has none. What can't be read
+/// any more is not there; that the file is gone is said where it is opened.
+pub fn lines(files: Files, path: &Path, tree: &Tree, mut each: impl FnMut(Index, &Entry<'_>, &str) -> bool) -> bool {
+    let Ok(Some(mut file)) = files.session(path) else { return true };
+    let (mut texts, mut is_wanted) = (String::new(), true);
     let _ = lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
         // What was written since the tree was read is not in it.
         let Ok(at) = tree.nodes.binary_search_by_key(&line.offset, |node| node.offset) else { return true };
@@ -45,18 +60,9 @@ pub fn each(
             texts.extend(tree.labels.get(&(at as Index)).map(|label| &*label.text));
             texts.push('\n');
             texts.push_str(&node.text);
-            if has(&texts) {
-                found.push(at as Index);
-            }
-        }
-        if Instant::now() >= due {
-            is_wanted = batch(std::mem::take(&mut found), false);
-            due = Instant::now() + BATCH;
+            is_wanted = each(at as Index, &entry, &texts);
         }
         is_wanted
     });
-    // What can't be read any more is not found; that the file is gone is said where it is opened.
-    if is_wanted {
-        batch(found, true);
-    }
+    is_wanted
 }

@@ -23,18 +23,25 @@ pub struct Sought {
     pub is_live: bool,
     /// Whether others were forked from it.
     pub has_forks: bool,
+    /// What the sessions have in common that share entries; nothing if it shares none.
+    pub kin: Option<u32>,
 }
 
 impl Library {
     /// All sessions as a search needs them, the newest first.
     pub fn sought(&self) -> Arc<[Sought]> {
-        let sought = |key: SessionKey| Sought {
+        self.newest_first().into_iter().map(|key| self.sought_as(key)).collect()
+    }
+
+    /// A session as a search needs it.
+    pub(crate) fn sought_as(&self, key: SessionKey) -> Sought {
+        Sought {
             key,
             digest: self[key].clone(),
             is_live: self.is_live(key),
             has_forks: self.forks(key).next().is_some(),
-        };
-        self.newest_first().into_iter().map(sought).collect()
+            kin: self.kin(key),
+        }
     }
 }
 

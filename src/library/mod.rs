@@ -3,9 +3,11 @@
 //! sessions against a query, [`find`] looks through one session, [`grep`] through all bytes, [`texts`] reads what is
 //! searched. [`files`] sums what tools did to files, `shares` what sessions used: each entry once.
 
+pub mod elsewhere;
 pub mod families;
 pub mod files;
 pub mod find;
+mod gather;
 pub mod grep;
 pub mod here;
 mod kept;
@@ -232,6 +234,11 @@ impl Library {
     /// The working directory of a project.
     pub fn dir(&self, project: ProjectKey) -> &Arc<str> {
         &self.dirs[project.place()]
+    }
+
+    /// What the sessions have in common that share entries with this one.
+    pub(crate) fn kin(&self, key: SessionKey) -> Option<u32> {
+        self.shares.kin(key.place())
     }
 
     /// Who was forked from whom, among all.

@@ -19,9 +19,9 @@ use crate::session::texts::Texts;
 use crate::session::tree::{Index, Tree};
 
 /// Sessions that one thread tries before it looks whether anybody still waits.
-const BETWEEN_LOOKS: usize = 64;
+pub(super) const BETWEEN_LOOKS: usize = 64;
 /// Fewer sessions are not worth a second thread.
-const WORTH_SPLITTING: usize = 256;
+pub(super) const WORTH_SPLITTING: usize = 256;
 /// Of so many hits the entry is looked for that has all words: more are hardly looked at.
 const LOOKED_AT: usize = 100;
 /// How much of a text is shown before and behind a hit, in bytes.
@@ -43,6 +43,10 @@ pub struct SessionHit {
     pub snippet: Option<String>,
     /// Whether that is on the path from the root to the leaf.
     pub is_active: Option<bool>,
+    /// How many of its entries fulfil the query, those that an older session has left out; 0 if that is not known.
+    pub entries: usize,
+    /// How many forks were found by the same entries alone.
+    pub forks: usize,
 }
 
 /// An entry of a session that may not be open.
@@ -78,7 +82,7 @@ pub struct Searcher {
 
 /// The last search: one that narrows it looks only among its hits.
 #[derive(Debug)]
-struct Last {
+pub(super) struct Last {
     query: Query,
     sessions: Arc<[Sought]>,
     generation: u64,
@@ -99,7 +103,7 @@ impl Searcher {
 
     // What a thread that panicked left is whole: it is put in place by single steps.
 
-    fn kept(&self) -> RwLockReadGuard<'_, Kept> {
+    pub(super) fn kept(&self) -> RwLockReadGuard<'_, Kept> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,6 +113,15 @@ impl Searcher {
 
     fn last(&self) -> MutexGuard<'_, Option<Last>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was found last, to be put back.
+    pub(super) fn take_last(&self) -> Option<Last> {
+        self.last().take()
+    }
+
+    pub(super) fn put_last(&self, last: Option<Last>) {
+        *self.last() = last;
     }
 
     /// Gives back all that is kept.
@@ -266,6 +279,8 @@ fn of_everything(hit: &grep::EntryHit, session: &Sought) -> SessionHit {
         at: Some(At::Offset(hit.offset)),
         snippet: Some(format!("{}: {}", hit.field.name(), hit.snippet.text)),
         is_active: hit.active,
+        entries: 0,
+        forks: 0,
     }
 }
 
@@ -288,11 +303,12 @@ fn try_one(matcher: &Matcher, session: &Sought, titles: Titles<'_>, texts: Optio
     let entry = hit.place.as_ref().and_then(|place| place.entry);
     let is_active = entry.map(|entry| digest.is_active(entry));
     let snippet = snippet(&hit, digest, texts);
-    Some(SessionHit { session: session.key, at: entry.map(At::Place), hit, snippet, is_active })
+    let at = entry.map(At::Place);
+    Some(SessionHit { session: session.key, at, hit, snippet, is_active, entries: 0, forks: 0 })
 }
 
 /// The folded text around a hit; nothing for one in what the list shows anyway.
-fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) -> Option<String> {
+pub(super) fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) -> Option<String> {
     let place = hit.place.as_ref()?;
     let folded = match place.field {
         MatchField::Conversation => texts?.conversation.folded,
@@ -320,7 +336,7 @@ mod tests {
     use crate::library::Library;
 
     fn found(searcher: &Searcher, sessions: &Arc<[Sought]>, query: &str) -> Vec<(SessionKey, Option<String>)> {
-        let here = HereAndNow { now_ms: 0, home: demo::HOME.into(), zone: jiff::tz::TimeZone::UTC };
+        let here = HereAndNow { now_ms: 0, home: demo::HOME.into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
         let query = Query::parse(query).unwrap();
         let hits = searcher.search(Files::Demo, sessions, (&query, &here), || false).unwrap();
         hits.into_iter().map(|hit| (hit.session, hit.snippet)).collect()

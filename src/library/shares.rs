@@ -65,6 +65,11 @@ impl Shares {
         Some((self.groups.get(group as usize)?, group as usize, place as usize))
     }
 
+    /// What a session has in common with those that it shares entries with.
+    pub(crate) fn kin(&self, session: usize) -> Option<u32> {
+        Some((*self.of.get(session)?)?.0)
+    }
+
     /// What a session has that no older one has.
     pub(crate) fn own(&self, session: usize, digest: &Digest) -> Tally {
         self.place(session).map_or(digest.entries.all, |(group, _, place)| group.own[place])

@@ -56,7 +56,8 @@ impl Gate {
         if *self.lock() != State::Left {
             self.set(State::Closing);
         }
-        for _ in 0..TRIES.0 {
+        // Elsewhere nothing lets the thread look up.
+        for _ in 0..if cfg!(unix) { TRIES.0 } else { 0 } {
             if *self.lock() != State::Closing {
                 break;
             }

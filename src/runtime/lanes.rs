@@ -5,6 +5,7 @@
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::app::message::{Msg, Reply, Work};
 use crate::app::ticket::Ticket;
@@ -23,6 +24,9 @@ pub(super) enum Job {
     /// Give a text to the desktop's clipboard; whether the terminal took it already.
     Copy(String, bool),
 }
+
+/// How long nobody types before it is looked for where a query that found nothing would find something.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// A place for the next piece of work.
 #[derive(Default)]
@@ -61,6 +65,7 @@ pub(super) struct Lanes {
     read: Arc<Slot>,
     texts: Arc<Slot>,
     search: Arc<Slot>,
+    elsewhere: Arc<Slot>,
     find: Arc<Slot>,
     look: Arc<Slot>,
     errand: Arc<Slot>,
@@ -87,6 +92,7 @@ impl Lanes {
             read: lane(),
             texts: lane(),
             search: lane(),
+            elsewhere: lane(),
             find: lane(),
             look: lane(),
             errand: lane(),
@@ -103,11 +109,13 @@ impl Lanes {
             Job::Work(Work::Read(_)) => &self.read,
             Job::Work(Work::ReadTexts(_) | Work::ForgetTexts) => &self.texts,
             Job::Work(Work::Search { .. }) => &self.search,
-            Job::Work(Work::Find { .. }) => &self.find,
+            Job::Work(Work::Elsewhere { .. }) => &self.elsewhere,
+            Job::Work(Work::Find { .. } | Work::Fulfil { .. }) => &self.find,
             Job::Work(Work::Look { .. } | Work::LookForPis) => &self.look,
             Job::Work(
                 Work::Text(_)
                 | Work::Written(_)
+                | Work::LookBack
                 | Work::Copy(_)
                 | Work::LookForMoved { .. }
                 | Work::Remember { .. }
@@ -126,6 +134,13 @@ impl Lanes {
 
 /// Does a piece of work. Returns whether anybody hears of it.
 fn run(desk: &Desk, (ticket, job): Piece, sender: &Sender<Event>) -> bool {
+    if matches!(job, Job::Work(Work::Elsewhere { .. })) {
+        // All files are read for it: not for each key of a word that is nowhere.
+        let end = Instant::now() + PAUSE;
+        while ticket.is_wanted() && Instant::now() < end {
+            thread::sleep(PAUSE / 10);
+        }
+    }
     if !ticket.is_wanted() {
         return true;
     }

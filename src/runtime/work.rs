@@ -90,6 +90,19 @@ impl Desk {
                     reply(Reply::EntriesFound { hits, first_last }) && is_wanted()
                 });
             }
+            Work::Elsewhere { query, sessions, around } => {
+                let told = |found| reply(Reply::Elsewhere(found));
+                let asked = (&*query, &*around);
+                self.searcher.elsewhere((self.files, &sessions), asked, || !is_wanted(), told);
+            }
+            Work::Fulfil { query, around, session, tree } => {
+                let found = (self.files, &*session, &*tree);
+                let found = self.searcher.fulfilling(found, (&query, &around), || !is_wanted());
+                if let Some(found) = found {
+                    let hits = found.into_iter().map(|at| seen(&tree, at)).collect();
+                    reply(Reply::EntriesFound { hits, first_last: (true, true) });
+                }
+            }
             Work::Look { lines, words } => {
                 reply(Reply::Seen(preview::hits(&lines, &words, is_wanted)));
             }
@@ -99,6 +112,13 @@ impl Desk {
                     entry.map_or(String::new(), |entry| entry.text())
                 });
                 reply(Reply::Text(text.map_err(|error| format!("{error:#}"))));
+            }
+            Work::LookBack => {
+                let none = "there is no home directory to keep the journal of changes in";
+                let past = self.changes.as_ref().ok_or_else(|| none.to_owned()).and_then(|changes| {
+                    changes.past(&self.setting.home, is_wanted).map_err(|error| format!("{error:#}"))
+                });
+                reply(Reply::Past(past));
             }
             Work::Written(body) => {
                 let text = self.read(&body, |line, related| {
@@ -124,7 +144,9 @@ impl Desk {
                 self.searcher.search_everything((self.files, &sessions), asked, || !is_wanted(), told);
             }
             Work::Search { query, sessions, around } => {
-                let hits = self.searcher.search(self.files, &sessions, (&query, &around), || !is_wanted());
+                let (asked, is_stale) = ((&*query, &*around), || !is_wanted());
+                let hits = self.searcher.search(self.files, &sessions, asked, is_stale);
+                let hits = hits.and_then(|hits| self.searcher.gather((self.files, &sessions), asked, hits, is_stale));
                 hits.map(|hits| reply(Reply::SessionsFound { hits, more: false, progress: None }));
             }
             Work::Change { request, .. } if ticket.is_stopped() => {

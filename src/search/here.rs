@@ -9,6 +9,8 @@ pub struct HereAndNow {
     pub now_ms: i64,
     /// The home directory, for `~`.
     pub home: String,
+    /// The directory in which it is asked, for `.`; empty if that is not known.
+    pub dir: String,
     /// The zone in which days begin.
     pub zone: TimeZone,
 }

@@ -270,7 +270,7 @@ mod tests {
     const DAY: i64 = 86_400_000;
 
     fn here() -> HereAndNow {
-        HereAndNow { now_ms: 100 * DAY, home: "/home/dev".into(), zone: TimeZone::UTC }
+        HereAndNow { now_ms: 100 * DAY, home: "/home/dev".into(), dir: String::new(), zone: TimeZone::UTC }
     }
 
     fn matcher(query: &str) -> Matcher {

@@ -1,8 +1,9 @@
 //! Finding sessions: pure. [`query`] is the language, [`qualifier`] what of it is about sessions; [`matching`] holds a
-//! query against a [`candidate`]; [`words`] looks into one text at a time, and [`fuzzy`] where nothing matches
+//! query against a [`candidate`], [`fulfil`] against its entries; [`words`] looks into one text at a time, and [`fuzzy`] where nothing matches
 //! literally; [`raw`] probes lines as they stand in the file. No files, no threads.
 
 pub mod candidate;
+pub mod fulfil;
 pub mod fuzzy;
 pub mod here;
 pub mod lists;

@@ -41,6 +41,13 @@ impl Words {
         Ok(Self { terms: query.terms.iter().map(term).collect::<Result<_, _>>()? })
     }
 
+    /// What a query over sessions looks for in texts.
+    pub fn of(query: &Query) -> Self {
+        let word =
+            |term: &Term| Some(Word { is_excluded: term.is_excluded, needle: Needle::of(&term.what)?, fuzzy: None });
+        Self { terms: query.terms.iter().filter_map(word).collect() }
+    }
+
     /// Words without any syntax; one that a text doesn't have literally may match it fuzzily. Equal ones count once, and
     /// only so many as a query may have.
     pub fn plain(text: &str) -> Self {

@@ -50,14 +50,28 @@ impl Passages<'_> {
         self.folded.len() + size_of_val(self.starts)
     }
 
+    /// The entry whose text stands around a byte of the texts, and where that ends.
+    pub(crate) fn around(&self, byte: usize) -> Option<(Index, usize)> {
+        let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
+        let (_, entry) = self.starts.get(behind.checked_sub(1)?)?;
+        Some((*entry, self.starts.get(behind).map_or(self.folded.len(), |(next, _)| *next as usize - 1)))
+    }
+
     /// The entry whose text stands at a byte of the texts.
     pub(crate) fn entry_at(&self, byte: usize) -> Option<Index> {
-        let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
-        self.starts.get(behind.checked_sub(1)?).map(|(_, entry)| *entry)
+        self.around(byte).map(|(entry, _)| entry)
     }
 }
 
 impl<'a> Passages<'a> {
+    /// The text of an entry, and where it begins among all.
+    pub(crate) fn of(self, entry: Index) -> Option<(usize, &'a str)> {
+        let place = self.starts.binary_search_by_key(&entry, |(_, entry)| *entry).ok()?;
+        let start = self.starts[place].0 as usize;
+        let end = self.starts.get(place + 1).map_or(self.folded.len(), |(next, _)| *next as usize - 1);
+        Some((start, &self.folded[start..end]))
+    }
+
     /// The texts, folded, with their entries.
     pub fn each(self) -> impl Iterator<Item = (Index, &'a str)> {
         let ends = self.starts.iter().skip(1).map(|(next, _)| *next as usize - 1).chain([self.folded.len()]);

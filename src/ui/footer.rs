@@ -71,6 +71,9 @@ fn wanted(place: Place) -> &'static [Action] {
             A::PreviousEntry,
             A::Back,
             A::Find,
+            A::Wrap,
+            A::Pager,
+            A::Editor,
             A::Zoom,
             A::Confirm,
             A::PageDown,
@@ -140,8 +143,12 @@ fn find_aside(model: &Model) -> Span {
 fn search_aside(model: &Model, search: &Search) -> Span {
     match (&search.query, &search.completion) {
         (Err(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
+        _ if search.cycle.is_some() => {
+            let (next, before) = (written_key(model, Action::Complete), written_key(model, Action::CompleteBack));
+            Span::new(Tone::Dim, format!("  {next} next, {before} previous "))
+        }
         (_, Some(completion)) => {
-            let options = completion.options.iter().take(5).cloned().collect::<Vec<_>>();
+            let options = completion.options.iter().take(5).map(|option| &*option.text).collect::<Vec<_>>();
             Span::clean(Tone::Dim, &format!("  {}: {} ", written_key(model, Action::Complete), options.join("  ")))
         }
         _ => ends(model, "goes there", "clears"),
@@ -161,7 +168,9 @@ fn word(model: &Model, action: Action) -> &'static str {
             Place::Tree => "preview",
             _ => "sessions",
         },
-        (None, Action::Back) if is_searched(model) => "end search",
+        (None, Action::Back) if is_searched(model) && (model.focus != Place::Tree || model.tree.has_own_find()) => {
+            "end search"
+        }
         (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
         (None, action) => action.word(),
     }

@@ -2,6 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::text::Text;
 use tui_tree_widget::{Tree, TreeItem, TreeState};
 
 use crate::app::model::Model;
@@ -68,40 +69,64 @@ pub(super) struct List {
     pub(super) focused: bool,
 }
 
-/// The rows of a list that are in sight, drawn as leaves of a tree widget: the lines in front are part of the rows,
-/// because the widget would walk the whole tree for each frame. `row` makes the row at a place for so many columns.
+/// The rows of a list that are in sight. `row` makes the row at a place for so many columns.
 pub(super) fn list(frame: &mut Frame<'_>, pen: &Pen<'_>, list: &List, row: impl Fn(usize, usize) -> Vec<Span>) {
-    let &List { area, cursor, len, focused } = list;
-    let width = usize::from(area.width.saturating_sub(1));
-    let seen = cursor.top..len.min(cursor.top + usize::from(area.height));
-    let rows: Vec<Vec<Span>> = seen
+    tall_list(frame, pen, list, |_| 1, |at, columns| vec![row(at, columns)]);
+}
+
+/// The same for rows of several lines, drawn as leaves of a tree widget: the lines in front are part of the rows, because
+/// the widget would walk the whole tree for each frame.
+pub(super) fn tall_list(
+    frame: &mut Frame<'_>,
+    pen: &Pen<'_>,
+    &List { area, cursor, len, focused }: &List,
+    lines: impl Fn(usize) -> usize,
+    row: impl Fn(usize, usize) -> Vec<Vec<Span>>,
+) {
+    let (width, height) = (usize::from(area.width.saturating_sub(1)), usize::from(area.height));
+    let seen = cursor.seen(len, height, &lines);
+    let whole = seen.len();
+    // Of a row that has no room for all of it the first lines are seen.
+    let left = height - seen.clone().map(&lines).sum::<usize>();
+    let seen = seen.start..(seen.end + usize::from(left > 0)).min(len);
+    let rows: Vec<Vec<Vec<Span>>> = seen
         .clone()
-        .map(|at| {
-            let mut spans = row(at, width);
-            // The selection is seen as far as the row goes.
-            let gap = width.saturating_sub(spans_width(&spans));
-            spans.push(Span::new(Tone::Text, " ".repeat(gap)));
-            spans
+        .enumerate()
+        .map(|(place, at)| {
+            let mut row = row(at, width);
+            row.truncate(if place < whole { usize::MAX } else { left });
+            for spans in &mut row {
+                // The selection is seen as far as the row goes.
+                let gap = width.saturating_sub(spans_width(spans));
+                spans.push(Span::new(Tone::Text, " ".repeat(gap)));
+            }
+            row
         })
         .collect();
-    let items: Vec<TreeItem<'_, usize>> =
-        seen.zip(&rows).map(|(at, spans)| TreeItem::new_leaf(at, pen.line(spans, width))).collect();
+    let drawn = rows.iter().map(|lines| Text::from_iter(lines.iter().map(|spans| pen.line(spans, width))));
+    let items: Vec<TreeItem<'_, usize>> = seen.zip(drawn).map(|(at, text)| TreeItem::new_leaf(at, text)).collect();
     let Ok(tree) = Tree::new(&items) else { return };
     let tree = tree.node_no_children_symbol("").highlight_style(pen.selection(focused));
     let mut state = TreeState::default();
     state.select(vec![cursor.at]);
     frame.render_stateful_widget(tree, Rect { width: area.width.saturating_sub(1), ..area }, &mut state);
-    scroll_bar(frame, area, pen, cursor.top, len);
+    let seen = if whole < len { whole.max(1) } else { height };
+    thumb(frame, area, pen, (cursor.top, seen, len));
 }
 
 /// A thumb at the right edge of a pane whose rows don't all fit.
 pub(super) fn scroll_bar(frame: &mut Frame<'_>, area: Rect, pen: &Pen<'_>, top: usize, len: usize) {
+    thumb(frame, area, pen, (top, area.height.into(), len));
+}
+
+/// The same where so many rows are `seen` of some.
+fn thumb(frame: &mut Frame<'_>, area: Rect, pen: &Pen<'_>, (top, seen, len): (usize, usize, usize)) {
     let height = usize::from(area.height);
-    if len <= height || height == 0 || area.width == 0 {
+    if len <= seen || height == 0 || area.width == 0 {
         return;
     }
-    let thumb = (height * height / len).max(1);
-    let start = top * (height - thumb) / (len - height).max(1);
+    let thumb = (height * seen / len).max(1);
+    let start = top * (height - thumb) / (len - seen).max(1);
     for row in start..(start + thumb).min(height) {
         let cell = Rect { x: area.right() - 1, y: area.y + row as u16, width: 1, height: 1 };
         pen.put(frame, cell, &[Span::new(Tone::Dim, &*pen.glyphs().thumb)]);

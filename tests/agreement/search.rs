@@ -49,7 +49,7 @@ impl Sessions {
     /// What a query finds, with the tier and the field of each.
     fn find(&self, query: &str) -> BTreeMap<&str, (Tier, Option<MatchField>)> {
         let query = Query::parse(query).unwrap();
-        let here = HereAndNow { now_ms: 0, home: "/home/dev".into(), zone: TimeZone::UTC };
+        let here = HereAndNow { now_ms: 0, home: "/home/dev".into(), dir: String::new(), zone: TimeZone::UTC };
         let matcher = Matcher::new(&query, &here);
         let found = self.0.iter().filter_map(|(path, (digest, texts))| {
             let titles = TitlesBuf::new(digest);

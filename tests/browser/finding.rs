@@ -15,7 +15,7 @@ snapshot!(typing_smallest, (40, 10), "j l / j w t");
 snapshot!(in_the_preview, (120, 30), "j l . tab / t e s t s");
 
 /// The text on the screen that is marked as a match, whatever the colours.
-fn marked(browser: &Browser) -> String {
+pub(crate) fn marked(browser: &Browser) -> String {
     let wanted = Modifier::BOLD | Modifier::UNDERLINED;
     let buffer = browser.buffer();
     buffer.content.iter().filter(|cell| cell.modifier.contains(wanted)).map(|cell| cell.symbol()).collect()

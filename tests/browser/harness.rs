@@ -159,6 +159,11 @@ impl Browser {
         self.set(|setting| setting.picker = Some(print));
     }
 
+    /// pitree as it is when it was started anew: it remembers nothing of what it did.
+    pub(crate) fn restarted(&mut self) {
+        self.desk = by_hand::desk(self.model.setting.clone(), self.desk.files, self.state.path());
+    }
+
     /// The files in the trash.
     pub(crate) fn trashed(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.state.path().join("trash")).unwrap();

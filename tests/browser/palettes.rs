@@ -33,8 +33,8 @@ fn an_action_is_chosen_and_done() {
     assert_eq!(browser.wants.len(), 1, "typing q quits nothing, Enter on it does");
     browser.press("j l :").type_text("next filter").press("enter");
     assert_eq!(browser.model.tree.filter, Filter::NoTools);
-    browser.press(":").type_text("named");
-    assert_eq!(browser.palettes()[0].counts().0, 0, "what works in the sessions alone is not listed in the tree");
+    browser.press(":").type_text("nothing of that name");
+    assert_eq!(browser.palettes()[0].counts().0, 0);
     shows(&browser, "no match");
     browser.press("enter");
     assert_eq!(browser.palettes().len(), 1, "there is nothing to do");
@@ -62,7 +62,7 @@ fn esc_clears_the_query_before_it_closes() {
 #[test]
 fn words_match_literally_before_fuzzily() {
     let mut browser = Browser::demo(100, 30);
-    browser.press(": ").type_text("unfold");
+    browser.press(": ").type_text("unfold row");
     assert!(chosen(&browser).starts_with("Unfold the row"));
     browser.press("esc").type_text("rldsess");
     assert_eq!(browser.palettes()[0].counts().0, 0);
@@ -76,23 +76,53 @@ fn keys_and_the_mouse_move_in_a_palette() {
     browser.press(":");
     let first = chosen(&browser);
     browser.press("down ctrl+n");
-    let third = chosen(&browser);
     browser.press("ctrl+p up");
     assert_eq!(chosen(&browser), first);
     browser.press("pagedown pagedown pageup pageup");
     assert_eq!(chosen(&browser), first);
     let list = Palette::list_area((60, 12));
-    browser.send(Msg::Click { column: list.x, row: list.y + 2, double: false });
-    assert_eq!(chosen(&browser), third);
     browser.send(Msg::Wheel { column: list.x, row: list.y, by: 3 });
     assert_eq!(browser.palettes()[0].cursor.top, 3);
     browser.send(Msg::Wheel { column: list.x, row: list.y, by: 1000 });
     browser.send(Msg::Click { column: 0, row: 0, double: false });
     assert!(browser.palettes().is_empty(), "a click beside it closes it");
     browser.press("j :").type_text("copy");
-    browser.send(Msg::Click { column: list.x, row: list.y, double: true });
+    browser.send(Msg::Click { column: list.x, row: list.y, double: false });
     assert!(browser.palettes().is_empty());
     shows(&browser, "Copy");
+    browser.send(Msg::Click { column: list.x, row: list.y, double: true });
+    assert!(browser.wants.is_empty(), "the second click of two is not for what lies below");
+}
+
+#[test]
+fn a_click_takes_a_choice_and_beside_the_box_none() {
+    let mut browser = Browser::demo(80, 24);
+    browser.press("y");
+    let row = |browser: &Browser, text: &str| {
+        let screen = browser.screen();
+        screen.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("{text}\n{screen}")) as u16
+    };
+    let at = row(&browser, "session id");
+    browser.send(Msg::Click { column: 40, row: at, double: false });
+    assert!(!browser.asks() && browser.copied.len() == 1, "{:?}", browser.copied);
+    browser.press("y");
+    browser.send(Msg::Click { column: 40, row: row(&browser, "╭ Copy"), double: false });
+    assert!(browser.asks(), "the title is no choice");
+    browser.send(Msg::Click { column: 0, row: 0, double: false });
+    assert!(!browser.asks() && browser.copied.len() == 1);
+}
+
+#[test]
+fn what_is_done_most_often_stands_first_and_leads_to_its_pane() {
+    let mut browser = Browser::demo(160, 48);
+    browser.press("j k : L a b e l space t h e");
+    shows(&browser, "Label the entry");
+    browser.press("esc esc");
+    browser.press("ctrl+n ctrl+n ctrl+n ctrl+n ctrl+s ctrl+s :");
+    let first = |browser: &Browser, at: usize| browser.palettes()[0].drawn(at).0[0].text.clone();
+    assert!(first(&browser, 0).contains("that have a name") && first(&browser, 1).contains("next way"));
+    browser.type_text("outline only").press("enter");
+    assert_eq!((browser.model.focus, browser.model.tree.filter), (Place::Tree, pitree::config::Filter::Outline));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! How the panes share the screen.
 
+use pitree::app::message::Msg;
 use pitree::app::panes::layout::Layout;
 use pitree::app::panes::preview::Subject;
 use pitree::keymap::Place;
@@ -74,4 +75,36 @@ fn the_preview_goes_from_entry_to_entry() {
     assert!(matches!(card, Subject::Session(_)));
     browser.press("]");
     assert!(matches!(subject(&browser), Subject::Session(_)) && subject(&browser) != card);
+}
+
+#[test]
+fn a_click_on_a_fold_sign_folds_and_unfolds() {
+    let mut browser = Browser::demo(160, 40);
+    for (keys, sign, folded) in [("g", '▾', '▸'), ("j", '⊟', '⊞'), ("l", '⋯', '⊟')] {
+        browser.press(keys);
+        let screen = browser.screen();
+        // Behind wide characters the columns are others than the places of characters.
+        let is_plain = |line: &str| line.chars().all(|c| c.len_utf8() < 4 && !('\u{3000}'..='\u{ffef}').contains(&c));
+        let places = screen.lines().enumerate().skip(2).filter(|(_, line)| is_plain(line));
+        let place = |(row, line): (usize, &str)| Some((line.chars().position(|c| c == sign)? as u16, row as u16));
+        let (column, row) = places.filter_map(place).next().unwrap();
+        browser.send(Msg::Click { column, row, double: false });
+        // The pane that gets the keyboard may get more room.
+        let (column, row) = sign_of_selected(&browser, folded);
+        browser.send(Msg::Click { column, row, double: false });
+        sign_of_selected(&browser, sign);
+    }
+}
+
+/// Where a sign is in the selected row.
+#[track_caller]
+fn sign_of_selected(browser: &Browser, sign: char) -> (u16, u16) {
+    let model = &browser.model;
+    let cursor = if model.focus == Place::Tree { model.tree.cursor } else { model.sessions.cursor };
+    let body = model.area(model.focus).unwrap().body;
+    let row = usize::from(body.y) + cursor.at - cursor.top;
+    let screen = browser.screen();
+    let mut line = screen.lines().nth(row).unwrap().chars().skip(body.x.into());
+    let at = line.position(|c| c == sign).unwrap_or_else(|| panic!("no {sign} in row {row}\n{screen}"));
+    (body.x + at as u16, row as u16)
 }

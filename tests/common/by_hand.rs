@@ -16,7 +16,7 @@ use pitree::runtime::work::Desk;
 /// A desk with its journal, and its trash in the folder `trash`, in a folder of its own.
 pub(crate) fn desk(setting: Arc<Setting>, files: Files, state: &Path) -> Desk {
     let bin = state.join("trash");
-    fs::create_dir(&bin).unwrap();
+    fs::create_dir_all(&bin).unwrap();
     let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()], ..Trash::default() };
     let changes = (files == Files::Disk).then(|| Changes::new(state.join("journal"), trash));
     Desk { setting, files, changes, searcher: Arc::default(), state_dir: Some(state.join("state")) }

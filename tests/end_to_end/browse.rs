@@ -34,10 +34,10 @@ fn opens_the_demo_and_walks_to_an_entry_and_back() {
         is_taken(screen) && header.contains("demo, read-only") && header.contains("17 sessions · 4 projects · $4.00")
     });
     wait_footer(&pitree, "^S sort");
-    pitree.wait_for("used        $0.83");
+    pitree.wait_for("prompt      Then have a look");
     pitree.send("j");
     pitree.wait_selected("Refactor");
-    pitree.wait_for("used        $0.62");
+    pitree.wait_for("prompt      And the providers?");
     pitree.send("k");
     pitree.wait_selected("Flaky");
     pitree.send(RIGHT);

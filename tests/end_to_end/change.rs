@@ -89,6 +89,8 @@ fn a_session_goes_to_the_trash_and_comes_back_in_another_pitree() {
     let mut pitree = world.home.open(&[]);
     pitree.wait_selected("good bye");
     pitree.send("u");
+    pitree.wait_for("Undo?");
+    pitree.send("u");
     pitree.wait_selected("hello");
     pitree.wait_for("2 sessions ·");
     assert_eq!(fs::read(&world.one).unwrap(), before);

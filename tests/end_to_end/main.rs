@@ -15,6 +15,7 @@ mod leave;
 mod looks;
 mod mouse;
 mod odd;
+mod past;
 mod picker;
 mod read;
 mod real_pi;

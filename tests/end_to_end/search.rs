@@ -21,7 +21,7 @@ fn a_scrap_leads_to_a_branch_that_was_left_and_pi_goes_on_there() {
     pitree.send("/");
     pitree.send("refresh tokens are");
     pitree.wait_for("1 hit");
-    pitree.wait_selected("abandoned");
+    pitree.wait_for("abandoned: ");
     pitree.send(ENTER);
     pitree.wait_selected("Refresh tokens are in");
     pitree.wait_for("1/");
@@ -49,7 +49,7 @@ fn a_query_on_the_command_line_begins_the_search() {
         home.session(&session(name, &project, &format!("session {name}")));
     }
     let pitree = home.open(&["--", "session", "-three", "two"]);
-    pitree.wait_for("1 hit");
+    pitree.wait_for("1 session · 2 messages");
     pitree.wait_selected("session two");
     pitree.quit();
 }

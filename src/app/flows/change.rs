@@ -2,7 +2,7 @@
 
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
-use crate::app::flows::{cancel, delete};
+use crate::app::flows::{cancel, delete, undo};
 use crate::app::layers::Layer;
 use crate::app::layers::question::{Choice, Question};
 use crate::app::message::Failure;
@@ -86,6 +86,7 @@ fn take_refusal(context: &Context<'_>, refusal: Refusal, request: Request, after
         (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {
             delete::ask_again(context, &files, &paths)
         }
+        (Refusal::Earlier(earlier), _) => undo::ask(context, earlier),
         (Refusal::NoTrash { reason, left }, _) => delete::ask_for_good(&reason, left),
         (refusal, _) => Command::Complain("Not done", refusal.to_string()),
     }

@@ -8,6 +8,7 @@ pub mod name;
 pub mod picker;
 pub mod resume;
 pub mod search;
+pub mod undo;
 
 use crate::app::command::Command;
 use crate::app::context::Context;

@@ -36,7 +36,7 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
         return Command::Toggle;
     }
     let is_start = context.focus == Place::Tree && context.tree.selected_item() == Some(Item::Start);
-    let is_hit = context.sessions.selected_hit().is_some_and(|found| found.at.is_some());
+    let is_hit = context.sessions.selected_hit().is_some();
     if in_sessions && is_hit && !picker::wants_session(context) {
         return Command::GoToHit;
     }

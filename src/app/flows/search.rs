@@ -7,15 +7,14 @@ use std::sync::Arc;
 use crate::app::context::Context;
 use crate::app::ticket::Claim;
 use crate::app::widgets::line::LineEdit;
-use crate::base::fold::fold;
 use crate::library::Library;
-use crate::library::search::{SessionHit, Sought};
+use crate::library::elsewhere::Elsewhere;
+use crate::library::search::Sought;
 use crate::search::here::HereAndNow;
 use crate::search::lists::{Lists, Values};
 use crate::search::matching::Matcher;
-use crate::search::query::complete::{Completion, complete};
+use crate::search::query::complete::{Candidate, Completion, complete};
 use crate::search::query::{Problem, Query};
-use crate::search::words::Words;
 
 /// A search over sessions.
 #[derive(Debug)]
@@ -32,9 +31,19 @@ pub struct Search {
     pub searched: Option<(usize, usize)>,
     /// How the query may go on at the cursor.
     pub completion: Option<Completion>,
+    /// The candidates that it goes on with, one after the other.
+    pub cycle: Option<Cycle>,
     /// Whether somebody chose a row since the query changed: until then the best hit is selected.
     pub chosen: bool,
-    /// Who waits for texts,
+    /// Whether the keyboard was in the line when a hit was gone to: one comes back to it.
+    pub from_line: bool,
+    /// How many entries were found, each counted once; nothing if that is not known.
+    pub entries: usize,
+    /// Where a query that found nothing would find something, as far as it is known.
+    pub elsewhere: Option<Elsewhere>,
+    /// Who waits for that,
+    pub looking: Option<Claim>,
+    /// for texts,
     pub reading: Option<Claim>,
     /// and for hits.
     pub searching: Option<Claim>,
@@ -46,6 +55,34 @@ pub struct Search {
     dirs: Vec<String>,
     /// The query of the hits that are shown.
     answered: Option<Arc<Query>>,
+}
+
+/// Completing what stands in the line with one candidate after the other.
+#[derive(Debug)]
+pub struct Cycle {
+    /// The candidates.
+    pub options: Vec<Candidate>,
+    /// The one that is in the line.
+    pub at: usize,
+    /// What stands before it and behind it.
+    before: String,
+    after: String,
+    /// The line with it.
+    line: String,
+}
+
+impl Cycle {
+    fn new(line: &str, Completion { at, options }: Completion, forward: bool) -> Self {
+        let (before, after) = (line[..at.start].into(), line[at.end..].into());
+        let at = if forward { 0 } else { options.len().saturating_sub(1) };
+        Self { options, at, before, after, line: String::new() }
+    }
+
+    fn turned(mut self, forward: bool) -> Self {
+        let len = self.options.len().max(1);
+        self.at = (self.at + if forward { 1 } else { len - 1 }) % len;
+        self
+    }
 }
 
 /// What is wanted for the line as it is.
@@ -66,9 +103,10 @@ pub enum Wanted {
     },
 }
 
-fn around(context: &Context<'_>) -> HereAndNow {
+/// What a query may speak of.
+pub(crate) fn around(context: &Context<'_>) -> HereAndNow {
     let Context { setting, now, .. } = context;
-    HereAndNow { now_ms: *now, home: setting.home.clone(), zone: setting.zone.clone() }
+    HereAndNow { now_ms: *now, home: setting.home.clone(), dir: setting.here.clone(), zone: setting.zone.clone() }
 }
 
 impl Search {
@@ -81,7 +119,12 @@ impl Search {
             read: None,
             searched: None,
             completion: None,
+            cycle: None,
             chosen: false,
+            from_line: false,
+            entries: 0,
+            elsewhere: None,
+            looking: None,
             reading: None,
             searching: None,
             sessions: Arc::default(),
@@ -114,6 +157,7 @@ impl Search {
         let around = around(context);
         self.matcher = Arc::new(Matcher::new(query, &around));
         self.searching = None;
+        (self.elsewhere, self.looking) = (None, None);
         if query.is_empty() {
             self.answered = None;
             return Wanted::All;
@@ -131,16 +175,24 @@ impl Search {
         let value = self.line.value();
         let cursor = value.char_indices().nth(self.line.cursor()).map_or(value.len(), |(at, _)| at);
         self.completion = complete(value, cursor, values);
+        self.cycle.take_if(|cycle| cycle.line != self.line.value());
     }
 
-    /// Completes what stands at the cursor. Returns whether there was anything to complete.
-    pub fn complete(&mut self) -> bool {
-        let Some(Completion { at, options }) = self.completion.take() else { return false };
-        let Some(option) = options.first() else { return false };
-        let (value, end) = (self.line.value(), at.start + option.len());
-        let value = format!("{}{option}{}", &value[..at.start], &value[at.end..]);
-        self.line = LineEdit::new(&value);
-        self.line.go_to(value[..end].chars().count());
+    /// Completes what stands at the cursor, again and again with the next candidate, or the one before. Returns whether
+    /// there was anything to complete.
+    pub fn complete(&mut self, forward: bool) -> bool {
+        let mut cycle = match (self.cycle.take(), self.completion.take()) {
+            (Some(cycle), _) => cycle.turned(forward),
+            (None, Some(completion)) => Cycle::new(self.line.value(), completion, forward),
+            (None, None) => return false,
+        };
+        let Some(option) = cycle.options.get(cycle.at) else { return false };
+        let Cycle { before, after, .. } = &cycle;
+        self.line = LineEdit::new(&format!("{before}{}{after}", option.text));
+        self.line.go_to(before.chars().count() + option.text.chars().count());
+        cycle.line = self.line.value().into();
+        // A single one is the one that is wanted: the next time what follows it is completed.
+        self.cycle = Some(cycle).filter(|cycle| cycle.options.len() > 1);
         true
     }
 
@@ -171,18 +223,8 @@ impl Search {
         is_new
     }
 
-    /// Whether hits were shown.
-    pub(crate) fn is_answered(&self) -> bool {
-        self.answered.is_some()
-    }
-
-    /// What to look for in a session that was found: all words if they stand together, else the first one.
-    pub(crate) fn words_in(&self, found: &SessionHit) -> Words {
-        let words = self.query.as_ref().map_or(Vec::new(), |query| query.words());
-        let quoted = |word: &String| format!("\"{word}\"");
-        let all = Words::new(&words.iter().map(quoted).collect::<Vec<_>>().join(" ")).unwrap_or_default();
-        let are_together = found.snippet.as_ref().is_some_and(|snippet| all.is_in(&fold(snippet)));
-        let first = || words.first().and_then(|word| Words::new(&quoted(word)).ok());
-        if are_together { all } else { first().unwrap_or_default() }
+    /// The query of the hits that are shown.
+    pub(crate) fn answered(&self) -> Option<&Arc<Query>> {
+        self.answered.as_ref()
     }
 }

@@ -77,6 +77,12 @@ pub enum Leads {
     File(String),
     /// The same of all sessions.
     Everywhere(String),
+    /// A session comes back from the trash: the number of the change.
+    Restore(u64),
+    /// What was made together is taken back.
+    Undo(u64),
+    /// It is said why nothing can be done.
+    Told(&'static str),
     /// Nothing: it only tells something.
     Nothing,
 }

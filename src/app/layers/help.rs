@@ -9,6 +9,7 @@ use crate::base::text::{Span, Tone, clean, width};
 use crate::config::SavedQuery;
 use crate::keymap::{Action, HelpRow, Key, Place};
 use crate::render::DocLine;
+use crate::search::qualifier;
 
 /// The widest that the help becomes, in columns.
 const WIDEST: u16 = 110;
@@ -18,6 +19,16 @@ const NARROW: u16 = 70;
 const HERE: &str = "Here";
 /// The heading of the signs and what they mean.
 const SIGNS: &str = "Signs";
+/// The heading of the language of queries.
+const QUERIES: &str = "Queries";
+/// What a query may say besides qualifiers.
+const LANGUAGE: &[(&str, &str)] = &[
+    ("word", "Sessions with the word: in the name, a label, what was said, a summary, the id or the directory."),
+    ("\"two words\"", "Sessions with the words one after the other."),
+    ("-word", "Sessions without the word; a - before a qualifier excludes as well."),
+    ("re:o?auth", "Sessions in which a regular expression matches; it takes the whole query."),
+    ("all: word", "Sessions with the word anywhere: in tool output, thinking and arguments too."),
+];
 /// The heading of the queries that have a name.
 const SAVED: &str = "Saved queries";
 
@@ -53,6 +64,10 @@ impl Keys {
         Self { title: SIGNS, keys: sign.into(), help: means.into(), name: name.into() }
     }
 
+    fn query((query, help): (&'static str, String)) -> Self {
+        Self { title: QUERIES, keys: query.into(), help, name: String::new() }
+    }
+
     fn saved(saved: &SavedQuery) -> Self {
         let keys = saved.key.map_or(String::new(), |key| key.to_string());
         let help = format!("Search for {}", saved.query);
@@ -72,7 +87,17 @@ impl Help {
         let is_here = |row: &HelpRow| self.over.is_some_and(|place| row.action.places().contains(&place));
         let here = setting.keymap.help().filter(is_here).map(Keys::here);
         let signs = setting.glyphs.all().map(Keys::sign);
-        here.chain(setting.keymap.help().map(Keys::new)).chain(saved).chain(signs).filter(has).collect()
+        let language = || LANGUAGE.iter().map(|&(query, help)| (query, help.into())).chain(qualifier::rows());
+        let is_searched = self.over == Some(Place::Search);
+        let first = language().filter(|_| is_searched).map(Keys::query);
+        let last = language().filter(|_| !is_searched).map(Keys::query);
+        here.chain(first)
+            .chain(setting.keymap.help().map(Keys::new))
+            .chain(last)
+            .chain(saved)
+            .chain(signs)
+            .filter(has)
+            .collect()
     }
 
     /// What the box shows on a terminal of some columns and rows: the line with the query is set aside.

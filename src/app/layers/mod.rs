@@ -153,14 +153,15 @@ impl<C: Clone> Layers<C> {
         Answer::Stay
     }
 
-    /// The mouse was pressed; `double` for the second time in the same place.
-    pub fn click(&mut self, (column, row): (u16, u16), double: bool, view: View<'_>) -> Answer<C> {
+    /// The mouse was pressed.
+    pub fn click(&mut self, (column, row): (u16, u16), view: View<'_>) -> Answer<C> {
         match self.top_mut() {
             None | Some(Layer::Search) => Answer::Pass,
             // What was typed is not thrown away by accident.
             Some(Layer::Find(_) | Layer::Prompt(_)) => Answer::Stay,
-            Some(Layer::Palette(palette)) => palette.click((column, row), double, view.size),
-            Some(Layer::Question(_) | Layer::Note(_) | Layer::Help(_)) => Answer::Close,
+            Some(Layer::Palette(palette)) => palette.click((column, row), view.size),
+            Some(Layer::Question(question)) => question.click((column, row), view.size),
+            Some(Layer::Note(_) | Layer::Help(_)) => Answer::Close,
         }
     }
 

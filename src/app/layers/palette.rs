@@ -25,6 +25,10 @@ pub enum PaletteKind {
     Actions,
     /// The labels of all sessions.
     Labels,
+    /// The sessions in the trash.
+    Trash,
+    /// All that was changed.
+    History,
     /// The files that some sessions touched.
     Files(Scope),
     /// The entries that touched a file.
@@ -211,8 +215,8 @@ impl Palette {
         self.typed();
     }
 
-    /// Twice on a row is Enter, beside the box is Esc.
-    pub(super) fn click<C>(&mut self, (column, row): (u16, u16), double: bool, terminal: (u16, u16)) -> Answer<C> {
+    /// On a row is Enter there, beside the box closes it.
+    pub(super) fn click<C>(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> Answer<C> {
         let list = Self::list_area(terminal);
         if !Self::area(terminal).contains((column, row).into()) {
             return Answer::Close;
@@ -220,9 +224,7 @@ impl Palette {
         let at = self.cursor.top + usize::from(row.saturating_sub(list.y));
         if list.contains((column, row).into()) && at < self.shown.len() {
             self.cursor.at = at;
-            if double {
-                return self.take();
-            }
+            return self.take();
         }
         Answer::Stay
     }

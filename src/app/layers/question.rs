@@ -3,7 +3,7 @@
 use crossterm::event::KeyModifiers;
 
 use crate::app::layers::answer::Answer;
-use crate::app::widgets::sheet::{Sheet, largest};
+use crate::app::widgets::sheet::{Sheet, largest, middle};
 use crate::base::text::{Span, Tone};
 use crate::keymap::{Action, Key};
 use crate::render::{DocLine, plain};
@@ -108,6 +108,19 @@ impl<C: Clone> Question<C> {
             _ => {}
         }
         Answer::Stay
+    }
+
+    /// On a choice takes it, beside the box closes it.
+    pub(super) fn click(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> Answer<C> {
+        let sheet = self.sheet(terminal);
+        let area = middle(terminal, sheet.size);
+        if !area.contains((column, row).into()) {
+            return Answer::Close;
+        }
+        let at = row.checked_sub(area.y + 1).map(usize::from).filter(|&at| at < sheet.height);
+        let line = at.and_then(|at| sheet.wrapped.place(&sheet.lines, self.top + at));
+        let choice = line.and_then(|(line, _)| line.checked_sub(sheet.lines.len() - self.choices.len()));
+        choice.and_then(|at| self.choices.get(at)).map_or(Answer::Stay, Choice::answer)
     }
 
     /// Scrolls by some rows.

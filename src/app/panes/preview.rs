@@ -171,14 +171,30 @@ impl Pane {
         self.waiting.is_some() && self.changes_at(now).is_none()
     }
 
-    /// The rows that are drawn: those of the text before, as long as the next one may come soon.
+    /// The text before, as long as the next one may come soon.
+    fn before(&self, now: i64) -> Option<&Before> {
+        self.before.as_ref().filter(|_| self.changes_at(now).is_some())
+    }
+
+    /// What is seen: the first row, of how many, and whether these are all of the text.
+    pub fn seen(&self, now: i64) -> (usize, usize, bool) {
+        let of = |lines: &[DocLine], wrapped: &Wrapped, top| (top, wrapped.len(), wrapped.complete(lines));
+        match self.before(now) {
+            Some(before) => of(&before.lines, &before.wrapped, before.top),
+            None => of(&self.lines, &self.wrapped, self.top),
+        }
+    }
+
+    /// The rows that are drawn.
     pub fn rows(&self, height: usize, now: i64) -> Vec<Vec<Span>> {
-        match self.before.as_ref().filter(|_| self.changes_at(now).is_some()) {
-            Some(Before { lines, wrapped, top }) => {
+        let (top, len, _) = self.seen(now);
+        let rows = top..len.min(top + height);
+        match self.before(now) {
+            Some(Before { lines, wrapped, .. }) => {
                 let row = |at| wrapped.row(lines, at).into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
-                (*top..wrapped.len().min(top + height)).map(row).collect()
+                rows.map(row).collect()
             }
-            None => (self.top..self.wrapped.len().min(self.top + height)).map(|at| self.row(at)).collect(),
+            None => rows.map(|at| self.row(at)).collect(),
         }
     }
 

@@ -3,9 +3,11 @@
 use super::{carry, finding, opening, searching};
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
-use crate::app::flows::{copy, delete, name, resume};
+use crate::app::flows::{copy, delete, name, refusal, resume};
+use crate::app::jumps::Spot;
 use crate::app::layers::Layer;
 use crate::app::layers::help::Help;
+use crate::app::layers::palette::PaletteKind;
 use crate::app::message::{Effect, Opener, Work};
 use crate::app::model::{Model, Pending, Scan};
 use crate::app::palettes;
@@ -18,13 +20,16 @@ use crate::config::Filter;
 use crate::keymap::{Action, Group, Key, Place};
 
 pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
-    let page = isize::try_from(model.height(model.focus).saturating_sub(1).max(1)).unwrap_or(1);
+    *model.uses.entry(action).or_default() += 1;
+    let page = if model.focus == Place::Sessions { model.sessions.page() } else { model.height(model.focus) };
+    let page = isize::try_from(page.saturating_sub(1).max(1)).unwrap_or(1);
     match action {
         Action::Quit => effects.push(Effect::Quit),
         Action::Suspend => effects.push(Effect::Suspend),
         Action::Help => model.layers.push(Layer::Help(Help::default())),
         Action::Find => finding::open(model),
         Action::NextHit | Action::PreviousHit => finding::next(model, action == Action::NextHit),
+        Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
         Action::Palette => model.layers.push(Layer::Palette(palettes::actions::palette(&model.context()))),
         Action::Labels => model.layers.push(Layer::Palette(palettes::labels::palette(&model.context()))),
         Action::Files => {
@@ -76,7 +81,9 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::Fork => do_flow(model, name::fork, effects),
         Action::Delete => do_flow(model, delete::ask, effects),
         Action::Copy => do_flow(model, copy::ask, effects),
-        Action::Undo => carry::carry(model, Command::Change(Request::Undo { number: None }, After::Show), effects),
+        Action::Undo => carry::carry(model, Command::Change(Request::UndoLast { sure: None }, After::Show), effects),
+        Action::Trash => look_back(model, PaletteKind::Trash, effects),
+        Action::History => look_back(model, PaletteKind::History, effects),
         Action::Redo => carry::carry(model, Command::Change(Request::Redo, After::Show), effects),
         Action::Mark => model.sessions.toggle_mark(),
         Action::MarkAll => {
@@ -128,6 +135,9 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         | Action::ClearLabel
         | Action::OnlyHits
         | Action::Complete
+        | Action::CompleteBack
+        | Action::PreviousQuery
+        | Action::NextQuery
         | Action::CharLeft
         | Action::CharRight
         | Action::WordLeft
@@ -142,6 +152,16 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         | Action::DeleteToEnd
         | Action::Yank => {}
     }
+}
+
+/// Lists what was changed; it is read anew each time.
+fn look_back(model: &mut Model, kind: PaletteKind, effects: &mut Vec<Effect>) {
+    if let Some(why) = refusal(&model.context()) {
+        return model.say(Tone::Warning, why);
+    }
+    model.past = None;
+    model.looking_back = Some(model.ask(Work::LookBack, effects));
+    model.layers.push(Layer::Palette(palettes::past::palette(&model.context(), kind)));
 }
 
 /// A key that does nothing in the pane with the keyboard: what shapes the tree does so from any pane, and of anything else
@@ -240,6 +260,23 @@ fn step(model: &mut Model, by: isize) {
     model.preview.is_of_list = is_of_list;
 }
 
+/// Goes back to where one was before a jump, or forward again.
+fn jump(model: &mut Model, forward: bool) {
+    let is_there = |spot: &Spot| spot.session.is_none_or(|session| model.library.has(session));
+    let here = model.spot();
+    let Some(spot) = std::iter::from_fn(|| model.jumps.next(here, forward)).find(is_there) else {
+        let text = if forward { "no jump to go forward to" } else { "no jump to go back to" };
+        return model.say(Tone::Dim, text);
+    };
+    if let Some(session) = spot.session.filter(|&session| model.sessions.selected_session() != Some(session)) {
+        model.sessions.select(session, &model.library, &model.setting.glyphs);
+    }
+    if let Some(entry) = spot.entry {
+        model.tree.go_to_entry(entry);
+    }
+    model.focus = spot.focus;
+}
+
 fn turn(model: &mut Model, by: usize) {
     let at = Place::PANES.iter().position(|&place| place == model.focus).unwrap_or_default();
     model.focus = Place::PANES[(at + by) % Place::PANES.len()];
@@ -290,7 +327,7 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
         return;
     }
     match model.focus {
-        Place::Tree => model.focus = Place::Sessions,
+        Place::Tree => searching::go_back(model),
         Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
         Place::Sessions if model.search.is_some() => searching::close(model, effects),
         Place::Sessions => effects.extend(model.setting.picker.map(|_| Effect::Quit)),

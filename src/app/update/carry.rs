@@ -21,7 +21,11 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
         Command::Complain(title, error) => complain(model, title, error),
         Command::Show(layer) => show(model, *layer),
         Command::Focus(place) => model.focus = place,
-        Command::Select(key) => drop(model.sessions.select(key, &model.library, &model.setting.glyphs)),
+        Command::Select(key) => {
+            let here = model.spot();
+            model.jumps.leave(here);
+            model.sessions.select(key, &model.library, &model.setting.glyphs);
+        }
         Command::GoTo(entry) => go_to(model, entry),
         Command::Toggle if model.focus == Place::Sessions => {
             model.sessions.toggle(&model.library, &model.setting.glyphs);
@@ -68,7 +72,9 @@ fn complain(model: &mut Model, title: &str, error: String) {
 
 /// Goes to an entry of any session, whatever hides it; as soon as its tree is open.
 fn go_to(model: &mut Model, entry: EntryRef) {
+    let here = model.spot();
     if model.sessions.select(entry.session, &model.library, &model.setting.glyphs) {
+        model.jumps.leave(here);
         model.focus = Place::Tree;
         model.tree.go_to_entry(entry);
     } else {

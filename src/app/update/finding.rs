@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::app::flows::search::{Search, around};
 use crate::app::layers::Layer;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
@@ -63,7 +64,10 @@ pub(super) fn keep(model: &mut Model) {
 pub(super) fn end(model: &mut Model) -> bool {
     match model.focus {
         Place::Preview => model.preview.end_search(),
-        Place::Tree => model.tree.end_find(),
+        Place::Tree if model.tree.has_own_find() => {
+            model.tree.end_find();
+            true
+        }
         _ => false,
     }
 }
@@ -85,7 +89,8 @@ pub(super) fn next(model: &mut Model, forward: bool) {
 
 /// Searches a tree that took the place of the one that was, and shows the words in the preview.
 pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
-    if model.tree.look_for_awaited() || model.tree.look_again() {
+    follow_search(model, effects);
+    if model.tree.look_again() {
         ask(model, effects);
     }
     let words = match model.preview.subject {
@@ -96,5 +101,20 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     if let Some((lines, words)) = model.preview.take_due() {
         let claim = model.ask(Work::Look { lines, words }, effects);
         model.preview.await_hits(claim);
+    }
+}
+
+/// The open session is searched for what a search over all found it by.
+fn follow_search(model: &mut Model, effects: &mut Vec<Effect>) {
+    let key = model.tree.session.filter(|&key| model.sessions.found(key).is_some());
+    let query = key.and(model.search.as_ref()).and_then(Search::answered).cloned();
+    if !model.tree.follow_query(query.as_ref()) {
+        return;
+    }
+    let (Some(key), Some(query), Some(tree)) = (key, query, model.tree.tree.clone()) else { return };
+    let (session, around) = (Box::new(model.library.sought_as(key)), Box::new(around(&model.context())));
+    let claim = model.ask(Work::Fulfil { query, around, session, tree }, effects);
+    if let Some(find) = &mut model.tree.find {
+        find.claim = Some(claim);
     }
 }

@@ -51,8 +51,12 @@ pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 /// The mouse was pressed.
 pub(super) fn click(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &mut Vec<Effect>) {
     touch(model);
+    let is_over = !matches!(model.layers.top(), None | Some(Layer::Search));
+    if std::mem::replace(&mut model.clicked_layer, is_over) && double && !is_over {
+        return; // the first click closed what the second one is meant for as well
+    }
     let (layers, view) = model.layers();
-    match layers.click((column, row), double, view) {
+    match layers.click((column, row), view) {
         Answer::Pass => click_pane(model, (column, row), double, effects),
         answer => take(model, answer, effects),
     }
@@ -68,7 +72,7 @@ pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
     let height = usize::from(area.body.height);
     match place {
-        Place::Sessions => model.sessions.cursor.scroll(by, model.sessions.rows.len(), height),
+        Place::Sessions => model.sessions.scroll(by),
         Place::Tree => {
             model.tree.await_nothing();
             model.tree.cursor.scroll(by, model.tree.rows.list.len(), height);
@@ -82,7 +86,7 @@ fn touch(model: &mut Model) {
     model.notice = None;
     model.sessions.touched = true;
     model.tree.await_nothing();
-    if !model.layers.has_find() {
+    if !model.layers.has_find() && model.focus != Place::Sessions {
         model.tree.stop_following();
     }
     let waits = model.errand.take().is_some_and(|errand| errand.then.is_some());
@@ -139,6 +143,12 @@ fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
     let palette = match leads {
         Leads::Act(action) => {
             model.layers.close_palettes();
+            let places = action.places();
+            if !places.contains(&model.focus)
+                && let Some(&place) = Place::PANES.iter().find(|place| places.contains(place))
+            {
+                model.focus = place;
+            }
             return act(model, action, effects);
         }
         Leads::Search(query) => {
@@ -153,6 +163,16 @@ fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
             let outline = model.layers.palettes().next_back().map(|palette| palette.kind.clone());
             palettes::files::touches_of(&model.context(), file, outline.as_ref())
         }
+        Leads::Restore(number) => {
+            model.layers.close_palettes();
+            let back = Command::Change(Request::Undo { number: Some(number) }, After::Show);
+            return carry::carry(model, back, effects);
+        }
+        Leads::Undo(group) => {
+            model.layers.close_palettes();
+            return carry::carry(model, Command::Change(Request::UndoGroup { group }, After::Show), effects);
+        }
+        Leads::Told(why) => return model.say(Tone::Dim, why),
         Leads::Nothing => return,
         Leads::Everywhere(file) => palettes::files::touches_everywhere(&model.context(), file),
     };
@@ -167,15 +187,27 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool, effect
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
     model.focus = place;
     let Some(line) = row.checked_sub(area.body.y).map(usize::from) else { return };
-    let (cursor, len) = match place {
-        Place::Sessions => (&mut model.sessions.cursor, model.sessions.rows.len()),
-        Place::Tree => (&mut model.tree.cursor, model.tree.rows.list.len()),
+    let (cursor, len, line) = match place {
+        Place::Sessions => {
+            let pane = &model.sessions;
+            let line = pane.cursor.seen(pane.rows.len(), line, |row| pane.lines(row)).len();
+            (&mut model.sessions.cursor, model.sessions.rows.len(), line)
+        }
+        Place::Tree => (&mut model.tree.cursor, model.tree.rows.list.len(), line),
         _ => return,
     };
-    if cursor.top + line < len {
-        cursor.at = cursor.top + line;
-        if double {
-            confirm(model, effects);
+    let at = cursor.top + line;
+    if at >= len {
+        return;
+    }
+    cursor.at = at;
+    let (column, columns) = (usize::from(column - area.body.x), usize::from(area.body.width.saturating_sub(1)));
+    match place {
+        Place::Sessions if model.sessions.is_sign(at, column) => {
+            model.sessions.toggle(&model.library, &model.setting.glyphs);
         }
+        Place::Tree if model.tree.is_sign(at, column, columns) => drop(model.tree.toggle()),
+        _ if double => confirm(model, effects),
+        _ => {}
     }
 }

@@ -7,9 +7,11 @@ use crate::app::command::{Command, GoOn};
 use crate::app::flows::{change, copy, gone};
 use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
+use crate::app::palettes;
 use crate::app::panes::preview::Subject;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
+use crate::changes::past::Past;
 use crate::library::SessionKey;
 use crate::render::DocLine;
 use crate::session::digest::Digest;
@@ -52,9 +54,11 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::TextsRead(done, total) => searching::take_read(model, done, total, effects),
         Reply::Values(values) => searching::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => searching::take_hits(model, hits, more, progress),
+        Reply::Elsewhere(found) => searching::take_elsewhere(model, found),
         Reply::Seen(hits) => model.preview.take_hits(hits),
         Reply::EntriesFound { hits, first_last } => model.tree.take_hits(hits, first_last),
         Reply::Text(text) => take_text(model, text, effects),
+        Reply::Past(past) => take_past(model, past),
         Reply::Written(text) => opening::take(model, text, effects),
         Reply::MayBe(candidates) => {
             if let Some(go_on) = model.errand.take().and_then(|errand| errand.then) {
@@ -108,6 +112,17 @@ fn take_text(model: &mut Model, text: Result<String, String>, effects: &mut Vec<
     carry::carry(model, command, effects);
 }
 
+fn take_past(model: &mut Model, past: Result<Vec<Past>, String>) {
+    model.looking_back = None;
+    model.past = Some(past.unwrap_or_else(|error| {
+        model.say(Tone::Error, error);
+        Vec::new()
+    }));
+    let mut layers = std::mem::take(&mut model.layers);
+    layers.palettes_mut().for_each(|palette| palettes::fill(&model.context(), palette));
+    model.layers = layers;
+}
+
 fn take_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)>, waits: Option<String>) {
     let Some(pending) = model.changes.iter_mut().find(|pending| pending.claim.number() == ticket) else { return };
     pending.progress = progress.or(pending.progress);
@@ -157,6 +172,9 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
         if is_it(&model.scan.claim) {
             model.scan.claim = None;
             model.library.progress.finished = true;
+        }
+        if is_it(&model.looking_back) {
+            model.past = Some(Vec::new());
         }
         model.changes.retain(|pending| pending.claim.number() != ticket);
         model.say(Tone::Error, error);

@@ -3,17 +3,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::app::flows::search::{Search, Wanted};
+use crate::app::flows::search::{Search, Wanted, around};
 use crate::app::layers::Layer;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::app::widgets::line::LineEdit;
+use crate::base::text::Tone;
 use crate::keymap::Place;
+use crate::library::elsewhere::Elsewhere;
 use crate::library::search::SessionHit;
 use crate::search::lists::Lists;
 
 /// Begins to search, or goes on where one was.
 pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    let here = model.spot();
     model.focus = Place::Sessions;
     model.layers.close_search();
     if text.is_empty() {
@@ -22,7 +25,9 @@ pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
             return;
         }
     }
+    model.jumps.leave(here);
     model.giving_back = None;
+    note(model);
     model.search = Some(Search::new(&model.context(), text));
     take_sessions(model, effects);
     ask(model, effects);
@@ -35,7 +40,15 @@ pub(super) fn close(model: &mut Model, effects: &mut Vec<Effect>) {
     model.sessions.rebuild(&model.library, &model.setting.glyphs);
 }
 
+/// Keeps the query that is in the line, to be called back.
+pub(super) fn note(model: &mut Model) {
+    if let Some(search) = &model.search {
+        model.queries.note(search.line.value());
+    }
+}
+
 fn end(model: &mut Model, effects: &mut Vec<Effect>) {
+    note(model);
     model.search = None;
     model.layers.close_search();
     model.values = Arc::default();
@@ -46,6 +59,7 @@ fn end(model: &mut Model, effects: &mut Vec<Effect>) {
 pub(super) fn stay(model: &mut Model) {
     if let Some(search) = model.search.as_mut().filter(|_| !model.sessions.rows.is_empty()) {
         search.chosen = true;
+        search.from_line &= model.focus != Place::Sessions;
     }
 }
 
@@ -66,6 +80,15 @@ pub(super) fn changed(model: &mut Model, effects: &mut Vec<Effect>) {
     ask(model, effects);
 }
 
+/// Calls back a query that was typed before, or after that.
+pub(super) fn call_back(model: &mut Model, forward: bool, effects: &mut Vec<Effect>) {
+    let Some(search) = &model.search else { return };
+    match model.queries.next(search.line.value(), forward) {
+        Some(text) => set_line(model, &text, effects),
+        None => model.say(Tone::Dim, if forward { "no query after this one" } else { "no query before this one" }),
+    }
+}
+
 /// Switches between the conversation and everything in the files.
 pub(super) fn toggle_everything(model: &mut Model, effects: &mut Vec<Effect>) {
     if let Some(search) = &mut model.search {
@@ -74,13 +97,23 @@ pub(super) fn toggle_everything(model: &mut Model, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Goes to the entry in which the selected session was found, and to the next ones by the keys for that. Returns whether
-/// there is one.
+/// Goes into the session that is selected, to the entry in which it was found if there is one. Returns whether it was found.
 pub(super) fn go_to_hit(model: &mut Model) -> bool {
-    let Some(found) = model.sessions.selected_hit().filter(|found| found.at.is_some()) else { return false };
-    model.tree.awaited_words = model.search.as_ref().map(|search| search.words_in(found));
-    model.focus = Place::Tree;
-    true
+    let is_hit = model.sessions.selected_hit().is_some();
+    if is_hit {
+        let here = model.spot();
+        model.jumps.leave(here);
+        model.focus = Place::Tree;
+    }
+    is_hit
+}
+
+/// Goes back from a hit to the list, and to the line if one came from there.
+pub(super) fn go_back(model: &mut Model) {
+    model.focus = Place::Sessions;
+    if model.search.as_ref().is_some_and(|search| search.from_line) {
+        model.layers.push(Layer::Search);
+    }
 }
 
 /// Asks for what the line reads as.
@@ -120,7 +153,7 @@ pub(super) fn follow_list(model: &mut Model, effects: &mut Vec<Effect>) {
         ask(model, effects);
     }
     // Somebody went to a session that was not found.
-    if model.sessions.hits.is_none() && model.search.as_ref().is_some_and(Search::is_answered) {
+    if model.sessions.hits.is_none() && model.search.as_ref().is_some_and(|search| search.answered().is_some()) {
         end(model, effects);
     }
 }
@@ -141,6 +174,26 @@ pub(super) fn take_values(model: &mut Model, values: Arc<Lists>) {
     }
 }
 
+/// Takes where a query that found nothing would find something.
+pub(super) fn take_elsewhere(model: &mut Model, found: Elsewhere) {
+    if let Some(search) = &mut model.search {
+        search.elsewhere = Some(found);
+    }
+}
+
+/// Nothing is found in all that was read: it is looked for where there would be something.
+pub(super) fn look_elsewhere(model: &mut Model, effects: &mut Vec<Effect>) {
+    let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.library.progress.finished;
+    let is_done = |search: &&Search| search.read.or(search.searched).is_none() && search.looking.is_none();
+    let Some(search) = model.search.as_ref().filter(|_| is_nothing).filter(is_done) else { return };
+    let Some(query) = search.answered().filter(|query| !query.words().is_empty()).cloned() else { return };
+    let (sessions, around) = (search.sessions.clone(), Box::new(around(&model.context())));
+    let claim = model.ask(Work::Elsewhere { query, sessions, around }, effects);
+    if let Some(search) = &mut model.search {
+        search.looking = Some(claim);
+    }
+}
+
 /// Takes what was found, all of it or `more`.
 pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, progress: Option<(usize, usize)>) {
     let Some(search) = &mut model.search else { return };
@@ -148,6 +201,7 @@ pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, p
     let is_chosen = search.chosen;
     let mut hits = model.sessions.hits.take().filter(|_| more && !is_new).unwrap_or_default();
     hits.extend(found.into_iter().map(|found| (found.session, found)));
+    search.entries = hits.values().map(|found| found.entries).sum();
     model.sessions.hits = Some(hits);
     model.sessions.rebuild(&model.library, &model.setting.glyphs);
     if !is_chosen {

@@ -15,10 +15,11 @@ use crate::library::{EntryRef, SessionKey};
 /// Brings everything in line.
 pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     searching::follow_list(model, effects);
+    searching::look_elsewhere(model, effects);
     model.sessions.note_selection();
     if let Some(area) = model.area(Place::Sessions) {
-        model.sessions.room = area.body.height.into();
-        model.sessions.cursor.fit(model.sessions.rows.len(), area.body.height.into());
+        let room = (area.body.width.into(), area.body.height.into());
+        model.sessions.fit(room, &model.library, &model.setting.glyphs);
     }
     follow_session(model, effects);
     model.tree.note_selection();
@@ -89,6 +90,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     };
     let row = || match model.sessions.selected_row()? {
         // A session that was found by what an entry says shows that entry.
+        SessionRow::Session { .. } if model.tree.is_at_hit() => entry(),
         SessionRow::Session { .. } if model.sessions.selected_hit().is_some_and(|found| found.at.is_some()) => {
             entry().filter(|_| model.tree.pointed().is_some())
         }

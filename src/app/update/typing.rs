@@ -15,14 +15,20 @@ pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>), eff
     // Behind the end of the line there is nothing that the key could delete.
     let deletes = key.code() == KeyCode::Delete && !search.line.is_at_end();
     match action.map(|action| if deletes { Action::DeleteForward } else { action }) {
-        Some(Action::Complete) => {
-            if search.complete() {
+        Some(action @ (Action::Complete | Action::CompleteBack)) => {
+            if search.complete(action == Action::Complete) {
                 searching::changed(model, effects);
             }
         }
+        Some(action @ (Action::PreviousQuery | Action::NextQuery)) => {
+            searching::call_back(model, action == Action::NextQuery, effects);
+        }
         Some(Action::Accept) => enter(model, effects),
         Some(Action::Cancel) if is_empty => searching::close(model, effects),
-        Some(Action::Cancel) => searching::set_line(model, "", effects),
+        Some(Action::Cancel) => {
+            searching::note(model);
+            searching::set_line(model, "", effects);
+        }
         Some(action) if action.places().contains(&Place::Sessions) => {
             search.chosen = true;
             act::act(model, action, effects);
@@ -60,6 +66,8 @@ fn enter(model: &mut Model, effects: &mut Vec<Effect>) {
     if search.line.value().trim().is_empty() {
         return searching::close(model, effects);
     }
+    search.from_line = true;
+    searching::note(model);
     model.layers.close_search();
     let context = model.context();
     if picker::wants_session(&context) {

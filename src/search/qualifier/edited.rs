@@ -2,8 +2,8 @@
 
 use crate::search::here::HereAndNow;
 use crate::search::lists::Values;
-use crate::search::qualifier::file::{File, touched};
-use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::file::{File, touched, touching};
+use crate::search::qualifier::shape::{Qualifier, Scope, Test};
 use crate::search::qualifier::value::text::Text;
 use crate::session::entry::call::Touch;
 
@@ -22,6 +22,10 @@ impl Qualifier for Edited {
 
     fn test(path: &Text, here: &HereAndNow) -> Test {
         touched(path, here, |touch| touch != Touch::Read)
+    }
+
+    fn scope(path: &Text, here: &HereAndNow) -> Scope {
+        touching(path, here, |touch| touch != Touch::Read)
     }
 }
 

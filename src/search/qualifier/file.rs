@@ -1,10 +1,10 @@
 //! `file:` The files that tools read, wrote or edited.
 
 use crate::base::fold::fold;
-use crate::search::candidate::{MatchField, MatchPlace};
+use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::here::HereAndNow;
 use crate::search::lists::Values;
-use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::shape::{Qualifier, Scope, Test};
 use crate::search::qualifier::value::path::{Path, components, is_absolute};
 use crate::search::qualifier::value::text::Text;
 use crate::session::digest::touches::FileTouch;
@@ -26,20 +26,36 @@ impl Qualifier for File {
     fn test(path: &Text, here: &HereAndNow) -> Test {
         touched(path, here, |_| true)
     }
+
+    fn scope(path: &Text, here: &HereAndNow) -> Scope {
+        touching(path, here, |_| true)
+    }
 }
 
 /// Whether and where a tool touched such a file in a way that is wanted.
 pub(super) fn touched(path: &Text, here: &HereAndNow, is_wanted: fn(Touch) -> bool) -> Test {
     let wanted = Path::new(path, here);
-    Box::new(move |session| {
-        let touches = &session.digest.touches;
-        // A file is touched many times: each path is looked at once.
-        let is_such: Vec<bool> =
-            touches.paths.iter().map(|path| is_such_a_file(&wanted, path, session.titles.cwd)).collect();
-        let is_it = |touch: &&FileTouch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true);
-        let place = |touch: &FileTouch| MatchPlace { field: MatchField::File, entry: Some(touch.entry), at: 0..0 };
-        touches.all.iter().find(is_it).map(place).into()
-    })
+    let place = |touch: &FileTouch| MatchPlace { field: MatchField::File, entry: Some(touch.entry), at: 0..0 };
+    Box::new(move |session| such(&wanted, session, is_wanted).next().map(place).into())
+}
+
+/// The entries in which a tool did.
+pub(super) fn touching(path: &Text, here: &HereAndNow, is_wanted: fn(Touch) -> bool) -> Scope {
+    let wanted = Path::new(path, here);
+    Scope::Known(Box::new(move |session| such(&wanted, session, is_wanted).map(|touch| touch.entry).collect()))
+}
+
+/// The touches of such files.
+fn such<'a>(
+    wanted: &Path,
+    session: &Candidate<'a>,
+    is_wanted: fn(Touch) -> bool,
+) -> impl Iterator<Item = &'a FileTouch> + use<'a> {
+    let touches = &session.digest.touches;
+    // A file is touched many times: each path is looked at once.
+    let is_such: Vec<bool> =
+        touches.paths.iter().map(|path| is_such_a_file(wanted, path, session.titles.cwd)).collect();
+    touches.all.iter().filter(move |touch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true))
 }
 
 /// Whether a path that a tool was given is such a file: by a piece of its path without `/`; by its last names; by its

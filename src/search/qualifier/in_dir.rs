@@ -12,7 +12,7 @@ impl Qualifier for In {
     type Value = Text;
 
     const NAME: &'static str = "in";
-    const HELP: &'static str = "that worked in this directory or below it; in:app means any directory of that name";
+    const HELP: &'static str = "that worked in it or below; in:app means any of that name, in:../x starts here";
     const EXAMPLE: &'static str = "in:~/code/app";
 
     fn choices(values: Values<'_>) -> Vec<&str> {
@@ -20,9 +20,28 @@ impl Qualifier for In {
     }
 
     fn test(dir: &Text, here: &HereAndNow) -> Test {
-        let dir = Path::new(dir, here);
+        let dir = Path::new(&from_here(dir, here), here);
         Box::new(move |session| is_in(&dir, session.titles.cwd).into())
     }
+}
+
+/// A path that begins with `.` or `..` starts where the query is asked.
+fn from_here(dir: &Text, here: &HereAndNow) -> Text {
+    let path = dir.0.replace('\\', "/");
+    if here.dir.is_empty() || !matches!(path.split('/').next(), Some("." | "..")) {
+        return dir.clone();
+    }
+    let base = here.dir.replace('\\', "/");
+    let mut names: Vec<&str> = base.split('/').collect();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => names.truncate((names.len() - 1).max(1)),
+            name => names.push(name),
+        }
+    }
+    let path = names.join("/");
+    Text(if path.is_empty() { "/".into() } else { path })
 }
 
 /// Whether a folded working directory is this one or below it. If it is not named from the root on, its names may stand
@@ -44,7 +63,7 @@ mod tests {
 
     #[test]
     fn projects_match_by_components() {
-        let has = |dir: &str, cwd: &str| is_in(&Path::new(&Text(dir.into()), &here()), &fold(cwd));
+        let has = |dir: &str, cwd: &str| is_in(&Path::new(&from_here(&Text(dir.into()), &here()), &here()), &fold(cwd));
         for (dir, cwd) in [
             ("~/code/app", "/home/Dev/code/app"),
             ("~/code/", "/home/Dev/code/app"),
@@ -53,13 +72,27 @@ mod tests {
             ("app", "/home/Dev/code/app"),
             ("Code/App", "/home/Dev/code/app/sub"),
             (r"C:\Work", r"c:\work\x"),
+            (".", "/home/Dev/code/app"),
+            ("./", "/home/Dev/code/app/sub"),
+            ("./sub", "/home/Dev/code/app/sub"),
+            ("..", "/home/Dev/code/other"),
+            ("../other", "/home/Dev/code/other/x"),
+            (r"..\other", "/home/Dev/code/other"),
+            ("../../../../../..", "/srv"),
             ("work", r"C:\Work"),
         ] {
             assert!(has(dir, cwd), "{dir} {cwd}");
         }
-        for (dir, cwd) in
-            [("~/code/app", "/home/Dev/code/app2"), ("/code", "/home/Dev/code"), ("ap", "/home/app"), ("app", "")]
-        {
+        for (dir, cwd) in [
+            (".", "/home/Dev/code"),
+            ("..", "/home/Dev"),
+            ("./app", "/home/Dev/code/app"),
+            ("../ap", "/home/Dev/code/app"),
+            ("~/code/app", "/home/Dev/code/app2"),
+            ("/code", "/home/Dev/code"),
+            ("ap", "/home/app"),
+            ("app", ""),
+        ] {
             assert!(!has(dir, cwd), "{dir} {cwd}");
         }
     }

@@ -14,18 +14,20 @@ pub(crate) struct Is;
 type IsOne = fn(&Candidate<'_>) -> bool;
 
 /// The kinds, in the order in which they are shown.
-const KINDS: &[(&str, IsOne)] = &[
-    ("named", |session| session.digest.name.is_some()),
-    ("labelled", |session| !session.digest.labels.is_empty()),
-    ("forked", |session| session.has_forks),
-    ("fork", |session| session.digest.header.is_fork()),
-    ("branched", |session| session.digest.branch_points > 0),
+const KINDS: &[(&str, &str, IsOne)] = &[
+    ("named", "sessions with a name", |session| session.digest.name.is_some()),
+    ("labelled", "sessions with labels", |session| !session.digest.labels.is_empty()),
+    ("forked", "sessions from which others were forked", |session| session.has_forks),
+    ("fork", "sessions that were forked from another one", |session| session.digest.header.is_fork()),
+    ("branched", "sessions with branches", |session| session.digest.branch_points > 0),
     // With more than one end at least one was left.
-    ("abandoned", |session| session.digest.leaves > 1),
-    ("live", |session| session.is_live),
-    ("damaged", |session| session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))),
-    ("newer", |session| session.digest.header.is_newer()),
-    ("empty", |session| session.digest.first_message.is_none()),
+    ("abandoned", "sessions with branches that were left", |session| session.digest.leaves > 1),
+    ("live", "sessions in which a pi is at work", |session| session.is_live),
+    ("damaged", "sessions that can't be read as a whole", |session| {
+        session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
+    }),
+    ("newer", "sessions of a version that pitree doesn't know", |session| session.digest.header.is_newer()),
+    ("empty", "sessions in which nobody said anything", |session| session.digest.first_message.is_none()),
 ];
 
 /// A kind, by its place in the table.
@@ -36,12 +38,12 @@ impl Value for Kind {
     fn read(text: &str) -> Result<Option<Self>, String> {
         // pi spells it so.
         let name = if text == "labeled" { "labelled" } else { text };
-        let kind = KINDS.iter().position(|(kind, _)| *kind == name).map(Self);
+        let kind = KINDS.iter().position(|(kind, ..)| *kind == name).map(Self);
         kind.map(Some).ok_or_else(|| format!("is:{text} is not known; known are {}", Self::forms().join(", ")))
     }
 
     fn forms() -> Vec<&'static str> {
-        KINDS.iter().map(|(name, _)| *name).collect()
+        KINDS.iter().map(|(name, ..)| *name).collect()
     }
 
     fn choices() -> Vec<&'static str> {
@@ -62,8 +64,12 @@ impl Qualifier for Is {
     const HELP: &'static str = "of a kind; abandoned ones have branches that were left";
     const EXAMPLE: &'static str = "is:abandoned";
 
+    fn means(kind: &str) -> &'static str {
+        KINDS.iter().find(|(name, ..)| *name == kind).map_or("", |(_, means, _)| *means)
+    }
+
     fn test(kind: &Kind, _: &HereAndNow) -> Test {
-        let (_, is_one) = KINDS[kind.0];
+        let (.., is_one) = KINDS[kind.0];
         Box::new(move |session| is_one(session).into())
     }
 }

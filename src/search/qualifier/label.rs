@@ -3,7 +3,7 @@
 use crate::search::candidate::{MatchField, MatchPlace};
 use crate::search::here::HereAndNow;
 use crate::search::lists::Values;
-use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::shape::{Qualifier, Scope, Test};
 use crate::search::qualifier::value::text::Text;
 
 pub(crate) struct Label;
@@ -30,6 +30,14 @@ impl Qualifier for Label {
             Some(MatchPlace { field: MatchField::Label, entry: Some(entry), at: at..at + wanted.len() })
         };
         Box::new(move |session| session.titles.labels.each().find_map(&place).into())
+    }
+
+    fn scope(label: &Text, _: &HereAndNow) -> Scope {
+        let wanted = label.folded();
+        Scope::Known(Box::new(move |session| {
+            let labels = session.titles.labels.each();
+            labels.filter(|(_, label)| label.contains(&wanted)).map(|(entry, _)| entry).collect()
+        }))
     }
 }
 

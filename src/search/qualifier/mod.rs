@@ -12,7 +12,7 @@ mod is;
 mod label;
 mod model;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 pub(crate) mod shape;
 mod size;
 mod tool;
@@ -33,7 +33,7 @@ use crate::search::qualifier::in_dir::In;
 use crate::search::qualifier::is::Is;
 use crate::search::qualifier::label::Label;
 use crate::search::qualifier::model::Model;
-use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::shape::{Qualifier, Scope, Test};
 use crate::search::qualifier::size::Size;
 use crate::search::qualifier::tool::Tool;
 use crate::search::qualifier::value::Value;
@@ -46,9 +46,11 @@ pub(crate) struct QualifierRow {
     pub(crate) read: fn(&str) -> Result<Option<Qualified>, String>,
     /// The values to choose from, the likeliest first.
     pub(crate) choices: fn(Values<'_>) -> Vec<&str>,
+    /// What a value finds, in words, where it doesn't say so itself.
+    pub(crate) means: fn(&str) -> &'static str,
     /// It with a value.
     pub(crate) example: &'static str,
-    help: &'static str,
+    pub(crate) help: &'static str,
     forms: fn() -> Vec<&'static str>,
 }
 
@@ -59,6 +61,7 @@ macro_rules! table {
             name: $qualifier::NAME,
             read: |value| Ok(<$qualifier as Qualifier>::Value::read(value)?.map(Qualified::$qualifier)),
             choices: $qualifier::choices,
+            means: $qualifier::means,
             example: $qualifier::EXAMPLE,
             help: $qualifier::HELP,
             forms: <$qualifier as Qualifier>::Value::forms,
@@ -72,6 +75,11 @@ macro_rules! table {
             /// Makes it ready to be held against many sessions.
             pub(crate) fn test(&self, here: &HereAndNow) -> Test {
                 match self { $(Self::$qualifier(value) => $qualifier::test(value, here),)* }
+            }
+
+            /// For which entries it holds.
+            pub(crate) fn scope(&self, here: &HereAndNow) -> Scope {
+                match self { $(Self::$qualifier(value) => $qualifier::scope(value, here),)* }
             }
 
             /// Whether `wide` certainly holds wherever this holds.
@@ -111,6 +119,11 @@ pub(crate) fn named(name: &str) -> Option<&'static QualifierRow> {
     TABLE.iter().find(|row| row.name == name)
 }
 
+/// `file:` with a name.
+pub(crate) fn file(name: &str) -> Option<Qualified> {
+    (named(File::NAME)?.read)(name).ok()?
+}
+
 /// The table for a terminal: an example, what it finds, and how else its value may be written.
 pub(crate) fn help() -> String {
     let width = TABLE.iter().map(|row| row.example.len()).max().unwrap_or_default();
@@ -123,6 +136,15 @@ pub(crate) fn help() -> String {
         }
     }
     help
+}
+
+/// The table for the help: an example, and what it finds.
+pub fn rows() -> impl Iterator<Item = (&'static str, String)> {
+    TABLE.iter().map(|row| {
+        let forms = (row.forms)();
+        let forms = if forms.is_empty() { String::new() } else { format!("; values: {}", forms.join(" ")) };
+        (row.example, format!("Sessions {}{forms}.", row.help))
+    })
 }
 
 /// The table in Markdown, for `docs/guide.md`.

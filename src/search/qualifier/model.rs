@@ -3,8 +3,9 @@
 use crate::base::fold::fold;
 use crate::search::here::HereAndNow;
 use crate::search::lists::Values;
-use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::shape::{Qualifier, Scope, Test};
 use crate::search::qualifier::value::text::Text;
+use crate::session::entry::kind::Kind;
 
 pub(crate) struct Model;
 
@@ -26,6 +27,15 @@ impl Qualifier for Model {
     fn test(model: &Text, _: &HereAndNow) -> Test {
         let wanted = model.folded();
         Box::new(move |session| session.digest.model_names().any(|model| fold(model).contains(&wanted)).into())
+    }
+
+    fn scope(model: &Text, _: &HereAndNow) -> Scope {
+        let wanted = model.folded();
+        Scope::Read(Box::new(move |entry| {
+            let answer = entry.message.as_ref().filter(|_| entry.kind == Kind::Assistant);
+            let names = answer.into_iter().flat_map(|answer| [answer.model, answer.response_model]).flatten();
+            names.into_iter().any(|name| fold(&name.text()).contains(&wanted))
+        }))
     }
 }
 

@@ -11,13 +11,18 @@ use crate::session::digest::builder::Builder;
 use crate::session::lines::Line;
 
 /// 100 days after the beginning of 1970, at home.
-pub(super) fn here() -> HereAndNow {
-    HereAndNow { now_ms: 100 * 86_400_000, home: "/home/Dev".into(), zone: TimeZone::UTC }
+pub(crate) fn here() -> HereAndNow {
+    HereAndNow {
+        now_ms: 100 * 86_400_000,
+        home: "/home/Dev".into(),
+        dir: "/home/Dev/code/app".into(),
+        zone: TimeZone::UTC,
+    }
 }
 
 /// A session, changed as a test needs it.
 #[derive(Default)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     pub(super) digest: Digest,
     pub(super) titles: TitlesBuf,
     pub(super) is_live: bool,
@@ -26,7 +31,7 @@ pub(super) struct Sample {
 
 impl Sample {
     /// One with these lines behind its header, that worked in `/home/Dev/app`.
-    pub(super) fn of(lines: &[&str]) -> Self {
+    pub(crate) fn of(lines: &[&str]) -> Self {
         let mut builder = Builder::new("");
         builder.line(Line::new(0, br#"{"type":"session","version":3,"id":"s","cwd":"/home/Dev/app"}"#, true));
         lines.iter().for_each(|line| builder.line(Line::new(0, line.as_bytes(), true)));
@@ -45,7 +50,7 @@ impl Sample {
         ])
     }
 
-    pub(super) fn candidate(&self) -> Candidate<'_> {
+    pub(crate) fn candidate(&self) -> Candidate<'_> {
         let &Self { ref digest, ref titles, is_live, has_forks } = self;
         Candidate { digest, titles: titles.as_titles(), texts: None, is_live, has_forks }
     }

@@ -4,6 +4,8 @@ use crate::search::candidate::{Candidate, MatchPlace};
 use crate::search::here::HereAndNow;
 use crate::search::lists::Values;
 use crate::search::qualifier::value::Value;
+use crate::session::entry::Entry;
+use crate::session::shape::Index;
 
 /// A qualifier.
 pub(crate) trait Qualifier {
@@ -22,6 +24,11 @@ pub(crate) trait Qualifier {
         Self::Value::choices()
     }
 
+    /// What a value finds, in words, where it doesn't say so itself.
+    fn means(_: &str) -> &'static str {
+        ""
+    }
+
     /// Whether one value certainly holds for no session for which the other one doesn't.
     fn implies(narrow: &Self::Value, wide: &Self::Value) -> bool {
         narrow == wide
@@ -29,6 +36,24 @@ pub(crate) trait Qualifier {
 
     /// Makes a value ready to be held against many sessions.
     fn test(value: &Self::Value, here: &HereAndNow) -> Test;
+
+    /// For which entries of a session a value holds.
+    fn scope(_: &Self::Value, _: &HereAndNow) -> Scope {
+        Scope::Session
+    }
+}
+
+/// Names entries by what is known of a session.
+pub(crate) type Entries = Box<dyn Fn(&Candidate<'_>) -> Vec<Index> + Send + Sync>;
+
+/// For which entries of a session something holds.
+pub(crate) enum Scope {
+    /// For all of them or for none.
+    Session,
+    /// For those that what is known of the session names.
+    Known(Entries),
+    /// For those whose line says so.
+    Read(Box<dyn Fn(&Entry<'_>) -> bool + Send + Sync>),
 }
 
 /// Whether a qualifier holds for a session.

@@ -3,8 +3,10 @@
 use crate::base::fold::fold;
 use crate::search::here::HereAndNow;
 use crate::search::lists::Values;
-use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::shape::{Qualifier, Scope, Test};
 use crate::search::qualifier::value::text::Text;
+use crate::session::entry::kind::Kind;
+use crate::session::json::Str;
 
 pub(crate) struct Tool;
 
@@ -26,6 +28,18 @@ impl Qualifier for Tool {
     fn test(tool: &Text, _: &HereAndNow) -> Test {
         let wanted = tool.folded();
         Box::new(move |session| session.digest.tools.keys().any(|tool| fold(tool).contains(&wanted)).into())
+    }
+
+    /// A call is seen where it was answered.
+    fn scope(tool: &Text, _: &HereAndNow) -> Scope {
+        let wanted = tool.folded();
+        Scope::Read(Box::new(move |entry| {
+            let answer = entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult);
+            let is_it = |name: Str<'_>| fold(&name.text()).contains(&wanted);
+            answer.is_some_and(|answer| {
+                answer.tool_name.is_some_and(is_it) || answer.nested_calls().any(|nested| is_it(nested.call.name))
+            })
+        }))
     }
 }
 

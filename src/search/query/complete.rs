@@ -16,7 +16,16 @@ pub struct Completion {
     /// The bytes to replace.
     pub at: Range<usize>,
     /// What to put there, the best first.
-    pub options: Vec<String>,
+    pub options: Vec<Candidate>,
+}
+
+/// How a part may go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// What to put there.
+    pub text: String,
+    /// What it finds, in words; empty if it says so itself.
+    pub means: String,
 }
 
 /// What may stand at the cursor, a byte offset. `None` if there is nothing to offer: in a word that begins no
@@ -51,8 +60,10 @@ pub fn complete(query: &str, cursor: usize, values: Values<'_>) -> Option<Comple
 
 /// The names that begin so.
 fn names(typed: &str, at: Range<usize>) -> Option<Completion> {
-    let known = qualifier::TABLE.iter().map(|row| format!("{}:", row.name));
-    let options: Vec<String> = known.chain([ALL.to_string()]).filter(|name| name.starts_with(typed)).collect();
+    let known = qualifier::TABLE.iter().map(|row| (format!("{}:", row.name), format!("sessions {}", row.help)));
+    let all = (ALL.to_string(), "with the words anywhere, in tool output, thinking and arguments too".to_string());
+    let known = known.chain([all]).filter(|(name, _)| name.starts_with(typed));
+    let options: Vec<Candidate> = known.map(|(text, means)| Candidate { text, means }).collect();
     (!options.is_empty()).then_some(Completion { at, options })
 }
 
@@ -63,8 +74,9 @@ fn value(row: &QualifierRow, token: &Token<'_>, query: &str, cursor: usize, valu
         (row.choices)(values).into_iter().filter_map(|value| Some((rank(&fold(value), &typed)?, value))).collect();
     ranked.sort_by_key(|(rank, _)| *rank);
     // A value with a quote in it can't be written.
-    let options: Vec<String> =
-        ranked.iter().filter(|(_, value)| !value.contains('"')).map(|(_, value)| in_quotes(value)).collect();
+    let can_be_written = ranked.iter().filter(|(_, value)| !value.contains('"'));
+    let option = |&(_, value): &(u8, &str)| Candidate { text: in_quotes(value), means: (row.means)(value).into() };
+    let options: Vec<Candidate> = can_be_written.map(option).collect();
     (!options.is_empty()).then_some(Completion { at: token.text_at.clone(), options })
 }
 
@@ -96,7 +108,7 @@ mod tests {
         let query = query.replace('|', "");
         let completion = complete(&query, cursor, values)?;
         let mut done = query;
-        done.replace_range(completion.at, &completion.options[0]);
+        done.replace_range(completion.at, &completion.options[0].text);
         Some((done, completion.options.len()))
     }
 
@@ -155,7 +167,7 @@ mod tests {
             if let Some(completion) = complete(&text, cursor, Values { dirs: &dirs, files: &dirs, ..Values::default() }) {
                 for option in completion.options {
                     let mut done = text.clone();
-                    done.replace_range(completion.at.clone(), &option);
+                    done.replace_range(completion.at.clone(), &option.text);
                     let _ = Query::parse(&done);
                 }
             }

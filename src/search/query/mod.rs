@@ -11,6 +11,7 @@ use std::ops::Range;
 use crate::base::fold::fold;
 use crate::search::fuzzy;
 use crate::search::pattern::Pattern;
+use crate::search::qualifier;
 use crate::search::qualifier::Qualified;
 use crate::search::query::token::ALL;
 
@@ -90,6 +91,21 @@ impl Query {
     pub(crate) fn without_words(&self) -> Self {
         let is_word = |term: &&Term| !term.is_excluded && matches!(term.what, What::Word(_) | What::Phrase(_));
         Self { everything: false, terms: self.terms.iter().filter(|term| !is_word(term)).cloned().collect() }
+    }
+
+    /// The query with files instead of the words; nothing if there is no word that a file may be called by.
+    #[must_use]
+    pub(crate) fn as_files(&self) -> Option<Self> {
+        let is_word = |term: &Term| !term.is_excluded && matches!(term.what, What::Word(_));
+        let as_file = |term: &Term| match &term.what {
+            What::Word(word) if !term.is_excluded => {
+                let what = What::Qualified(qualifier::file(word)?);
+                Some(Term { what, ..term.clone() })
+            }
+            _ => Some(term.clone()),
+        };
+        let terms: Option<Vec<Term>> = self.terms.iter().map(as_file).collect();
+        terms.filter(|_| self.terms.iter().any(is_word)).map(|terms| Self { everything: false, terms })
     }
 
     /// Whether certainly nothing is found that `earlier` didn't find, as long as both are asked at the same time and

@@ -1,7 +1,6 @@
 //! Which files the tools of a session read, wrote and edited, when, and what was last said before: kept small, because
 //! lists hold them for all sessions.
 
-use crate::base::js::{cut, js_trim};
 use crate::base::strings::Strings;
 use crate::session::digest::spoken::Spoken;
 use crate::session::entry::ToolCall;
@@ -9,9 +8,6 @@ use crate::session::entry::call;
 use crate::session::entry::call::Touch;
 use crate::session::json::Str;
 use crate::session::shape::{ById, IdHash, Index, Shape};
-
-/// How much is kept of what was said, in UTF-16 code units.
-const SAID: usize = 100;
 
 /// How often tools touched a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -140,7 +136,7 @@ impl Gatherer {
         let mut places = vec![None; spoken.len() + 1];
         for touch in &mut touches.all {
             let number = above.number(touch.entry);
-            let said = || js_trim(cut(number.checked_sub(FIRST).map_or("", |row| spoken.text(row as usize)), SAID));
+            let said = || number.checked_sub(FIRST).map_or("", |row| spoken.text(row as usize));
             touch.said = *places[number as usize - 1].get_or_insert_with(|| touches.said.push(said()));
         }
         touches.all.shrink_to_fit();

@@ -95,6 +95,13 @@ fn flat<'a>(texts: impl IntoIterator<Item = Str<'a>>) -> String {
     out
 }
 
+/// The first `units` UTF-16 code units of a text, without white space around.
+pub(crate) fn flat_start(text: Str<'_>, units: usize) -> String {
+    let mut out = String::new();
+    flat_into(&mut out, std::iter::once(text), units);
+    out
+}
+
 /// A text with the white space around it: pi trims what was said, but not names.
 fn plain(text: Option<Str<'_>>) -> String {
     let text = text.map_or(String::new(), |text| text.start(LONGEST));

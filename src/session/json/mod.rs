@@ -49,6 +49,11 @@ impl<'a> Str<'a> {
         Self { raw: raw.as_bytes(), escaped: false }
     }
 
+    /// A string as it is written in a file, without its quotes; known to be valid.
+    pub(crate) fn of_raw(raw: &'a [u8]) -> Self {
+        Self { raw, escaped: true }
+    }
+
     /// The text; what is not Unicode (lone surrogates, invalid UTF-8) is U+FFFD.
     pub fn text(self) -> Cow<'a, str> {
         if self.escaped {

@@ -19,7 +19,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
     let area = Palette::list_area(model.size);
     let line = Rect { y: area.y.saturating_sub(1), height: 1, ..area };
     let (shown, all) = palette.counts();
-    let is_reading = !model.library.progress.finished && palette.kind != PaletteKind::Actions;
+    let is_reading = match palette.kind {
+        PaletteKind::Actions => false,
+        PaletteKind::Trash | PaletteKind::History => model.past.is_none(),
+        PaletteKind::Labels | PaletteKind::Files(_) | PaletteKind::Touches { .. } => !model.library.progress.finished,
+    };
     let counts = match (is_reading, shown == all) {
         (true, _) => format!(" {} so far", thousands(shown)),
         (false, true) => format!(" {}", thousands(all)),
@@ -54,6 +58,8 @@ fn foot(palette: &Palette, model: &Model, columns: usize) -> String {
     let long = match palette.kind {
         PaletteKind::Actions => format!("{accept} runs it, {cancel} closes"),
         PaletteKind::Labels => format!("{accept} goes there, {rename} renames, {clear} clears, {cancel} closes"),
+        PaletteKind::Trash => format!("{accept} brings it back, {cancel} closes"),
+        PaletteKind::History => format!("{accept} takes it back, {cancel} closes"),
         PaletteKind::Files(_) => format!("{accept} shows its sessions, {cancel} closes"),
         PaletteKind::Touches { .. } => format!("{accept} goes there, {cancel} goes back"),
     };
@@ -66,6 +72,8 @@ fn nothing(kind: &PaletteKind) -> &'static str {
     match kind {
         PaletteKind::Actions => "no matching action",
         PaletteKind::Labels => "no label in any session: in the tree, L sets one",
+        PaletteKind::Trash => "pitree moved nothing to the trash that is not back",
+        PaletteKind::History => "pitree changed nothing yet",
         PaletteKind::Files(_) => "no tool read or changed a file here",
         PaletteKind::Touches { .. } => "no session touched it",
     }

@@ -4,7 +4,10 @@ use crate::app::flows::search::Search;
 use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, mark, width};
+use crate::keymap::Action;
 use crate::library::search::SessionHit;
+use crate::ui::pen::Pen;
+use crate::ui::widgets::key_of;
 
 /// How many were found, in which order, and how far the reading of texts is.
 pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
@@ -16,12 +19,47 @@ pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
         facts.push(format!("reading texts {}/{}", thousands(done), thousands(total)));
     }
     if let Some(found) = &pane.hits {
-        facts.push(count(found.len(), "hit", "hits"));
+        facts.push(count(found.len(), "session", "sessions"));
+        facts.extend((search.entries > 0).then(|| count(search.entries, "message", "messages")));
         facts.extend(
             pane.is_flat.then(|| if pane.shows.newest_hits_first { "newest first" } else { "best first" }.into()),
         );
     }
     facts
+}
+
+/// What stands in place of hits: that there are none so far, that all of them are hidden, or where there would be some.
+pub(super) fn nothing(model: &Model, pen: &Pen<'_>, hidden: usize, columns: usize) -> Vec<String> {
+    let search = model.search.as_ref();
+    let is_reading = search.is_some_and(|search| search.read.or(search.searched).is_some());
+    let elsewhere = search.and_then(|search| Some((search.answered()?, search.elsewhere?)));
+    let (query, found) = match elsewhere {
+        _ if hidden > 0 => return vec![format!("  {} found, all of them hidden", thousands(hidden))],
+        _ if is_reading || !model.library.progress.finished => return vec!["  nothing found so far".into()],
+        None => return vec!["  nothing found".into()],
+        Some(elsewhere) => elsewhere,
+    };
+    let mut parts = Vec::new();
+    if query.everything {
+        parts.push("nothing found".into());
+    } else {
+        let key = key_of(model, pen, Action::SearchEverything);
+        let so_far = if found.progress.is_some() { " so far" } else { "" };
+        parts.push("0 in conversation".into());
+        parts.push(format!("{} in tool output{so_far} ({key})", thousands(found.everything)));
+    }
+    if query.as_files().is_some() {
+        parts.push(format!("file: {}", thousands(found.files)));
+    }
+    let line = format!("  {}", parts.join(&format!(" {} ", pen.glyphs().dot)));
+    if width(&line) <= columns { vec![line] } else { parts.into_iter().map(|part| format!("  {part}")).collect() }
+}
+
+/// The keys that change what is found, and its order.
+pub(super) fn keys(model: &Model, pen: &Pen<'_>) -> String {
+    let (all, order) = (key_of(model, pen, Action::SearchEverything), key_of(model, pen, Action::NextSort));
+    let is_everything = model.search.as_ref().is_some_and(|search| search.query.as_ref().is_ok_and(|q| q.everything));
+    format!("{all} {}  {order} order ", if is_everything { "said" } else { "all" })
 }
 
 /// A clean text with what was looked for marked in it.
@@ -31,25 +69,17 @@ pub(super) fn marked(model: &Model, text: &str, tone: Tone, is_hit: bool) -> Vec
     mark(&[Span::new(tone, text)], &marks)
 }
 
-/// The text around a hit in so many columns, and whether that is on the active path: in words where there is room, else
-/// the active path by its sign.
+/// The text around a hit in so many columns, the hit itself whole, and whether it is on a branch that was left.
 pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &Glyphs) -> Vec<Span> {
-    const ROOM_FOR_WORDS: usize = 60;
     let Some(snippet) = &found.snippet else { return Vec::new() };
-    let path = match found.is_active {
-        Some(true) if room >= ROOM_FOR_WORDS => "active path: ".into(),
-        Some(false) if room >= ROOM_FOR_WORDS => "abandoned branch: ".into(),
-        Some(true) => format!("{} ", glyphs.active),
-        Some(false) => "abandoned: ".into(),
-        None => String::new(),
-    };
-    let left = room.saturating_sub(width(&path));
-    let mut spans = vec![Span::new(Tone::Dim, "  "), Span::new(Tone::Active, path)];
+    let path = if found.is_active == Some(false) { "abandoned: " } else { "" };
+    let left = room.saturating_sub(width(path));
     let mut text = marked(model, &clean(snippet), Tone::Dim, true);
-    // The hit itself must be seen.
+    let hit = text.iter().find(|span| span.tone == Tone::Match).map_or(0, |span| width(&span.text));
     if let Some(first) = text.first_mut().filter(|first| first.tone == Tone::Dim) {
-        first.text = glyphs.cut_start(&first.text, left / 3).into_owned();
+        let before = (left / 3).min(left.saturating_sub(hit + 1));
+        first.text = glyphs.cut_start(&first.text, before).into_owned();
     }
-    spans.extend(text);
-    spans
+    text.insert(0, Span::new(Tone::Active, path));
+    text
 }

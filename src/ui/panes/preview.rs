@@ -16,25 +16,21 @@ use crate::ui::widgets::{hits, scroll_bar, title};
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.preview;
     let height = usize::from(area.body.height);
-    let is_whole = pane.wrapped.complete(&pane.lines);
-    let right = match () {
-        () if is_whole && pane.wrapped.len() <= height => String::new(),
-        () if is_whole => {
-            let end = (pane.top + height).min(pane.wrapped.len());
-            format!("{}% ", 100 * end / pane.wrapped.len())
-        }
-        () => format!("line {}+ ", pane.top + 1),
+    let (top, len, is_whole) = pane.seen(model.now);
+    let hits = pane.hit().map(|(at, count)| hits(Some(at), count));
+    let side = match pane.wrapped.way() {
+        Way { is_sideways: false, .. } => None,
+        Way { left: 0, .. } => Some("unwrapped".into()),
+        Way { left, .. } => Some(format!("from column {}", left + 1)),
     };
-    let right = match pane.wrapped.way() {
-        Way { is_sideways: true, left: 0, .. } => format!("unwrapped {} {right}", pen.glyphs().dot),
-        Way { is_sideways: true, left, .. } => format!("from column {} {} {right}", left + 1, pen.glyphs().dot),
-        Way { .. } => right,
+    let place = match () {
+        () if is_whole && len <= height => None,
+        () if is_whole => Some(format!("{}%", 100 * (top + height).min(len) / len)),
+        () => Some(format!("line {}+", top + 1)),
     };
-    let right = match pane.hit() {
-        Some((at, count)) if right.is_empty() => hits(Some(at), count) + " ",
-        Some((at, count)) => format!("{} {} {right}", hits(Some(at), count), pen.glyphs().dot),
-        None => right,
-    };
+    let facts: Vec<String> = [hits, side, place].into_iter().flatten().collect();
+    let mut right = facts.join(&format!(" {} ", pen.glyphs().dot));
+    right.extend((!facts.is_empty()).then_some(' '));
     let focused = model.focus == Place::Preview;
     title(frame, pen, area, focused, (Span::clean(Tone::Text, &name(model)), "", right));
     for (row, spans) in area.text().rows().zip(pane.rows(height, model.now)) {
@@ -43,7 +39,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     if pane.lines.is_empty() && pane.is_late(model.now) && pane.subject != Subject::Nothing {
         pen.put(frame, Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, " reading")]);
     }
-    scroll_bar(frame, area.body, pen, pane.top, pane.wrapped.len());
+    scroll_bar(frame, area.body, pen, top, len);
 }
 
 fn name(model: &Model) -> String {

@@ -6,16 +6,20 @@ use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
 use crate::app::title::title as title_of;
-use crate::base::numbers::{bytes, dollars, thousands};
+use crate::base::numbers::{bytes, count, dollars, thousands};
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::{Span, Tone, clean, spans_text, spans_width, width};
 use crate::base::time;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
 use crate::library::SessionKey;
+use crate::library::search::SessionHit;
 use crate::ui::panes::{hits, project};
 use crate::ui::pen::{Pen, both, cut};
-use crate::ui::widgets::{List, key_of, list, title};
+use crate::ui::widgets::{List, key_of, tall_list, title};
+
+/// The columns that the title of a hit keeps, if it has so many.
+const LEAST_TITLE: usize = 24;
 
 /// The columns from which on a session that stands alone always shows its project.
 const WIDE: usize = 64;
@@ -34,20 +38,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     let facts = format!("  {}", facts.join(&format!(" {} ", pen.glyphs().dot)));
     let focused = model.focus == Place::Sessions;
     let columns = usize::from(area.title.width);
-    let heads = heads(model, columns.saturating_sub(1));
+    let heads = match pane.hits {
+        Some(_) => hits::keys(model, pen),
+        None => heads(model, columns.saturating_sub(1)),
+    };
     let is_room = width("  Sessions") + width(&facts) + width(&heads) <= columns;
     let heads = if is_room { heads } else { String::new() };
     title(frame, pen, area, focused, (Span::new(Tone::Text, "Sessions"), &facts, heads));
     if let (true, Some(found)) = (pane.rows.is_empty(), &pane.hits) {
-        let body = ratatui::layout::Rect { height: 1, ..area.body };
-        let hidden = found.len();
-        let is_reading = model.search.as_ref().is_some_and(|search| search.read.or(search.searched).is_some());
-        let text = match hidden {
-            0 if is_reading || !model.library.progress.finished => "  nothing found so far".into(),
-            0 => "  nothing found".into(),
-            hidden => format!("  {} found, all of them hidden", thousands(hidden)),
-        };
-        pen.put(frame, body, &[Span::new(Tone::Dim, text)]);
+        for (row, text) in area.body.rows().zip(hits::nothing(model, pen, found.len(), area.body.width.into())) {
+            pen.put(frame, row, &[Span::clean(Tone::Dim, &text)]);
+        }
     } else if pane.rows.is_empty() && model.library.progress.finished {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
         let text = if pane.shows.here_only {
@@ -60,15 +61,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         pen.put(frame, body, &[Span::new(Tone::Dim, text)]);
     }
     let rows = List { area: area.body, cursor: pane.cursor, len: pane.rows.len(), focused };
-    list(frame, pen, &rows, |at, columns| row(model, pen, at, columns));
+    tall_list(frame, pen, &rows, |at| pane.lines(at), |at, columns| row(model, pen, at, columns));
 }
 
-fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
+/// The lines of a row.
+fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Vec<Span>> {
     match &model.sessions.rows[at] {
-        SessionRow::Project(place) => project_row(model, pen, at, *place, columns),
-        SessionRow::Session { key: session, prefix, below } => {
+        SessionRow::Project(place) => vec![project_row(model, pen, at, *place, columns)],
+        SessionRow::Session { key: session, prefix, below, is_tall } => {
             let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
-            let mut left = session_left(model, pen, (*session, columns), prefix, fold.map(|folded| (folded, *below)));
+            let mut left =
+                session_left(model, pen, (*session, *is_tall, columns), prefix, fold.map(|folded| (folded, *below)));
             if let Some(project) = model.sessions.project_alone(at) {
                 let mut label = project::label(project, &model.setting.home, pen.glyphs(), (columns / 4).max(12));
                 label.truncate(if project.shared > 0 { 2 } else { 1 }); // the name, and where it is if that tells it apart
@@ -78,9 +81,12 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
                 left.splice(0..0, label);
             }
             left.insert(0, mark(model, pen, at));
-            let found = model.sessions.found(*session).filter(|found| found.snippet.is_some());
+            let found = model.sessions.found(*session).filter(|found| found.snippet.is_some() || found.entries > 0);
             let facts = match found {
-                Some(_) => age(model, pen, *session).to_vec(),
+                Some(found) => {
+                    let room = columns.saturating_sub(spans_width(&left).min(LEAST_TITLE) + 1);
+                    hit_facts(model, pen, *session, found, room)
+                }
                 None => {
                     let all = whole(model, *session, columns).map(|whole| facts(model, pen, *session, columns, &whole));
                     let left = if model.sessions.show_paths { columns } else { spans_width(&left) };
@@ -88,17 +94,41 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Span> {
                     all.iter().find(fits).unwrap_or(&all[1]).clone()
                 }
             };
-            if let Some(found) = found {
-                let room = columns.saturating_sub(spans_width(&left) + spans_width(&facts) + 3);
-                left.extend(hits::snippet(model, found, room, pen.glyphs()));
+            let mut text = None;
+            if let Some(found) = found.filter(|found| found.snippet.is_some()) {
+                if *is_tall {
+                    let indent = vec![Span::new(Tone::Dim, " ".repeat(width(prefix) + 4))];
+                    let room = columns.saturating_sub(spans_width(&indent));
+                    text = Some([indent, hits::snippet(model, found, room, pen.glyphs())].concat());
+                } else {
+                    let room = columns.saturating_sub(spans_width(&left) + spans_width(&facts) + 3);
+                    left.push(Span::new(Tone::Dim, "  "));
+                    left.extend(hits::snippet(model, found, room, pen.glyphs()));
+                }
             }
             if model.sessions.show_paths {
                 let room = columns.saturating_sub(spans_width(&facts) + 1);
                 add_path(&mut left, model, pen, *session, room);
             }
-            both(&left, &facts, columns, pen.glyphs())
+            let title = both(&left, &facts, columns, pen.glyphs());
+            [title].into_iter().chain(text).collect()
         }
     }
+}
+
+/// How many entries of a session were found, in how many forks the same ones, and the age.
+fn hit_facts(model: &Model, pen: &Pen<'_>, key: SessionKey, found: &SessionHit, room: usize) -> Vec<Span> {
+    let mut facts = age(model, pen, key).to_vec();
+    if found.entries > 0 {
+        facts.insert(0, Span::new(Tone::Dim, format!("{:>9} ", count(found.entries, "hit", "hits"))));
+    }
+    if found.forks > 0 {
+        let words = format!("same in {} ", count(found.forks, "fork", "forks"));
+        let sign = format!("{}{} ", pen.glyphs().fork, found.forks);
+        let is_room = spans_width(&facts) + width(&words) <= room;
+        facts.insert(0, Span::new(Tone::Fork, if is_room { words } else { sign }));
+    }
+    facts
 }
 
 fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: usize) -> Vec<Span> {
@@ -143,7 +173,7 @@ fn mark(model: &Model, pen: &Pen<'_>, row: usize) -> Span {
 fn session_left(
     model: &Model,
     pen: &Pen<'_>,
-    (key, columns): (SessionKey, usize),
+    (key, is_tall, columns): (SessionKey, bool, usize),
     prefix: &str,
     fold: Option<(bool, usize)>,
 ) -> Vec<Span> {
@@ -174,13 +204,10 @@ fn session_left(
         Some(_) => clean(crate::base::js::cut(session.title(), 300)).into_owned(), // in which it was looked for
         None => title_of(session),
     };
-    let has_snippet = found.is_some_and(|found| found.snippet.is_some());
-    if has_snippet {
-        title = glyphs.cut(&title, (columns / 3).max(12)).into_owned(); // where it was found matters more
-    }
+    let stands_alone = is_tall || found.is_none_or(|found| found.snippet.is_none());
     let project = shorten(&session.header.cwd, &model.setting.home);
-    let project = Some(split_name(&project)).filter(|_| model.sessions.is_flat && !has_snippet);
-    if let Some((_, name)) = project.filter(|_| columns >= WIDE) {
+    let project = Some(split_name(&project)).filter(|_| model.sessions.is_flat && stands_alone);
+    if let Some((_, name)) = project.filter(|_| columns >= WIDE && found.is_none()) {
         // What a title has beside the numbers and the name of its project.
         let room = columns - 28 - width(name).min(12) - 2;
         title = glyphs.cut(&title, room).into_owned();

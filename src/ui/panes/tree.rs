@@ -4,12 +4,10 @@ use ratatui::Frame;
 
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
-use crate::app::panes::tree::rows::Item;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, width};
 use crate::keymap::{Action, Place};
 use crate::render::DocLine;
-use crate::session::tree::Tree;
 use crate::ui::empty::plain_rows;
 use crate::ui::panes::row;
 use crate::ui::pen::Pen;
@@ -31,7 +29,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         }
         format!("{filter} {} {of}{}", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
     });
-    let found = pane.find.as_ref().filter(|find| !find.words.is_empty()).map(|find| {
+    let found = pane.find.as_ref().filter(|find| find.is_shown()).map(|find| {
         let at = pane.selected_entry().and_then(|at| find.number(pane.entry(at)?));
         let found = if find.searching && find.is_empty() { "looking".into() } else { hits(at, find.len()) };
         let only = if find.only_hits { " only" } else { "" };
@@ -69,30 +67,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         };
         return pen.put(frame, ratatui::layout::Rect { height: 1, ..area.body }, &[Span::new(Tone::Dim, text)]);
     }
-    let pan = pan(model, tree, usize::from(area.body.width.saturating_sub(1)));
     let rows = List { area: area.body, cursor: pane.cursor, len: pane.rows.list.len(), focused };
     list(frame, pen, &rows, |at, columns| {
         // Only the lines in sight are made, as thousands of levels are possible; the text is always behind them.
-        let lines = pane.rows.prefix_width(at);
-        let start = pan.min(lines).max(lines.saturating_sub(columns / 2));
-        let mut prefix = pane.rows.prefix(at, start..lines, pen.glyphs());
-        if start > pan {
-            prefix = pen.glyphs().cut_start(&format!("{prefix} "), lines - start).into_owned();
+        let (lines, is_cut) = pane.lines(at, columns);
+        let mut prefix = pane.rows.prefix(at, lines.clone(), pen.glyphs());
+        if is_cut {
+            prefix = pen.glyphs().cut_start(&format!("{prefix} "), lines.len()).into_owned();
         }
         let mut left = vec![Span::new(Tone::Dim, prefix)];
         row::draw(&mut left, columns, (model, pen), tree, at)
     });
-}
-
-/// How far the rows are moved to the left so that the selected one's text is seen behind its lines, as in pi's `/tree`
-/// (0.87.1).
-fn pan(model: &Model, tree: &Tree, columns: usize) -> usize {
-    let at = model.tree.cursor.at;
-    let lines = model.tree.rows.prefix_width(at);
-    let marks = match model.tree.rows.list[at].item {
-        Item::Entry(entry) if tree.is_active(entry) => 2,
-        _ => 0,
-    };
-    let anchor = lines + marks;
-    if anchor > columns / 2 { (anchor - columns / 4).min(lines) } else { 0 }
 }

@@ -5,9 +5,15 @@ use std::collections::HashSet;
 
 use crate::app::panes::sessions::{Pane, SessionRow};
 use crate::app::widgets::cursor::Cursor;
-use crate::base::text::Glyphs;
+use crate::base::js::cut;
+use crate::base::text::{Glyphs, clean, width};
 use crate::library::search::SessionHit;
 use crate::library::{Library, SessionKey};
+
+/// What a row has besides its name and the text of a hit, at the most: signs, counts, the age.
+const BESIDE: usize = 46;
+/// The most characters of a title.
+const LONGEST: usize = 300;
 
 impl Pane {
     /// The next order of what was found: under its projects where all of it is seen at once, the best first, the newest
@@ -25,15 +31,20 @@ impl Pane {
     /// once, else in their order.
     pub(super) fn show_hits(&mut self, library: &Library, shown: &[SessionKey], glyphs: &Glyphs) {
         let mut ranked: Vec<_> = shown.iter().filter_map(|&key| Some((self.found(key)?.hit.rank(), key))).collect();
-        if !self.is_flat && !self.shows.hits_flat && ranked.len() < self.room {
+        if !self.is_flat && !self.shows.hits_flat && ranked.len() < self.room.1 {
             let families = library.families();
             let mut context: Vec<SessionKey> = ranked.iter().flat_map(|&(_, hit)| families.line(hit)).collect();
             context.sort_unstable();
             context.dedup();
             let projects: HashSet<_> = context.iter().map(|&key| library.project(key)).collect();
-            if context.len() + projects.len() <= self.room {
+            if context.len() + projects.len() <= self.room.1 {
                 self.tie(library, &context);
-                return self.threads(glyphs);
+                self.threads(library, glyphs);
+                if (0..self.rows.len()).map(|row| self.lines(row)).sum::<usize>() <= self.room.1 {
+                    return;
+                }
+                self.rows.clear();
+                self.tie(library, shown);
             }
         }
         self.is_flat = true;
@@ -42,8 +53,19 @@ impl Pane {
         } else {
             ranked.sort_unstable();
         }
-        let row = |(_, key)| SessionRow::Session { key, prefix: String::new(), below: 0 };
+        let row = |(_, key)| {
+            let is_tall = self.is_tall(library, key, "");
+            SessionRow::Session { key, prefix: String::new(), below: 0, is_tall }
+        };
         self.rows = ranked.into_iter().map(row).collect();
+    }
+
+    /// Whether the text in which a session was found has no room beside its name.
+    pub(super) fn is_tall(&self, library: &Library, key: SessionKey, prefix: &str) -> bool {
+        let Some(text) = self.found(key).and_then(|found| found.snippet.as_ref()) else { return false };
+        let least = prefix.chars().count() + BESIDE + text.len();
+        // Bytes are no columns, but a text with so many of them has no room for another one.
+        least > self.room.0 || least + width(&clean(cut(library[key].title(), LONGEST))) > self.room.0
     }
 
     /// How a session was found.

@@ -40,6 +40,8 @@ pub enum SessionRow {
         prefix: String,
         /// Forks (and sub-agents) that a fold hides or could hide.
         below: usize,
+        /// Whether the text in which it was found has a line of its own.
+        is_tall: bool,
     },
 }
 
@@ -96,8 +98,8 @@ pub struct Pane {
     pub hits: Option<HashMap<SessionKey, SessionHit>>,
     /// Whether the rows stand without their projects and families.
     pub is_flat: bool,
-    /// As many rows are seen at once.
-    pub room: usize,
+    /// As many columns and lines has the list.
+    pub room: (usize, usize),
     /// The families of the sessions that have rows.
     families: Families,
     /// The projects that are told in the row of their only session, by that row.
@@ -112,6 +114,35 @@ impl Pane {
     /// An empty list, ordered by `sort`, of a pitree that was started `here`.
     pub fn new(sort: Sort, here: Here) -> Self {
         Self { shows: Shows { sort, ..Shows::default() }, here, ..Self::default() }
+    }
+
+    /// How many lines a row has.
+    pub fn lines(&self, row: usize) -> usize {
+        1 + usize::from(matches!(self.rows.get(row), Some(SessionRow::Session { is_tall: true, .. })))
+    }
+
+    /// How many rows are seen whole at once.
+    pub(crate) fn page(&self) -> usize {
+        self.cursor.seen(self.rows.len(), self.room.1, |row| self.lines(row)).len()
+    }
+
+    /// Takes how large the list is, and brings the selection into sight.
+    pub(crate) fn fit(&mut self, room: (usize, usize), library: &Library, glyphs: &Glyphs) {
+        let is_other = self.room.0 != room.0;
+        self.room = room;
+        if is_other && self.hits.is_some() {
+            self.rebuild(library, glyphs);
+        }
+        let mut cursor = self.cursor;
+        cursor.fit_tall(self.rows.len(), room.1, |row| self.lines(row));
+        self.cursor = cursor;
+    }
+
+    /// Scrolls by some rows.
+    pub(crate) fn scroll(&mut self, by: isize) {
+        let mut cursor = self.cursor;
+        cursor.scroll_tall(by, self.rows.len(), self.room.1, |row| self.lines(row));
+        self.cursor = cursor;
     }
 
     fn key(&self, row: usize) -> Option<RowKey> {
@@ -160,6 +191,17 @@ impl Pane {
     /// Whether a row is folded.
     pub fn is_folded(&self, row: usize) -> bool {
         self.hits.is_none() && self.key(row).is_some_and(|key| self.folds.contains(&key))
+    }
+
+    /// Whether the sign that folds and unfolds a row is at a column.
+    pub(crate) fn is_sign(&self, row: usize, column: usize) -> bool {
+        let start = match self.rows.get(row) {
+            Some(SessionRow::Session { prefix, .. }) => {
+                crate::base::text::width(prefix) + if self.is_flat { 0 } else { 2 }
+            }
+            Some(SessionRow::Project(_)) | None => 0,
+        };
+        self.can_fold(row) && (start..start + 2).contains(&column)
     }
 
     fn can_fold(&self, row: usize) -> bool {

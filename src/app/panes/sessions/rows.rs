@@ -28,7 +28,7 @@ impl Pane {
         match (&self.hits, self.is_flat) {
             (Some(_), _) => self.show_hits(library, &shown, glyphs),
             (None, true) => self.flat(library, shown),
-            (None, false) => self.threads(glyphs),
+            (None, false) => self.threads(library, glyphs),
         }
         self.find_selection(library);
     }
@@ -47,22 +47,22 @@ impl Pane {
     }
 
     /// Rows of sessions under their projects and parents.
-    pub(super) fn threads(&mut self, glyphs: &Glyphs) {
+    pub(super) fn threads(&mut self, library: &Library, glyphs: &Glyphs) {
         for project in 0..self.projects.len() {
             if self.hits.is_none() && self.projects[project].sessions.len() == 1 {
                 self.alone.insert(self.rows.len(), project);
-                self.thread(project, glyphs);
+                self.thread(project, library, glyphs);
                 continue;
             }
             self.rows.push(SessionRow::Project(project));
             if self.hits.is_some() || !self.folds.contains(&RowKey::Project(self.projects[project].key)) {
-                self.thread(project, glyphs);
+                self.thread(project, library, glyphs);
             }
         }
     }
 
     /// The rows of a project's families, drawn as pi draws threads (0.87.1).
-    fn thread(&mut self, project: usize, glyphs: &Glyphs) {
+    fn thread(&mut self, project: usize, library: &Library, glyphs: &Glyphs) {
         let mut stack: Vec<(SessionKey, String, Option<bool>)> =
             self.projects[project].roots.iter().rev().map(|&root| (root, String::new(), None)).collect();
         while let Some((key, lines, last)) = stack.pop() {
@@ -72,7 +72,8 @@ impl Pane {
                     format!("{lines}{}{} ", if last { &glyphs.corner } else { &glyphs.tee }, glyphs.dash)
                 }
             };
-            self.rows.push(SessionRow::Session { key, prefix, below: self.families.below(key) });
+            let is_tall = self.is_tall(library, key, &prefix);
+            self.rows.push(SessionRow::Session { key, prefix, below: self.families.below(key), is_tall });
             if self.hits.is_none() && self.folds.contains(&RowKey::Session(key)) {
                 continue;
             }
@@ -97,7 +98,10 @@ impl Pane {
             Sort::Cost => shown.sort_by(|&a, &b| library.own(b).cost.total_cmp(&library.own(a).cost)),
             Sort::Threaded | Sort::Recent => library.sort_newest_first(&mut shown),
         }
-        self.rows = shown.into_iter().map(|key| SessionRow::Session { key, prefix: String::new(), below: 0 }).collect();
+        self.rows = shown
+            .into_iter()
+            .map(|key| SessionRow::Session { key, prefix: String::new(), below: 0, is_tall: false })
+            .collect();
     }
 
     fn find_selection(&mut self, library: &Library) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::app::panes::tree::spot::Spot;
 use crate::app::ticket::Claim;
 use crate::library::EntryRef;
+use crate::search::query::Query;
 use crate::search::words::Words;
 use crate::session::entry::kind::Kind;
 use crate::session::tree::{Index, Tree};
@@ -16,6 +17,8 @@ use crate::session::tree::{Index, Tree};
 pub struct Find {
     /// What is looked for.
     pub words: Arc<Words>,
+    /// The search over sessions whose hits these are, if they are not of a search in this one.
+    pub query: Option<Arc<Query>>,
     /// What is wrong with what is typed.
     pub problem: Option<String>,
     /// Whether all but the hits is hidden.
@@ -40,6 +43,7 @@ impl Find {
     pub(super) fn new(from: Spot) -> Self {
         Self {
             words: Arc::default(),
+            query: None,
             problem: None,
             only_hits: false,
             searching: false,
@@ -56,6 +60,11 @@ impl Find {
     /// Whether an entry has what is looked for.
     pub(crate) fn is_hit(&self, entry: EntryRef) -> bool {
         self.is_hit.contains(&entry)
+    }
+
+    /// Whether it is said how many hits there are: a session that was found as a whole has none.
+    pub fn is_shown(&self) -> bool {
+        if self.query.is_some() { !self.hits.is_empty() } else { !self.words.is_empty() }
     }
 
     /// How many hits there are.

@@ -6,6 +6,7 @@ use crate::app::panes::tree::Pane;
 use crate::app::panes::tree::find::Find;
 use crate::app::panes::tree::spot::Selected;
 use crate::library::EntryRef;
+use crate::search::query::Query;
 use crate::search::words::Words;
 use crate::session::tree::{Index, Tree};
 
@@ -28,26 +29,37 @@ impl Pane {
         self.begin_looking();
     }
 
-    /// Looks for words from the entry that a search points at, without leaving it. Returns whether that is there.
-    pub(crate) fn look_for_awaited(&mut self) -> bool {
-        if self.awaited_words.is_none() || self.pointed().is_none() {
+    /// Takes over what a search over sessions looks for, unless something is looked for in this one: its hits are marked,
+    /// and gone to from the one that it points at. Returns whether it is to be looked for anew.
+    pub(crate) fn follow_query(&mut self, query: Option<&Arc<Query>>) -> bool {
+        let Some(tree) = self.tree.as_ref().filter(|tree| !tree.is_partial) else { return false };
+        self.is_arrived &= query.is_some();
+        let is_own = |find: &Find| find.query.is_none();
+        let is_same = |find: &Find| find.query.as_ref() == query && find.is_of(tree);
+        if self.find.as_ref().map_or(query.is_none(), |find| is_own(find) || is_same(find)) {
             return false;
         }
-        self.unhide();
-        let words = self.awaited_words.take().unwrap_or_default();
-        if words.is_empty() {
+        let Some(query) = query else {
+            self.end_find();
             return false;
-        }
-        let mut find = Find::new(self.spot());
-        (find.words, find.is_following) = (Arc::new(words), false);
+        };
+        // What was found before stays until it is known what is found now.
+        let was = self.find.take().filter(|was| was.is_of(tree));
+        let mut find = was.unwrap_or_else(|| Find::new(self.spot()));
+        (find.from, find.claim) = (self.spot(), None);
+        (find.words, find.query) = (Arc::new(Words::of(query)), Some(query.clone()));
+        find.searching = true;
+        // Where one has gone to a hit already, one may have gone on since.
+        let is_new = self.followed.replace(query.clone()).as_ref() != Some(query);
+        find.is_following = is_new && !std::mem::take(&mut self.is_arrived);
+        find.turn_to(tree);
         self.find = Some(find);
-        self.begin_looking();
         true
     }
 
     /// Whether a tree that was searched has made place for another one; begins to look through that.
     pub(crate) fn look_again(&mut self) -> bool {
-        let is_other = |find: &Find| self.tree.as_ref().is_some_and(|tree| !find.is_of(tree));
+        let is_other = |find: &Find| find.query.is_none() && self.tree.as_ref().is_some_and(|tree| !find.is_of(tree));
         let is_other = self.find.as_ref().is_some_and(is_other);
         if is_other {
             self.begin_looking();
@@ -69,7 +81,7 @@ impl Pane {
 
     /// What is to be searched, if something is.
     pub(crate) fn to_search(&self) -> Option<(Arc<Tree>, Arc<Words>)> {
-        let find = self.find.as_ref().filter(|find| find.searching)?;
+        let find = self.find.as_ref().filter(|find| find.searching && find.query.is_none())?;
         Some((self.tree.clone()?, find.words.clone()))
     }
 
@@ -89,6 +101,10 @@ impl Pane {
     fn follow_hits(&mut self) {
         let Some(find) = self.find.as_ref().filter(|find| find.is_following) else { return };
         let from = find.from.clone();
+        let is_hit = |at: &Index| self.entry(*at).is_some_and(|entry| find.is_hit(entry));
+        if let Some(at) = self.pointed().filter(|at| find.query.is_some() && is_hit(at)) {
+            return self.select(at);
+        }
         let anchor = match from.selected {
             Some(Selected::Entry(entry) | Selected::Run(entry)) => Some(entry),
             Some(Selected::Fork(key)) => {
@@ -132,11 +148,22 @@ impl Pane {
         self.follow_hits();
     }
 
-    /// Ends looking for something. Returns whether something was looked for.
-    pub(crate) fn end_find(&mut self) -> bool {
-        let was = self.find.take().is_some();
+    /// Whether the selected entry is one that a search over sessions found.
+    pub(crate) fn is_at_hit(&self) -> bool {
+        let find = self.find.as_ref().filter(|find| find.query.is_some());
+        let entry = self.selected_entry().and_then(|at| self.entry(at));
+        find.zip(entry).is_some_and(|(find, entry)| find.is_hit(entry))
+    }
+
+    /// Whether something is looked for in this session, whatever a search over all looks for.
+    pub(crate) fn has_own_find(&self) -> bool {
+        self.find.as_ref().is_some_and(|find| find.query.is_none())
+    }
+
+    /// Ends looking for something.
+    pub(crate) fn end_find(&mut self) {
+        self.find = None;
         self.rebuild();
-        was
     }
 
     /// Goes to the next hit, or the previous one. Returns whether that was from the other end on; `None` without hits.

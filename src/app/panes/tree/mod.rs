@@ -4,6 +4,7 @@ pub mod deeds;
 pub mod find;
 mod finding;
 mod folding;
+mod lead;
 pub mod rows;
 mod spot;
 mod telling;
@@ -18,7 +19,7 @@ use crate::app::widgets::cursor::Cursor;
 use crate::config::Filter;
 use crate::library::search::At;
 use crate::library::{EntryRef, SessionKey};
-use crate::search::words::Words;
+use crate::search::query::Query;
 use crate::session::digest::Shared;
 use crate::session::entry::kind::Kind;
 use crate::session::family::Split;
@@ -88,8 +89,10 @@ pub struct Pane {
     pointed: Option<At>,
     /// and whether that is still to be gone to.
     awaits_pointed: bool,
-    /// What is to be looked for from there on, as soon as the tree is there.
-    pub awaited_words: Option<Words>,
+    /// Whether one has gone to an entry: no hit is gone to then.
+    is_arrived: bool,
+    /// The search over sessions whose hits in this one were gone to.
+    followed: Option<Arc<Query>>,
 }
 
 impl Pane {
@@ -113,7 +116,8 @@ impl Pane {
         self.selected = None;
         self.awaited_fork = None;
         self.pointed = None;
-        self.awaited_words = None;
+        self.followed = None;
+        self.is_arrived = false;
         self.cursor = Cursor::default();
         // Late replies about the session before must not be taken for this one's.
         (self.opening, self.splitting) = (None, None);
@@ -154,8 +158,8 @@ impl Pane {
         };
         self.tree = Some(tree);
         self.rebuild();
-        self.find_awaited();
         self.go_to_pointed();
+        self.find_awaited();
     }
 
     /// The places of a part of a file are not those of the whole: lines are told by where they start.
@@ -201,13 +205,6 @@ impl Pane {
         }
     }
 
-    /// Changes the filter if it hides the entry that is pointed at.
-    pub(crate) fn unhide(&mut self) {
-        if let Some(at) = self.pointed() {
-            self.reveal(at);
-        }
-    }
-
     /// Goes to an entry, whatever hides it; as soon as its session is open.
     pub(crate) fn go_to_entry(&mut self, entry: EntryRef) {
         self.awaited_entry = Some(entry);
@@ -219,7 +216,11 @@ impl Pane {
         // The places of a part are not those of the whole.
         if self.session == Some(entry.session) && !tree.is_partial {
             self.awaited_entry = None;
-            if (entry.at as usize) < tree.nodes.len() {
+            self.awaits_pointed = false;
+            self.is_arrived = true;
+            let is_there = (entry.at as usize) < tree.nodes.len();
+            self.stop_following();
+            if is_there {
                 self.reveal(entry.at);
             }
         }

@@ -112,7 +112,7 @@ mod tests {
     fn reads_moments() {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         // 2026-05-10T00:30 in the zone.
-        let here = HereAndNow { now_ms: 1_778_365_800_000, home: String::new(), zone };
+        let here = HereAndNow { now_ms: 1_778_365_800_000, home: String::new(), dir: String::new(), zone };
         let ms = |text: &str| crate::base::time::iso(When::read(text).unwrap().unwrap().ms(&here)).unwrap();
         assert_eq!(ms("today"), "2026-05-09T22:00:00.000Z");
         assert_eq!(ms("yesterday"), "2026-05-08T22:00:00.000Z");

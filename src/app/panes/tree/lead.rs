@@ -1,0 +1,48 @@
+//! What stands in front of the words of a row: how much of its lines is seen, and where its fold sign is.
+
+use std::ops::Range;
+
+use crate::app::panes::tree::Pane;
+use crate::app::panes::tree::rows::{Item, RowIndex};
+
+impl Pane {
+    /// Which columns of the lines in front of a row are seen where it has so many columns, and whether more of them are left
+    /// out than in other rows.
+    pub fn lines(&self, row: RowIndex, columns: usize) -> (Range<usize>, bool) {
+        let lines = self.rows.prefix_width(row);
+        let pan = self.pan(columns);
+        let start = pan.min(lines).max(lines.saturating_sub(columns / 2));
+        (start..lines, start > pan)
+    }
+
+    /// How far the rows are moved to the left so that the selected one's text is seen behind its lines, as in pi's `/tree`
+    /// (0.87.1).
+    fn pan(&self, columns: usize) -> usize {
+        let lines = self.rows.prefix_width(self.cursor.at);
+        let anchor = lines + self.mark(self.cursor.at);
+        if anchor > columns / 2 { (anchor - columns / 4).min(lines) } else { 0 }
+    }
+
+    /// The columns of the mark of the active path.
+    fn mark(&self, row: RowIndex) -> usize {
+        let entry = match self.rows.list.get(row).map(|row| row.item) {
+            Some(Item::Entry(at)) => at,
+            Some(Item::Run(run)) => self.rows.runs[run].last(),
+            Some(Item::Fork(_) | Item::Inherited | Item::Start) | None => return 0,
+        };
+        2 * usize::from(self.tree.as_ref().is_some_and(|tree| tree.is_active(entry)))
+    }
+
+    /// Whether the sign that folds and unfolds a row is at a column.
+    pub(crate) fn is_sign(&self, row: RowIndex, column: usize, columns: usize) -> bool {
+        let Some(one) = self.rows.list.get(row) else { return false };
+        let lines = self.lines(row, columns).0.len();
+        match one.item {
+            Item::Inherited => (1..3).contains(&column),
+            Item::Run(_) => (lines + self.mark(row)..).take(2).any(|at| at == column),
+            Item::Entry(_) if one.connector => self.rows.is_foldable(row) && column + 2 == lines,
+            Item::Entry(_) => one.folded && (lines..lines + 2).contains(&column),
+            Item::Fork(_) | Item::Start => false,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What was changed before: undo asks about what another pitree did, and the trash and the history are lists.
+
+use pitree::app::message::{Effect, Msg, Work};
+use pitree::changes::Request;
+
+use super::changes::World;
+use super::harness::{Browser, shows};
+
+#[test]
+fn undo_asks_about_what_an_earlier_pitree_did() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "other");
+    browser.press("R").type_text("new name").press("enter");
+    assert_eq!(browser.session().unwrap().title(), "new name");
+    browser.press("u");
+    assert!(!browser.asks(), "what this pitree did is taken back at once");
+    assert_eq!(browser.session().unwrap().title(), "the other session");
+    browser.press("U");
+    browser.restarted();
+    world.select(&mut browser, "main");
+    browser.press("u");
+    assert!(browser.asks());
+    shows(&browser, "name \"new name\"");
+    shows(&browser, ", today 08:00");
+    shows(&browser, "new name");
+    browser.press("n u");
+    assert!(browser.asks(), "nothing was taken back");
+    // Something else is done meanwhile: it is not that which was asked about.
+    let question = browser.model.layers.pop().unwrap();
+    browser.press("R").type_text("newer name").press("enter");
+    browser.restarted();
+    browser.model.layers.push(question);
+    browser.press("u");
+    assert!(browser.asks());
+    shows(&browser, "name \"newer name\"");
+    browser.press("u");
+    assert!(!browser.asks());
+    assert_eq!(browser.session().unwrap().title(), "the main session");
+    browser.press("u u");
+    world.select(&mut browser, "other");
+    assert_eq!(browser.session().unwrap().title(), "the other session");
+    // What this pitree makes again is its own.
+    browser.press("U u");
+    assert!(!browser.asks());
+}
+
+#[test]
+fn the_trash_is_a_list_from_which_sessions_come_back() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("X");
+    shows(&browser, "pitree moved nothing to the trash that is not back");
+    browser.press("esc");
+    for name in ["other", "twin"] {
+        world.select(&mut browser, name);
+        browser.press("ctrl+d t");
+    }
+    assert_eq!(browser.trashed(), ["other.jsonl", "twin.jsonl"]);
+    browser.restarted();
+    browser.press("X");
+    let rows = |browser: &Browser| browser.palettes()[0].counts();
+    assert_eq!(rows(&browser), (2, 2));
+    shows(&browser, "twin.jsonl");
+    browser.type_text("other");
+    assert_eq!(rows(&browser), (1, 2));
+    assert_eq!(wanted(&mut browser), [Request::Undo { number: Some(1) }]);
+    assert!(browser.palettes().is_empty());
+}
+
+#[test]
+fn the_history_is_a_list_in_which_anything_is_taken_back() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("R").type_text("one").press("enter");
+    world.select(&mut browser, "other");
+    browser.press("space");
+    world.select(&mut browser, "twin");
+    browser.press("space ctrl+d t");
+    world.select(&mut browser, "fork");
+    browser.press("R").type_text("two").press("enter");
+    browser.press("Z");
+    let list = browser.palettes()[0];
+    assert_eq!(list.counts(), (3, 3));
+    let text = |at: usize| list.drawn(at).0.iter().map(|span| span.text.as_str()).collect::<String>();
+    assert_eq!(text(0), "name \"two\"  two");
+    assert!(
+        text(1).starts_with("2 sessions are in the trash  ") && text(1).ends_with(".jsonl and 1 other"),
+        "{}",
+        text(1)
+    );
+    assert_eq!(text(2), "name \"one\"  one");
+    browser.press("down");
+    assert_eq!(wanted(&mut browser), [Request::UndoGroup { group: 2 }], "what was done together is undone together");
+    browser.press("Z down down enter");
+    world.select(&mut browser, "main");
+    assert_eq!(browser.session().unwrap().title(), "the main session", "not only the last one");
+    browser.press("Z");
+    shows(&browser, "undone");
+    browser.press("down down enter");
+    assert_eq!(browser.footer(), "that is not so any more, so that there is nothing to undo");
+}
+
+/// The changes that Enter leads to, which are not made.
+fn wanted(browser: &mut Browser) -> Vec<Request> {
+    let effects = browser.take(Msg::Key("enter".parse().unwrap()));
+    let changes = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Ask(_, Work::Change { request, .. }) => Some(request),
+        _ => None,
+    });
+    changes.collect()
+}
+
+#[test]
+fn samples_have_no_past() {
+    let mut browser = Browser::demo(100, 30);
+    browser.press("X");
+    assert_eq!(browser.footer(), "these are sample sessions: nothing can be changed");
+}

@@ -1,0 +1,145 @@
+//! The line of a search over sessions: completion, what was typed before, what finds nothing; and jumps.
+
+use pitree::app::message::Msg;
+use pitree::keymap::Place;
+
+use crate::harness::Browser;
+use crate::search::{hits, line, search, titles};
+
+#[test]
+fn jumps_are_gone_back_and_forward_again() {
+    let mut browser = Browser::demo(160, 40);
+    let place = |browser: &Browser| (browser.selected(), browser.model.tree.session, browser.model.focus);
+    let start = place(&browser);
+    let goes = |browser: &mut Browser, keys: &str| {
+        browser.press(keys);
+        place(browser)
+    };
+    let one = goes(&mut browser, "' enter");
+    let other = goes(&mut browser, "' down down down enter");
+    assert!(one != other && other.2 == Place::Tree);
+    assert_eq!(goes(&mut browser, "backspace"), one);
+    assert_eq!(goes(&mut browser, "b"), start);
+    assert_eq!(goes(&mut browser, "b"), start);
+    assert!(browser.footer().contains("no jump to go back to"), "{}", browser.footer());
+    assert_eq!(goes(&mut browser, "B B"), other);
+    goes(&mut browser, "B");
+    assert!(browser.footer().contains("no jump to go forward to"), "{}", browser.footer());
+    while browser.model.focus != Place::Sessions {
+        browser.press("tab");
+    }
+    search(&mut browser, "\"hard stop\"");
+    let hit = goes(&mut browser, "enter");
+    let list = goes(&mut browser, "j j backspace");
+    assert_eq!((list.0.as_str(), list.1, list.2), ("Redis: sliding expiry", hit.1, Place::Sessions));
+    assert_eq!(hits(&browser), 1, "the search is still there");
+    let title = browser.model.library[other.1.unwrap()].title().to_string();
+    assert_eq!(goes(&mut browser, "b"), (title, other.1, Place::Sessions));
+}
+
+#[test]
+fn queries_are_called_back() {
+    let mut browser = Browser::demo(120, 30);
+    search(&mut browser, "cookie");
+    browser.press("esc");
+    browser.send(Msg::Paste("redis".into()));
+    browser.press("enter esc");
+    search(&mut browser, "half");
+    browser.press("alt+up");
+    assert_eq!((line(&browser).as_str(), browser.selected().contains("Redis")), ("redis", true));
+    browser.press("alt+up");
+    assert_eq!(line(&browser), "cookie");
+    browser.press("alt+up");
+    assert!(browser.footer().contains("no query before"), "{}", browser.footer());
+    browser.press("alt+down alt+down");
+    assert_eq!(line(&browser), "half", "what was typed is not lost");
+    assert_eq!(browser.model.queries.all(), ["cookie", "redis"]);
+}
+
+#[test]
+fn a_dot_is_where_pitree_was_started() {
+    let mut browser = Browser::demo(120, 30);
+    browser.set(|setting| setting.here = "/home/demo/code/webshop".into());
+    for (query, wanted) in [("in:.", 7), ("in:..", 10), ("in:../logq", 3), ("in:./src", 0), ("in:../../ops", 4)] {
+        search(&mut browser, query);
+        assert_eq!(hits(&browser), wanted, "{query}: {:?}", titles(&browser));
+    }
+}
+
+#[test]
+fn what_finds_nothing_says_where_there_is_something() {
+    let mut browser = Browser::demo(80, 24);
+    search(&mut browser, "expires_at");
+    let screen = browser.screen();
+    assert!(screen.contains("0 in conversation · 4 in tool output (^X) · file: 0"), "{screen}");
+    search(&mut browser, "store.ts");
+    assert!(browser.screen().contains("file: 2"), "{}", browser.screen());
+    browser.press("ctrl+x");
+    assert!(hits(&browser) > 0);
+    search(&mut browser, "all: qqqqqq");
+    assert!(browser.screen().contains("nothing found · file: 0"), "{}", browser.screen());
+    search(&mut browser, "is:damaged");
+    assert!(browser.screen().contains("nothing found"), "{}", browser.screen());
+}
+
+#[test]
+fn the_help_has_the_language() {
+    let mut browser = Browser::demo(120, 40);
+    browser.press("?").type_text("edited");
+    let screen = browser.screen();
+    assert!(screen.contains("edited:src/") && screen.contains("a tool wrote or edited"), "{screen}");
+    browser.press("esc esc");
+    search(&mut browser, "x");
+    browser.press("f1");
+    browser.press("pagedown");
+    let screen = browser.screen();
+    assert!(screen.contains("Queries") && screen.contains("re:o?auth"), "below the keys of the line\n{screen}");
+}
+
+#[test]
+fn tab_completes() {
+    let mut browser = Browser::demo(120, 30);
+    browser.press("/ i s tab");
+    assert_eq!(line(&browser), "is:");
+    browser.press("b r a tab");
+    assert_eq!(line(&browser).trim_end(), "is:branched");
+    assert!(hits(&browser) > 3);
+}
+
+#[test]
+fn tab_goes_through_the_candidates_and_says_what_they_mean() {
+    let mut browser = Browser::demo(120, 30);
+    browser.press("/ i tab");
+    assert_eq!(line(&browser), "in:");
+    let screen = browser.screen();
+    assert!(screen.contains("worked in it or below") && screen.contains("is:  sessions of a kind"), "{screen}");
+    browser.press("tab");
+    assert_eq!(line(&browser), "is:");
+    browser.press("tab shift+tab");
+    assert_eq!(line(&browser), "is:", "round and back");
+    browser.press("a");
+    assert!(!browser.screen().contains("worked in it or below"), "one goes on typing\n{}", browser.screen());
+    browser.press("backspace tab tab tab tab tab tab");
+    assert_eq!(line(&browser), "is:abandoned");
+    assert!(browser.screen().contains("sessions with branches that were left"), "{}", browser.screen());
+    assert!(hits(&browser) > 3, "what it finds is seen");
+    let mut smallest = Browser::demo(40, 10);
+    smallest.press("/ shift+tab");
+    assert_eq!(line(&smallest), "all:", "from the end");
+    assert!(smallest.screen().contains("entries:"), "{}", smallest.screen());
+}
+
+#[test]
+fn values_are_completed_from_what_was_read() {
+    let mut browser = Browser::demo(120, 30);
+    let mut complete = |typed: &str| {
+        search(&mut browser, typed);
+        browser.press("tab");
+        browser.model.search.as_ref().unwrap().line.value().trim_end().to_string()
+    };
+    assert_eq!(complete("label:dec"), "label:decision");
+    assert_eq!(complete("edited:store.t"), "edited:src/auth/store.ts");
+    assert_eq!(complete("tool:gr"), "tool:grep");
+    let model = complete("model:");
+    assert!(model.len() > "model:".len() + 3, "{model}");
+}

@@ -1,0 +1,45 @@
+//! What an earlier run did: it is named before it is undone, and comes back from the lists of what was done.
+
+use crate::home::{Home, Session};
+use crate::terminal::{ENTER, ctrl};
+
+#[test]
+fn another_run_names_what_it_takes_back() {
+    let home = Home::new();
+    let project = home.dir("project");
+    for (name, at) in [("one", 0), ("two", 100), ("three", 200)] {
+        home.session(&Session::new(name).cwd(&project).at(at).asked(&format!("the {name}"), &["an answer"]));
+    }
+    let mut first = home.open(&[]);
+    first.wait_selected("the three");
+    first.send(" ");
+    first.wait_selected("the two");
+    first.send(" ");
+    first.send(&ctrl('d'));
+    first.wait_for("Move to the trash?");
+    first.send("t");
+    first.wait_for("2 sessions are in the trash");
+    first.quit();
+    let mut second = home.open(&[]);
+    second.wait_selected("the one");
+    second.send("X");
+    second.wait_for("the three");
+    second.wait_for("the two");
+    second.send("two");
+    second.wait_without("the three");
+    second.send(ENTER);
+    second.wait_for("1 session is back from the trash");
+    second.wait_selected("the two");
+    second.send("u");
+    second.wait_for("Undo?");
+    second.wait_for("1 session is in the trash, today");
+    second.wait_for("the three");
+    second.send("u");
+    second.wait_selected("the three");
+    second.send("Z");
+    second.wait_for("2 sessions are in the trash");
+    second.wait_for("undone");
+    second.send("\x1b");
+    second.wait_without("╭ History");
+    second.quit();
+}
