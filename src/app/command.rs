@@ -18,6 +18,8 @@ pub enum Command {
     All(Vec<Command>),
     /// Something is said in the footer.
     Say(Tone, String),
+    /// Says in the footer what was done and can be undone.
+    SayDone(String),
     /// It is told what went wrong: in the footer if it fits, else in a box with this title.
     Complain(&'static str, String),
     /// A question is asked, a note shown.

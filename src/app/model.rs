@@ -32,6 +32,8 @@ pub struct Notice {
     pub tone: Tone,
     /// On one line.
     pub text: String,
+    /// Whether undo takes back what it tells of.
+    pub can_undo: bool,
 }
 
 /// A change that was wanted, and of which it is not known how it went.
@@ -232,8 +234,13 @@ impl Model {
         self.library.progress.finished && self.library.is_empty()
     }
 
+    /// Says in the footer what was done, and that it can be undone.
+    pub fn say_done(&mut self, text: String) {
+        self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true });
+    }
+
     /// Says something in the footer.
     pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
-        self.notice = Some(Notice { tone, text: text.into() });
+        self.notice = Some(Notice { tone, text: text.into(), can_undo: false });
     }
 }

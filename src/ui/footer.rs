@@ -96,7 +96,13 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
     }
     let waits = model.changes.front().is_some_and(|pending| pending.waits.is_some());
     if let Some(notice) = model.notice.as_ref().filter(|_| !waits) {
-        return pen.put(frame, area, &[Span::clean(notice.tone, &format!(" {}", notice.text))]);
+        let undo = written_key(model, Action::Undo);
+        let hint = if notice.can_undo { format!(" {} {undo} undoes ", pen.glyphs().dot) } else { String::new() };
+        let hint = Span::new(Tone::Dim, hint);
+        let room = usize::from(area.width).saturating_sub(width(&hint.text));
+        let said = [Span::clean(notice.tone, &format!(" {}", notice.text))];
+        let spans = [cut(&said, room, pen.glyphs()), vec![hint]].concat();
+        return pen.put(frame, area, &spans);
     }
     if let (Some(Layer::Search), Some(search)) = (model.layers.top(), &model.search) {
         return line(frame, area, ("/", &search.line), search_aside(model, search), pen);

@@ -88,6 +88,7 @@ fn a_name_is_typed_and_cleared_and_undone() {
     let before = world.text("main");
     browser.press("R").type_text("Quick j q?").press("left backspace ctrl+e enter");
     assert_eq!(browser.selected(), "Quick j ?", "letters are typed and do nothing else");
+    assert!(browser.footer().ends_with("· u undoes"), "{}", browser.footer());
     shows(&browser, "name \"Quick j ?\"");
     assert!(world.text("main").starts_with(&before));
     browser.press("ctrl+r ctrl+u enter");

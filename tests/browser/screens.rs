@@ -25,7 +25,7 @@ fn signs_can_be_set() {
     let config = Config::parse("[glyphs]\nfork = 'ψ'\nfocus = '*'\nbar = '!'\n", "config.toml").unwrap();
     let browser = Browser::configured(&config, 120, 30);
     shows(&browser, "*Sessions");
-    shows(&browser, "ψ Sessions in Redis");
+    shows(&browser, "ψ Sessions in Re");
     shows(&browser, "! Flaky");
 }
 

@@ -112,7 +112,7 @@ fn a_message_is_given_back_by_the_terminal() {
     pitree.send("g");
     pitree.wait_selected("user  hello");
     pitree.send(ENTER);
-    pitree.wait_for("Its text goes to the clipboard");
+    pitree.wait_for("Its text is copied to the clipboard");
     pitree.send("n");
     pitree.wait_for("pi is here");
     let raw = pitree.raw();

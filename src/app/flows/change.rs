@@ -8,7 +8,6 @@ use crate::app::layers::question::{Choice, Question};
 use crate::app::message::Failure;
 use crate::base::text::Tone;
 use crate::changes::{Change, Done, Refusal, Request};
-use crate::keymap::Action;
 use crate::library::SessionKey;
 use crate::render::DocLine;
 
@@ -21,11 +20,13 @@ pub fn take(
 ) -> Command {
     match result {
         Ok(done) => {
-            let mut said = said(context, &done);
-            if !matches!(request, Request::Undo { .. } | Request::Redo { .. }) && !done.changes.is_empty() {
-                let undo = context.setting.key(Action::Undo);
-                said = format!("{said} {} {undo} undoes", context.setting.glyphs.dot);
-            }
+            let is_step = matches!(request, Request::Undo { .. } | Request::Redo);
+            let said = said(context, &done);
+            let said = if is_step || done.changes.is_empty() {
+                Command::Say(Tone::Active, said)
+            } else {
+                Command::SayDone(said)
+            };
             take_done(context, (done, said), new, after)
         }
         Err(Failure::Refused(refusal)) => take_refusal(context, refusal, request, after),
@@ -48,8 +49,7 @@ fn said(context: &Context<'_>, done: &Done) -> String {
     }
 }
 
-fn take_done(context: &Context<'_>, (done, said): (Done, String), new: Option<SessionKey>, after: After) -> Command {
-    let said = Command::Say(Tone::Active, said);
+fn take_done(context: &Context<'_>, (done, said): (Done, Command), new: Option<SessionKey>, after: After) -> Command {
     let then = match after {
         After::Rest => return said,
         After::Show => {

@@ -17,6 +17,7 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
     match command {
         Command::All(commands) => commands.into_iter().for_each(|command| carry(model, command, effects)),
         Command::Say(tone, text) => model.say(tone, text),
+        Command::SayDone(text) => model.say_done(text),
         Command::Complain(title, error) => complain(model, title, error),
         Command::Show(layer) => show(model, *layer),
         Command::Focus(place) => model.focus = place,

@@ -37,8 +37,10 @@ pub(super) fn draw(
         Item::Inherited => return row.inherited(columns),
         Item::Start => (vec![Span::new(Tone::Active, row.start())], Vec::new()),
     };
+    // What is nowhere else is not told from what is.
+    let is_elsewhere = model.tree.session.is_some_and(|key| !model.library.is_parent_missing(key));
     let dim = |span: Span| if span.tone == Tone::Match { span } else { Span { tone: Tone::Dim, ..span } };
-    left.extend(words.into_iter().map(|span| if one.is_inherited { dim(span) } else { span }));
+    left.extend(words.into_iter().map(|span| if one.is_inherited && is_elsewhere { dim(span) } else { span }));
     both(left, &right, columns, pen.glyphs())
 }
 

@@ -256,14 +256,13 @@ fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize, whole: &
         facts.push(Span::new(Tone::Fork, format!("{}{forks} ", glyphs.fork)));
     }
     let is_wide = |facts: &[Span]| spans_width(facts) + spans_width(&numbers) + columns / 3 >= columns;
-    let whole = Some(Span::new(Tone::Dim, whole)).filter(|_| !whole.is_empty());
-    facts.extend(whole.clone());
     if columns < 36 || is_wide(&facts) {
         facts.clear();
-        facts.extend(whole);
     }
+    // The counts matter more.
+    facts.push(Span::new(Tone::Dim, whole));
     if is_wide(&facts) {
-        facts.clear();
+        facts.pop();
     }
     facts.extend(numbers);
     facts
@@ -300,7 +299,10 @@ fn some_dollars(cost: f64) -> String {
 fn whole(model: &Model, key: SessionKey, columns: usize) -> [String; 2] {
     let has_cost = columns >= 50 && model.sessions.shows.sort != Sort::Size || model.sessions.shows.sort == Sort::Cost;
     let Some(with) = model.library.came_with(key).filter(|_| has_cost) else { return Default::default() };
-    let whole = dollars(model.library[key].cost);
+    let whole = some_dollars(model.library[key].cost);
+    if whole.is_empty() {
+        return Default::default();
+    }
     [format!("{whole} {with} "), String::new()]
 }
 
