@@ -192,6 +192,7 @@ fn code_cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::text::Glyphs;
     use std::collections::HashSet;
 
     fn key(text: &str) -> Key {
@@ -295,7 +296,7 @@ mod tests {
             "\n| `q` `ctrl+c` | Leave pitree. | all panes, search line, questions, messages, help | `quit` |\n"
         ));
         assert!(page.contains("\n| `{` | Go to the previous branch point. | Tree | `previous-branch-point` |\n"));
-        assert_eq!(page.lines().filter(|line| line.starts_with("| `")).count(), Action::ALL.len());
+        assert_eq!(page.lines().filter(|line| line.starts_with("| `")).count(), Action::ALL.len() + Glyphs::ALL.len());
     }
 
     #[test]
