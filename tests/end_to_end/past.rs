@@ -11,6 +11,7 @@ fn another_run_names_what_it_takes_back() {
         home.session(&Session::new(name).cwd(&project).at(at).asked(&format!("the {name}"), &["an answer"]));
     }
     let mut first = home.open(&[]);
+    first.wait_for("3 sessions ·"); // the next row is there
     first.wait_selected("the three");
     first.send(" ");
     first.wait_selected("the two");
