@@ -39,7 +39,7 @@ impl Value for Kind {
         // pi spells it so.
         let name = if text == "labeled" { "labelled" } else { text };
         let kind = KINDS.iter().position(|(kind, ..)| *kind == name).map(Self);
-        kind.map(Some).ok_or_else(|| format!("is:{text} is not known; known are {}", Self::forms().join(", ")))
+        kind.map(Some).ok_or_else(|| format!("unknown value is:{text} (known: {})", Self::forms().join(", ")))
     }
 
     fn forms() -> Vec<&'static str> {

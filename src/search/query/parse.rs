@@ -98,7 +98,7 @@ fn qualified(token: &Token<'_>, name: &str, at: Range<usize>) -> Result<Term, Pr
 
 fn unknown(name: &str) -> String {
     let known: Vec<String> = qualifier::TABLE.iter().map(|row| format!("{}:", row.name)).collect();
-    format!("{name}: is not known; known are {ALL} re: {}; put it in quotes to search for it", known.join(" "))
+    format!("unknown qualifier {name}: (known: {ALL} re: {}); in quotes it is searched for", known.join(" "))
 }
 
 /// What a qualifier with this value asks.
@@ -213,7 +213,7 @@ mod tests {
         let wrong = |text: &str| Query::parse(text).unwrap_err();
         let problem = wrong("é nmae:x y");
         assert_eq!(&"é nmae:x y"[problem.at.clone()], "nmae:x");
-        assert!(problem.what.contains("nmae: is not known") && problem.what.contains("entries:"), "{problem}");
+        assert!(problem.what.contains("unknown qualifier nmae:") && problem.what.contains("entries:"), "{problem}");
         assert!(wrong("is:nmaed").what.contains("abandoned"));
         for text in ["x re:y", "\"\"re::", "x re:", "-re:x"] {
             assert!(wrong(text).what.contains("first"), "{text}");

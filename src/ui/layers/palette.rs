@@ -58,8 +58,8 @@ fn foot(palette: &Palette, model: &Model, columns: usize) -> String {
     let long = match palette.kind {
         PaletteKind::Actions => format!("{accept} runs it, {cancel} closes"),
         PaletteKind::Labels => format!("{accept} goes there, {rename} renames, {clear} clears, {cancel} closes"),
-        PaletteKind::Trash => format!("{accept} brings it back, {cancel} closes"),
-        PaletteKind::History => format!("{accept} takes it back, {cancel} closes"),
+        PaletteKind::Trash => format!("{accept} restores it, {cancel} closes"),
+        PaletteKind::History => format!("{accept} undoes it, {cancel} closes"),
         PaletteKind::Files(_) => format!("{accept} shows its sessions, {cancel} closes"),
         PaletteKind::Touches { .. } => format!("{accept} goes there, {cancel} goes back"),
     };
