@@ -548,7 +548,9 @@ mod tests {
             let spans: Vec<Span> = texts.iter().map(|text| Span::clean(Tone::Text, text)).collect();
             let lines = [DocLine { spans, indent: 0, verbatim: true }];
             for row in shown(&lines, columns, (sideways, left)) {
-                prop_assert!(row.graphemes(true).map(width).sum::<usize>() <= columns.max(2), "{row:?}");
+                // A letter that is wider than the row is not torn apart.
+                let fits = row.graphemes(true).map(width).sum::<usize>() <= columns;
+                prop_assert!(fits || row.graphemes(true).count() == 1, "{row:?}");
             }
         }
 
