@@ -1,8 +1,7 @@
 //! Families: who was forked from whom among some sessions, threaded as in pi's session list (0.87.1).
 
-use std::cmp::Reverse;
-
 use crate::library::key::SessionKey;
+use crate::session::digest::Digest;
 
 /// The forests of families among sessions.
 #[derive(Debug, Default)]
@@ -26,12 +25,11 @@ struct Member {
 }
 
 impl Families {
-    /// Ties sessions by their parents, which form no cycle; `time` is in milliseconds since 1970. One whose parent is not
-    /// among them is a root.
-    pub(super) fn new(
+    /// Ties sessions by their parents, which form no cycle. One whose parent is not among them is a root.
+    pub(super) fn new<'a>(
         sessions: &[SessionKey],
         parent: impl Fn(SessionKey) -> Option<SessionKey>,
-        time: impl Fn(SessionKey) -> i64,
+        digest: impl Fn(SessionKey) -> &'a Digest,
     ) -> Self {
         let size = sessions.iter().map(|key| key.place() + 1).max().unwrap_or_default();
         let mut is_member = vec![false; size];
@@ -42,7 +40,7 @@ impl Families {
         for &key in sessions {
             let parent = parent(key).filter(|parent| is_member.get(parent.place()).is_some_and(|is| *is));
             let member = &mut families.members[key.place()];
-            (member.parent, member.latest) = (parent, time(key));
+            (member.parent, member.latest) = (parent, digest(key).order_time());
             match parent {
                 Some(parent) => families.members[parent.place()].forks.push(key),
                 None => families.roots.push(key),
@@ -55,15 +53,20 @@ impl Families {
             parent.below += 1 + below;
         }
         let latest: Vec<i64> = families.members.iter().map(|member| member.latest).collect();
-        let newest_first = |keys: &mut Vec<SessionKey>| keys.sort_by_key(|key| Reverse(latest[key.place()]));
+        // Copies are of one time: they stand in the same order at each start, whichever is read first.
+        let order = |&a: &SessionKey, &b: &SessionKey| {
+            let by_time = latest[b.place()].cmp(&latest[a.place()]);
+            by_time.then_with(|| digest(a).path.cmp(&digest(b).path))
+        };
+        let newest_first = |keys: &mut Vec<SessionKey>| keys.sort_by(order);
         newest_first(&mut families.roots);
         families.members.iter_mut().for_each(|member| newest_first(&mut member.forks));
         families
     }
 
     /// The families of some of these sessions alone.
-    pub fn of(&self, sessions: &[SessionKey], time: impl Fn(SessionKey) -> i64) -> Self {
-        Self::new(sessions, |key| self.parent(key), time)
+    pub fn of<'a>(&self, sessions: &[SessionKey], digest: impl Fn(SessionKey) -> &'a Digest) -> Self {
+        Self::new(sessions, |key| self.parent(key), digest)
     }
 
     /// How many sessions there are.
@@ -158,6 +161,7 @@ pub(super) fn cut_cycles(parents: &mut [Option<SessionKey>]) {
 mod tests {
     use crate::library::Library;
     use crate::library::tests::library;
+    use crate::session::digest::Digest;
 
     fn names(library: &Library) -> String {
         let order = library.families().preorder();
@@ -178,8 +182,20 @@ mod tests {
         let old = library.families().roots()[0];
         assert_eq!((library.families().below(old), library.families().latest(old)), (3, 9));
         let without_fork: Vec<_> = library.keys().filter(|key| library[*key].path.to_str() != Some("fork")).collect();
-        let some = library.families().of(&without_fork, |key| library[key].order_time());
+        let some = library.families().of(&without_fork, |key| &library[key]);
         assert_eq!(some.roots().len(), 4, "what hangs at a hidden one stands for itself");
+    }
+
+    #[test]
+    fn sessions_of_one_time_stand_in_one_order_whichever_is_read_first() {
+        for read in [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]] {
+            let mut library = library(&read.map(|name| (name, None, 1)));
+            assert_eq!(names(&library), "a b c");
+            library.add(vec![Digest { path: "ab".into(), modified: Some(1), ..Digest::default() }]);
+            assert_eq!(names(&library), "a ab b c");
+            let newest: Vec<_> = library.newest_first().iter().map(|&key| library[key].path.clone()).collect();
+            assert_eq!(newest, ["a", "ab", "b", "c"].map(std::path::PathBuf::from));
+        }
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl Library {
             }
         }
         cut_cycles(&mut parents);
-        self.families = Families::new(&keys, |key| parents[key.place()], |key| self[key].order_time());
+        self.families = Families::new(&keys, |key| parents[key.place()], |key| &self[key]);
         let before = std::mem::take(&mut self.shares);
         self.shares = Shares::new(keys.iter().map(|&key| (key.place(), &*self.slots[key.place()].session)), before);
     }
@@ -208,7 +208,10 @@ impl Library {
 
     /// Puts the newest sessions first.
     pub(crate) fn sort_newest_first(&self, keys: &mut [SessionKey]) {
-        keys.sort_by_key(|&key| std::cmp::Reverse(self[key].order_time()));
+        keys.sort_by(|&a, &b| {
+            let (a, b) = (&self[a], &self[b]);
+            b.order_time().cmp(&a.order_time()).then_with(|| a.path.cmp(&b.path))
+        });
     }
 
     /// How many sessions there are.

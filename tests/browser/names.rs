@@ -13,10 +13,10 @@ use super::harness::{Browser, shows};
 fn a_name_that_is_no_text_is_worked_with_as_any_other() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(OsStr::from_bytes(b"odd \xff.jsonl"));
-    let session = |id: &str| Session::new(id).asked(&format!("the {id} prompt"), &["an answer"]);
-    fs::write(&path, session("odd").at(60).text()).unwrap();
+    let session = |id: &str, at: i64| Session::new(id).at(at).asked(&format!("the {id} prompt"), &["an answer"]);
+    fs::write(&path, session("odd", 60).text()).unwrap();
     let even = dir.path().join("even.jsonl");
-    fs::write(&even, session("even").text()).unwrap();
+    fs::write(&even, session("even", 0).text()).unwrap();
     set_modified(&even, long_ago());
     let mut browser = Browser::on(&[dir.path()], 120, 40);
     assert_eq!((browser.selected().as_str(), browser.all().count()), ("the odd prompt", 2));

@@ -42,7 +42,7 @@ impl Pane {
 
     /// The families and projects of some sessions.
     pub(super) fn tie(&mut self, library: &Library, shown: &[SessionKey]) {
-        self.families = library.families().of(shown, |key| library[key].order_time());
+        self.families = library.families().of(shown, |key| &library[key]);
         self.projects = projects::of(library, &self.families);
     }
 
