@@ -9,7 +9,7 @@ use crate::app::panes::tree::words;
 use crate::app::title::title;
 use crate::base::js::cut;
 use crate::base::numbers::{bytes, count, dollars, thousands, tokens};
-use crate::base::paths::shorten;
+use crate::base::paths::{seen_from, shorten};
 use crate::base::text::{Glyphs, Span, Tone, clean, fit, width};
 use crate::base::time;
 use crate::library::SessionKey;
@@ -55,9 +55,8 @@ fn run(context: &Context<'_>, last: Index) -> Vec<DocLine> {
     let run = context.tree.rows.runs.iter().find(|run| run.last() == last);
     let (Some(tree), Some(run)) = (&context.tree.tree, run) else { return Vec::new() };
     let setting = context.setting;
-    let deeds = run.deeds(tree);
-    let mut spans = words::run(&deeds, &setting.glyphs);
-    spans.push(Span::new(Tone::Dim, format!(" {} {}", setting.glyphs.dot, dollars(deeds.cost))));
+    let mut spans = words::run(&run.deeds, &setting.glyphs);
+    spans.push(Span::new(Tone::Dim, format!(" {} {}", setting.glyphs.dot, dollars(run.deeds.cost))));
     let mut lines = vec![DocLine { spans, indent: 2, ..DocLine::default() }, DocLine::default()];
     let call = |&at: &Index| {
         let spans = words::entry(tree, at, &setting.home, usize::MAX, &setting.glyphs);
@@ -179,7 +178,7 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
     }
     let wall = |ms: i64| {
-        let time = jiff::Timestamp::from_millisecond(ms).ok()?.to_zoned(context.setting.zone.clone());
+        let time = context.setting.zoned(ms)?;
         Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(context.now, ms)))
     };
     lines.extend(digest.modified.and_then(wall).map(|time| fact("last active", &time)));
@@ -236,7 +235,7 @@ fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
             let changed = if uses.changes > 0 { format!("changed {}×  ", uses.changes) } else { String::new() };
             let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
             let spans = vec![
-                Span::clean(Tone::Text, &format!("{}  ", words::from(&digest.header.cwd, path, &context.setting.home))),
+                Span::clean(Tone::Text, &format!("{}  ", seen_from(&digest.header.cwd, path, &context.setting.home))),
                 Span::new(Tone::Dim, format!("{changed}{read}").trim_end()),
             ];
             lines.push(DocLine { spans, indent: 2, ..DocLine::default() });

@@ -1,6 +1,7 @@
 //! What panes, palettes and flows see of the browser: everything, and nothing that they could change.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::app::panes::preview::Subject;
@@ -8,6 +9,7 @@ use crate::app::panes::{preview, sessions, tree};
 use crate::app::setting::Setting;
 use crate::app::title::title;
 use crate::base::js::cut;
+use crate::base::paths::file_name;
 use crate::base::text::clean;
 use crate::changes::past::Past;
 use crate::keymap::{Action, Place};
@@ -45,6 +47,13 @@ impl<'a> Context<'a> {
     /// The start of a session's title, as a question shows it.
     pub fn short_title(&self, key: SessionKey) -> String {
         self.short(&title(&self.library[key]))
+    }
+
+    /// What a session is called, by its file: by the title that is known of it, else by that in the list, else by the name of
+    /// its file.
+    pub(crate) fn called(&self, path: &Path, known: Option<&str>) -> String {
+        let listed = || Some(title(self.library.get(self.library.key_of(path)?)?));
+        known.map(str::to_owned).or_else(listed).unwrap_or_else(|| file_name(path))
     }
 
     /// The start of a text from a file, clean, as a question shows it.

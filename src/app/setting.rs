@@ -43,6 +43,11 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// A time, in milliseconds since 1970, as clocks on the wall show it.
+    pub(crate) fn zoned(&self, ms: i64) -> Option<jiff::Zoned> {
+        jiff::Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned(self.zone.clone()))
+    }
+
     /// From a configuration.
     pub fn new(config: &Config, located: Located, home: String, demo: bool) -> Self {
         Self {

@@ -10,6 +10,11 @@ const LONGEST: usize = 300;
 
 /// The start of a session's title, clean: its name as it was given, a message without the signs of Markdown.
 pub fn title(session: &Digest) -> String {
-    let title = clean(cut(session.title(), LONGEST));
-    if session.name.is_some() { title.into_owned() } else { unmarked::words(&title).into_owned() }
+    let title = plain(session);
+    if session.name.is_some() { title } else { unmarked::words(&title).into_owned() }
+}
+
+/// The start of a session's title, clean, as it is searched.
+pub fn plain(session: &Digest) -> String {
+    clean(cut(session.title(), LONGEST)).into_owned()
 }

@@ -23,6 +23,11 @@ pub(crate) fn dollars(cost: f64) -> String {
     if cost > 0.0 && cost < 0.01 { format!("${cost:.3}") } else { format!("${cost:.2}") }
 }
 
+/// A cost, if there is any to speak of.
+pub(crate) fn some_dollars(cost: f64) -> Option<String> {
+    (cost >= 0.005).then(|| dollars(cost))
+}
+
 /// `0.3 s`, `1.5 s`, `45 s`, `2 min 5 s`; of milliseconds.
 pub(crate) fn duration(ms: f64) -> String {
     let seconds = (ms / 1000.0).max(0.0);

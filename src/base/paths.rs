@@ -96,6 +96,21 @@ pub(crate) mod exact {
     }
 }
 
+/// The name of a file, for people.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A path as one sees it from a directory: relative below that, else with `~` for the home directory.
+pub(crate) fn seen_from<'a>(cwd: &str, path: &'a str, home: &str) -> Cow<'a, str> {
+    let inside = path.strip_prefix(cwd).filter(|_| !cwd.is_empty());
+    match inside.and_then(|rest| if rest.is_empty() { Some("") } else { rest.strip_prefix(['/', '\\']) }) {
+        Some("") => ".".into(),
+        Some(inside) => inside.into(),
+        None => shorten(path, home),
+    }
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::ffi::OsStrExt;
@@ -150,5 +165,20 @@ mod tests {
         for wrong in [r#"{"path":{"bytes":"%"}}"#, r#"{"path":{}}"#, r#"{"path":1}"#] {
             assert!(serde_json::from_str::<File>(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn paths_are_told_from_where_the_session_worked() {
+        for (path, said) in [
+            ("/home/me/app/src/a.rs", "src/a.rs"),
+            ("/home/me/app", "."),
+            ("/home/me/app/", "."),
+            ("/home/me/app2/a.rs", "~/app2/a.rs"),
+            ("src/a.rs", "src/a.rs"),
+            ("/etc/hosts", "/etc/hosts"),
+        ] {
+            assert_eq!(seen_from("/home/me/app", path, "/home/me"), said);
+        }
+        assert_eq!(seen_from("", "/a", "/home/me"), "/a");
     }
 }

@@ -105,6 +105,21 @@ impl Request {
     }
 }
 
+impl Request {
+    /// Whether it takes back what was done, or does that again, rather than anything new.
+    pub fn is_step(&self) -> bool {
+        match self {
+            Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => true,
+            Self::Rename { .. }
+            | Self::Label { .. }
+            | Self::MoveLeaf { .. }
+            | Self::Fork { .. }
+            | Self::Trash { .. }
+            | Self::Delete { .. } => false,
+        }
+    }
+}
+
 /// How far a request of several changes is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {

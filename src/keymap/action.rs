@@ -175,7 +175,7 @@ actions! {
     PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll the preview down, from any pane.";
     Wrap, "wrap", ["w"], PANES, Moving, "wrap", "Wrap long lines of code in the preview, or scroll to the side.";
 
-    Search, "search", ["/"], SESSIONS, Finding, "search", "Search the sessions; the language stands below, under Queries.";
+    Search, "search", ["/"], SESSIONS, Finding, "search", "Search the sessions; ? has the language, under Queries.";
     SearchEverything, "search-everything", ["ctrl+x"], SEARCHED, Finding, "everything", "While searching: search tool output, thinking and arguments as well, or the conversation only.";
     Find, "find", ["/"], ENTRIES, Finding, "find", "Look for words in the whole session, or in the preview; tab hides the rest of the tree.";
     NextHit, "next-hit", ["n"], ENTRIES, Finding, "next", "Go to the next hit.";

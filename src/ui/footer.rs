@@ -12,7 +12,7 @@ use crate::base::numbers::thousands;
 use crate::base::text::{Span, Tone, spans_width, width};
 use crate::keymap::{Action, Place};
 use crate::ui::pen::{Pen, cut};
-use crate::ui::widgets::{typed, written_key};
+use crate::ui::widgets::typed;
 
 /// The columns that a line has at least: in front of it, and to have room for other things behind it.
 const LEAST: (usize, usize) = (12, 30);
@@ -32,7 +32,7 @@ fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), as
 
 /// The keys that end a line, in words.
 fn ends(model: &Model, accepts: &str, cancels: &str) -> Span {
-    let (accept, cancel) = (written_key(model, Action::Accept), written_key(model, Action::Cancel));
+    let (accept, cancel) = (model.setting.key(Action::Accept), model.setting.key(Action::Cancel));
     Span::new(Tone::Dim, format!("  {accept} {accepts}, {cancel} {cancels} "))
 }
 
@@ -45,7 +45,7 @@ fn find_aside(model: &Model) -> Span {
     match (problem, model.focus) {
         (Some(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
         (None, Place::Tree) => {
-            let keeps = format!("keeps, {} hides the rest", written_key(model, Action::OnlyHits));
+            let keeps = format!("keeps, {} hides the rest", model.setting.key(Action::OnlyHits));
             ends(model, &keeps, "goes back")
         }
         (None, _) => ends(model, "keeps", "goes back"),
@@ -57,12 +57,12 @@ fn search_aside(model: &Model, search: &Search) -> Span {
     match (&search.query, &search.completion) {
         (Err(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
         _ if search.cycle.is_some() => {
-            let (next, before) = (written_key(model, Action::Complete), written_key(model, Action::CompleteBack));
+            let (next, before) = (model.setting.key(Action::Complete), model.setting.key(Action::CompleteBack));
             Span::new(Tone::Dim, format!("  {next} next, {before} previous "))
         }
         (_, Some(completion)) => {
             let options = completion.options.iter().take(5).map(|option| &*option.text).collect::<Vec<_>>();
-            Span::clean(Tone::Dim, &format!("  {}: {} ", written_key(model, Action::Complete), options.join("  ")))
+            Span::clean(Tone::Dim, &format!("  {}: {} ", model.setting.key(Action::Complete), options.join("  ")))
         }
         _ => ends(model, "goes there", "clears"),
     }
@@ -70,7 +70,7 @@ fn search_aside(model: &Model, search: &Search) -> Span {
 
 /// How far a change is, or for whom it waits.
 fn progress(model: &Model, pending: &Pending) -> String {
-    let back = || written_key(model, Action::Back);
+    let back = || model.setting.key(Action::Back);
     match &pending.waits {
         Some(who) if pending.claim.is_stopped() => return format!("giving up waiting for {who}"),
         Some(who) => return format!("{} gives up; waiting for {who}", back()),
@@ -96,7 +96,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
     }
     let waits = model.changes.front().is_some_and(|pending| pending.waits.is_some());
     if let Some(notice) = model.notice.as_ref().filter(|_| !waits) {
-        let undo = written_key(model, Action::Undo);
+        let undo = model.setting.key(Action::Undo);
         let hint = if notice.can_undo { format!(" {} {undo} undoes ", pen.glyphs().dot) } else { String::new() };
         let hint = Span::new(Tone::Dim, hint);
         let room = usize::from(area.width).saturating_sub(width(&hint.text));

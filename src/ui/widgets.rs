@@ -56,11 +56,6 @@ pub(super) fn key_of(model: &Model, pen: &Pen<'_>, action: Action) -> String {
     model.setting.keymap.keys(action).first().map_or_else(|| action.name().into(), |key| key.symbol(pen.is_ascii()))
 }
 
-/// The same as it is written in `config.toml`.
-pub(super) fn written_key(model: &Model, action: Action) -> String {
-    model.setting.key(action)
-}
-
 /// A list in a pane.
 pub(super) struct List {
     pub(super) area: Rect,

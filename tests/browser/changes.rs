@@ -95,6 +95,7 @@ fn a_name_is_typed_and_cleared_and_undone() {
     assert_eq!(browser.selected(), "the main session");
     browser.press("u");
     assert_eq!(browser.selected(), "Quick j ?");
+    assert!(!browser.footer().contains("undoes"), "u would undo another change: {}", browser.footer());
     browser.press("u").press("U");
     assert_eq!(browser.selected(), "Quick j ?");
     browser.press("tab tab R").type_text("!").press("enter");

@@ -20,9 +20,8 @@ pub fn take(
 ) -> Command {
     match result {
         Ok(done) => {
-            let is_step = matches!(request, Request::Undo { .. } | Request::Redo);
             let said = said(context, &done);
-            let said = if is_step || done.changes.is_empty() {
+            let said = if request.is_step() || done.changes.is_empty() {
                 Command::Say(Tone::Active, said)
             } else {
                 Command::SayDone(said)

@@ -16,7 +16,8 @@ use crate::render::DocLine;
 pub(crate) fn ask(context: &Context<'_>, earlier: Earlier) -> Command {
     let Earlier { group, time, said, sessions, more } = earlier;
     let mut lines = vec![DocLine::new(Tone::Strong, &format!("{said}, {}", when(context, time)))];
-    lines.extend(sessions.iter().map(|session| DocLine::new(Tone::Text, &format!("  {}", name(context, session)))));
+    let name = |(path, title): &(PathBuf, Option<String>)| context.short(&context.called(path, title.as_deref()));
+    lines.extend(sessions.iter().map(|session| DocLine::new(Tone::Text, &format!("  {}", name(session)))));
     lines.extend((more > 0).then(|| DocLine::new(Tone::Text, &format!("  and {}", count(more, "more", "more")))));
     lines.push(DocLine::new(Tone::Dim, "It was done before this pitree was started, or by another one."));
     let undo = Command::Change(Request::UndoLast { sure: Some(group) }, After::Show);
@@ -24,23 +25,11 @@ pub(crate) fn ask(context: &Context<'_>, earlier: Earlier) -> Command {
     Command::show(Layer::Question(Question::new("Undo?", lines, choices)))
 }
 
-/// A session by its title, else by its file.
-fn name(context: &Context<'_>, (path, title): &(PathBuf, Option<String>)) -> String {
-    let listed =
-        || Some(context.library[context.library.key_of(path).filter(|&key| context.library.has(key))?].title());
-    match title.as_deref().or_else(listed) {
-        Some(title) => context.short(title),
-        None => path.file_name().map_or(String::new(), |name| context.short(&name.to_string_lossy())),
-    }
-}
-
 /// A time that is not long ago as one says it.
 fn when(context: &Context<'_>, ms: i64) -> String {
-    let zoned = |ms: i64| {
-        let time = jiff::Timestamp::from_millisecond(ms).ok()?;
-        Some(time.to_zoned(context.setting.zone.clone()))
+    let (Some(then), Some(now)) = (context.setting.zoned(ms), context.setting.zoned(context.now)) else {
+        return "at an unknown time".into();
     };
-    let (Some(then), Some(now)) = (zoned(ms), zoned(context.now)) else { return "at an unknown time".into() };
     let day = match now.date() {
         today if today == then.date() => "today".into(),
         today if today.yesterday().ok() == Some(then.date()) => "yesterday".into(),

@@ -86,13 +86,12 @@ impl Help {
         let saved = setting.queries.iter().map(Keys::saved);
         let is_here = |row: &HelpRow| self.over.is_some_and(|place| row.action.places().contains(&place));
         let here = setting.keymap.help().filter(is_here).map(Keys::here);
-        let language = || LANGUAGE.iter().map(|&(query, help)| (query, help.into())).chain(qualifier::rows());
-        let is_searched = self.over == Some(Place::Search);
-        let first = language().filter(|_| is_searched).map(Keys::query);
-        let last = language().filter(|_| !is_searched).map(Keys::query);
+        let language = LANGUAGE.iter().map(|&(query, help)| (query, help.into())).chain(qualifier::rows());
+        let language = Some(language.map(Keys::query));
+        let (first, last) = if self.over == Some(Place::Search) { (language, None) } else { (None, language) };
         let signs = setting.glyphs.all().map(Keys::sign);
-        let keys = here.chain(first).chain(setting.keymap.help().map(Keys::new));
-        keys.chain(last).chain(saved).chain(signs).filter(has).collect()
+        let keys = here.chain(first.into_iter().flatten()).chain(setting.keymap.help().map(Keys::new));
+        keys.chain(last.into_iter().flatten()).chain(saved).chain(signs).filter(has).collect()
     }
 
     /// What the box shows on a terminal of some columns and rows: the line with the query is set aside.

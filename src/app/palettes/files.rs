@@ -9,7 +9,7 @@ use crate::app::layers::palette::{Choice, Palette, PaletteKind, Scope};
 use crate::app::palettes::labels::{age, title};
 use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{count, thousands};
-use crate::base::paths::shorten;
+use crate::base::paths::{seen_from, shorten};
 use crate::base::text::{Span, Tone, clean};
 use crate::library::files::{TouchedFile, full_path, outline};
 use crate::library::shares::{self, Listed};
@@ -74,11 +74,7 @@ fn shown(context: &Context<'_>, file: &str) -> String {
         Some(SessionRow::Project(at)) => context.sessions.projects.get(*at).map_or("", |project| &*project.cwd),
         None => "",
     };
-    let inside = file.strip_prefix(cwd).and_then(|rest| rest.strip_prefix('/'));
-    match inside.filter(|_| !cwd.is_empty()) {
-        Some(inside) => inside.into(),
-        None => shorten(file, &context.setting.home).into_owned(),
-    }
+    seen_from(cwd, file, &context.setting.home).into_owned()
 }
 
 /// The entries that touched a file, in the sessions of the outline that it was chosen from.

@@ -1,15 +1,13 @@
 //! What was changed: the sessions in the trash, and all that was done, the newest first. It is read from the journal when
 //! the list is opened.
 
-use std::path::Path;
-
 use crate::app::context::Context;
 use crate::app::layers::answer::Leads;
 use crate::app::layers::palette::{Choice, Palette, PaletteKind};
 use crate::app::palettes::labels::age;
 use crate::base::js::cut;
 use crate::base::numbers::{bytes, count};
-use crate::base::paths::shorten;
+use crate::base::paths::{file_name, shorten};
 use crate::base::text::{Span, Tone, clean};
 use crate::changes::change::Change;
 use crate::changes::past::{Past, in_words, state};
@@ -28,6 +26,7 @@ pub fn palette(context: &Context<'_>, kind: PaletteKind) -> Palette {
 /// The sessions that are in the trash.
 pub(super) fn trash(context: &Context<'_>) -> Vec<Choice> {
     let row = |past: &Past| {
+        // Another session may be at its path by now.
         let title =
             past.session.as_ref().map_or_else(|| file_name(past.record.change.path()), |(title, _)| title.clone());
         let cwd = past.session.as_ref().map_or("", |(_, cwd)| cwd);
@@ -72,16 +71,10 @@ pub(super) fn history(context: &Context<'_>) -> Vec<Choice> {
 /// The first session that was changed, and how many others.
 fn sessions(context: &Context<'_>, group: &[Past]) -> String {
     let Some(first) = group.last() else { return String::new() };
-    let path = first.record.change.path();
-    let listed = || context.library.get(context.library.key_of(path)?).map(|session| session.title().to_owned());
-    let title = first.session.as_ref().map(|(title, _)| title.clone()).or_else(listed);
-    let title = clean(cut(&title.unwrap_or_else(|| file_name(path)), MOST)).into_owned();
+    let title = context.called(first.record.change.path(), first.session.as_ref().map(|(title, _)| &**title));
+    let title = clean(cut(&title, MOST)).into_owned();
     match group.len() - 1 {
         0 => title,
         others => format!("{title} and {}", count(others, "other", "others")),
     }
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
 }

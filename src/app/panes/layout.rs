@@ -17,6 +17,8 @@ pub(crate) const TALL: u16 = 16;
 const LEAST: (u16, u16) = (24, 4);
 /// How much a key makes a pane larger or smaller.
 const STEP: (i16, i16) = (4, 2);
+/// The farthest that a pane can be from the size that it has by itself: no screen has more columns or rows.
+const FARTHEST: i16 = 1000;
 
 /// How the panes share the screen, as somebody wants it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,18 +54,22 @@ impl Sharing {
         let Some(layout) = before.1 else { return false };
         let (columns, rows) = if larger { STEP } else { (-STEP.0, -STEP.1) };
         let is_below = layout.is_stacked();
-        match focus {
-            Place::Sessions => self.sessions += columns,
-            Place::Tree if is_below => self.rows += rows,
-            Place::Tree => self.tree += columns,
-            _ if is_below => self.rows -= rows,
-            _ => self.tree -= columns,
+        // What was wished for in another terminal may be far more than is to be had in this one.
+        for _ in 0..=FARTHEST {
+            let (wish, by) = match focus {
+                Place::Sessions => (&mut self.sessions, columns),
+                Place::Tree if is_below => (&mut self.rows, rows),
+                Place::Tree => (&mut self.tree, columns),
+                _ if is_below => (&mut self.rows, -rows),
+                _ => (&mut self.tree, -columns),
+            };
+            *wish = (*wish).clamp(-FARTHEST, FARTHEST) + by;
+            if Layout::new(size, focus, self) != before.1 {
+                return true;
+            }
         }
-        let is_changed = Layout::new(size, focus, self) != before.1;
-        if !is_changed {
-            *self = before.0;
-        }
-        is_changed
+        *self = before.0;
+        false
     }
 }
 
@@ -303,5 +309,10 @@ mod tests {
             assert!(area(&sharing) < last);
         }
         assert!(!Sharing::default().resize((80, 24), Place::Tree, true), "there is no other pane");
+        // What was made large in a wide terminal is made smaller in a narrow one by one key, whatever was remembered.
+        for sessions in [120, -120, i16::MAX, i16::MIN] {
+            let mut sharing = Sharing { sessions, ..Sharing::default() };
+            assert!(sharing.resize((100, 30), Place::Sessions, sessions < 0), "{sessions}");
+        }
     }
 }

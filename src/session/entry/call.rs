@@ -67,6 +67,11 @@ impl Called {
         Self { name: short(&name), path: short(&path), about: short(&about) }
     }
 
+    /// The end of the path.
+    pub fn file_name(&self) -> &str {
+        self.path.rsplit(['/', '\\']).next().unwrap_or_default()
+    }
+
     /// What it does with a file.
     pub fn touch(&self) -> Option<Touch> {
         [Touch::Read, Touch::Write, Touch::Edit].into_iter().find(|touch| touch.name() == &*self.name)

@@ -108,6 +108,29 @@ impl Kind {
         self.is_bookkeeping() && self != Self::ContextEdit
     }
 
+    /// Whether it is one by whose time one finds one's way: a prompt, or where the conversation was summed up.
+    pub(crate) fn is_milestone(self) -> bool {
+        match self {
+            Self::User | Self::Compaction | Self::BranchSummary => true,
+            Self::Assistant
+            | Self::ToolResult
+            | Self::Bash
+            | Self::SystemRole
+            | Self::CustomRole
+            | Self::SummaryRole
+            | Self::OtherMessage
+            | Self::CustomMessage
+            | Self::ModelChange
+            | Self::ThinkingLevel
+            | Self::Custom
+            | Self::Label
+            | Self::SessionInfo
+            | Self::Usage
+            | Self::ContextEdit
+            | Self::Unknown => false,
+        }
+    }
+
     /// Whether its text goes back to the user, who may send it again in other words, when pi is to go on from it: pi's
     /// `/tree` then goes on from its parent (0.87.1).
     pub(crate) fn goes_back_to_user(self) -> bool {

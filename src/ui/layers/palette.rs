@@ -10,7 +10,7 @@ use crate::base::text::{Span, Tone, spans_width};
 use crate::keymap::Action;
 use crate::ui::layers::sheet::boxed;
 use crate::ui::pen::{Pen, both};
-use crate::ui::widgets::{List, list, typed, written_key};
+use crate::ui::widgets::{List, list, typed};
 
 pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Pen<'_>) {
     let Rect { width, height, .. } = Palette::area(model.size);
@@ -52,7 +52,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
 
 /// The keys, as far as there is room for them.
 fn foot(palette: &Palette, model: &Model, columns: usize) -> String {
-    let key = |action| written_key(model, action);
+    let key = |action| model.setting.key(action);
     let (accept, cancel) = (key(Action::Accept), key(Action::Cancel));
     let (rename, clear) = (key(Action::RenameLabel), key(Action::ClearLabel));
     let long = match palette.kind {

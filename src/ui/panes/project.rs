@@ -31,6 +31,14 @@ pub(super) fn label(project: &Project, home: &str, glyphs: &Glyphs, room: usize)
     spans
 }
 
+/// The name of a project, with the directory that it is in only where another project has the same name.
+pub(super) fn short(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
+    let mut spans = label(project, home, glyphs, room);
+    let name = split_name(&project.cwd).1.chars().count();
+    spans.truncate(if project.shared > name { 2 } else { 1 });
+    spans
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
@@ -44,6 +52,15 @@ mod tests {
     use crate::session::digest::Digest;
 
     const HOME: &str = "/home/ada";
+
+    #[test]
+    fn the_directory_is_told_where_the_name_is_not_enough() {
+        let dirs = ["/code/logq", "/other/q", "/one/app", "/two/app"].map(String::from);
+        let mut said: Vec<String> =
+            projects(&dirs).iter().map(|project| spans_text(&short(project, HOME, &UNICODE, 40))).collect();
+        said.sort();
+        assert_eq!(said, ["app  /one", "app  /two", "logq", "q"]);
+    }
 
     /// The projects of sessions in these directories.
     fn projects(dirs: &[String]) -> Vec<Project> {

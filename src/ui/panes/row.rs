@@ -2,14 +2,14 @@
 //! and are kept before words; which of them are seen is a matter of room.
 
 use crate::app::model::Model;
+use crate::app::panes::tree::deeds::Inherited;
 use crate::app::panes::tree::rows::{Item, RowIndex};
-use crate::app::panes::tree::{deeds, text, words};
+use crate::app::panes::tree::{text, words};
 use crate::app::title::title;
-use crate::base::numbers::{count, dollars, duration};
+use crate::base::numbers::{count, duration, some_dollars};
 use crate::base::text::{Span, Tone, mark, spans_text, spans_width, width};
 use crate::base::time;
 use crate::config::Filter;
-use crate::session::entry::kind::Kind;
 use crate::session::tree::{Index, Tree};
 use crate::ui::pen::{Pen, both};
 
@@ -65,40 +65,21 @@ impl Row<'_> {
             left.push(Span::new(Tone::Accent, format!("{} ", pen.glyphs().folded)));
         }
         let node = &tree.nodes[entry as usize];
+        let is_turns = model.tree.filter == Filter::Turns;
         let mut facts = Vec::new();
         if one.folded {
             let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
             facts.extend(self.fold(text::hidden(tree.below(entry), forks, model.now)));
         }
-        if model.tree.filter == Filter::Turns && node.kind == Kind::User && !one.folded {
-            let deeds = words::turn(&deeds::turn(tree, entry), node.time);
-            facts.extend(self.dots(deeds));
+        if let Some(deeds) = model.tree.turns.get(&entry).filter(|_| is_turns && !one.folded) {
+            facts.extend(dots(words::turn(deeds, node.time)));
         }
         let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);
-        facts.extend(label_time.map(|time| Span::new(Tone::Label, wall_time(model, time))));
+        facts.extend(label_time.map(|time| Fact::new(Tone::Label, wall_time(model, time))));
         facts.extend(self.leaf(entry));
-        let is_milestone = match node.kind {
-            Kind::User | Kind::Compaction | Kind::BranchSummary => true,
-            Kind::Assistant
-            | Kind::ToolResult
-            | Kind::Bash
-            | Kind::SystemRole
-            | Kind::CustomRole
-            | Kind::SummaryRole
-            | Kind::OtherMessage
-            | Kind::CustomMessage
-            | Kind::ModelChange
-            | Kind::ThinkingLevel
-            | Kind::Custom
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::Usage
-            | Kind::ContextEdit
-            | Kind::Unknown => false,
-        };
-        let is_short = model.tree.filter == Filter::Turns && self.room < 2 * TIMES;
-        if with_times && is_milestone && !one.folded && !is_short {
-            facts.extend(node.time.map(|time| Span::new(Tone::Dim, when(model, time))));
+        let is_short = is_turns && self.room < 2 * TIMES;
+        if with_times && node.kind.is_milestone() && !one.folded && !is_short {
+            facts.extend(node.time.map(|time| Fact::new(Tone::Dim, when(model, time))));
         }
         let right = self.fitting(facts);
         let room = self.room.saturating_sub(spans_width(&right) + spans_width(&left) + 1);
@@ -114,25 +95,25 @@ impl Row<'_> {
         let Self { model, pen, tree, .. } = *self;
         let run = &model.tree.rows.runs[run];
         let glyphs = pen.glyphs();
-        let deeds = run.deeds(tree);
+        let deeds = &run.deeds;
         let mut left = Vec::new();
         if tree.is_active(run.last()) {
             left.push(Span::new(Tone::Active, format!("{} ", glyphs.active)));
         }
         let sign = if run.is_open { &glyphs.unfolded } else { &glyphs.hidden };
         left.push(Span::new(Tone::Dim, format!("{sign} ")));
-        left.extend(words::run(&deeds, glyphs));
+        left.extend(words::run(deeds, glyphs));
         let mut facts = Vec::new();
         let took = deeds.latest.zip(tree.nodes[run.first() as usize].time).map(|(end, begin)| end - begin);
         let took = took.filter(|&ms| with_times && ms >= 60_000);
         facts.extend(took.map(|ms| duration(ms as f64)));
-        facts.extend((deeds.cost >= 0.005).then(|| dollars(deeds.cost)));
+        facts.extend(some_dollars(deeds.cost));
         // How long it took is worth no words.
         let wanted = spans_width(&left) + facts.iter().map(|fact| width(fact) + 3).sum::<usize>();
         if facts.len() > 1 && wanted > self.room {
             facts.remove(0);
         }
-        let mut facts = self.dots(facts);
+        let mut facts = dots(facts);
         if !run.is_open {
             facts.extend(self.leaf(run.last()));
         }
@@ -144,10 +125,9 @@ impl Row<'_> {
         let Some(fork) = model.tree.forks.get(place) else { return (Vec::new(), Vec::new()) };
         let session = &fork.session;
         let mut facts = vec![format!("+{}", count(fork.split.own, "entry", "entries"))];
-        let cost = model.library.own(fork.key).cost;
-        facts.extend((cost >= 0.005).then(|| dollars(cost)));
+        facts.extend(some_dollars(model.library.own(fork.key).cost));
         facts.extend(session.modified.map(|then| time::age(model.now, then)));
-        let right = self.fitting(self.dots(facts));
+        let right = self.fitting(dots(facts));
         let glyphs = pen.glyphs();
         let room = self.room.saturating_sub(spans_width(&right) + width("x \"\" "));
         let title = title(session);
@@ -156,15 +136,13 @@ impl Row<'_> {
 
     /// `── forked from "Refactor auth module" here · 12 own · $0.06 ──`
     fn inherited(&self, columns: usize) -> Vec<Span> {
-        let Self { model, pen, tree, at, .. } = *self;
+        let Self { model, pen, at, .. } = *self;
         let glyphs = pen.glyphs();
-        let own: Vec<_> = (0..tree.nodes.len() as Index).filter(|&at| !tree.is_inherited(at)).collect();
-        let cost: f64 = own.iter().map(|&at| tree.nodes[at as usize].cost).sum();
+        let Some(Inherited { own, cost, .. }) = model.tree.inherited else { return Vec::new() };
         let parent = model.tree.session.and_then(|key| model.library.families().parent(key));
-        let is_open = at > 0;
-        let sign = if is_open { &glyphs.unfolded } else { &glyphs.folded };
-        let mut facts = vec![format!("{} own", own.len())];
-        facts.extend((cost >= 0.005).then(|| dollars(cost)));
+        let sign = if model.tree.rows.list[at].folded { &glyphs.folded } else { &glyphs.unfolded };
+        let mut facts = vec![format!("{own} own")];
+        facts.extend(some_dollars(cost));
         let right = format!(" {} {} ", glyphs.dot, facts.join(&format!(" {} ", glyphs.dot)));
         let dashes = |columns: usize| Span::new(Tone::Dim, glyphs.dash.repeat(columns));
         let start = [dashes(1), Span::new(Tone::Accent, format!("{sign} "))];
@@ -186,48 +164,74 @@ impl Row<'_> {
     }
 
     /// The mark of the leaf: at its row, or where the filter or a fold hides it, how far it is from the row that is nearest.
-    fn leaf(&self, entry: Index) -> Option<Span> {
+    fn leaf(&self, entry: Index) -> Option<Fact> {
         let Self { model, pen, tree, at, .. } = *self;
-        let leaf = tree.leaf.filter(|_| model.tree.rows.leaf == Some(at))?;
-        if tree.is_tip(entry) {
-            return Some(Span::new(Tone::Active, format!("{} leaf", pen.glyphs().leaf)));
+        if model.tree.rows.leaf != Some(at) {
+            return None;
         }
-        let steps = std::iter::successors(Some(leaf), |&at| tree.parent(at)).take_while(|&at| at != entry).count();
-        let steps = count(steps, "entry", "entries");
-        Some(Span::new(Tone::Active, format!("{} leaf, {steps} below", pen.glyphs().hidden)))
+        let glyphs = pen.glyphs();
+        Some(Fact::new(
+            Tone::Active,
+            match tree.is_tip(entry) {
+                true => format!("{} leaf", glyphs.leaf),
+                false => {
+                    format!("{} leaf, {} below", glyphs.hidden, count(model.tree.rows.leaf_below, "entry", "entries"))
+                }
+            },
+        ))
     }
 
     /// Facts of a fold, the first one with its sign.
-    fn fold(&self, facts: Vec<String>) -> Vec<Span> {
-        let mut spans = self.dots(facts);
-        if let Some(first) = spans.first_mut() {
+    fn fold(&self, facts: Vec<String>) -> Vec<Fact> {
+        let mut facts = dots(facts);
+        if let Some(first) = facts.first_mut() {
             first.text = format!("{} {}", self.pen.glyphs().hidden, first.text);
         }
-        spans
-    }
-
-    /// Facts that belong together.
-    fn dots(&self, facts: Vec<String>) -> Vec<Span> {
-        let last = facts.len().saturating_sub(1);
-        let dot = |at: usize| if at < last { format!(" {}", self.pen.glyphs().dot) } else { String::new() };
-        facts.into_iter().enumerate().map(|(at, fact)| Span::new(Tone::Dim, format!("{fact}{}", dot(at)))).collect()
+        facts
     }
 
     /// As many of some facts as have room beside the first words, the first ones first.
-    fn fitting(&self, facts: Vec<Span>) -> Vec<Span> {
+    fn fitting(&self, facts: Vec<Fact>) -> Vec<Span> {
         let most = self.room.saturating_sub(WORDS.min(self.room / 2));
+        let dot = format!(" {} ", self.pen.glyphs().dot);
         let mut spans: Vec<Span> = Vec::new();
-        for fact in facts {
-            if spans_width(&spans) + width(&fact.text) + 1 > most {
+        let mut gap = "";
+        for Fact { tone, text, goes_on } in facts {
+            // Behind the last one is a blank.
+            let end = if goes_on { width(&dot) } else { 1 };
+            if spans_width(&spans) + width(gap) + width(&text) + end > most {
                 break;
             }
-            spans.push(Span { text: fact.text + " ", ..fact });
+            spans.push(Span::new(Tone::Dim, gap));
+            spans.push(Span::new(tone, text));
+            gap = if goes_on { &dot } else { " " };
         }
-        if let Some(last) = spans.last_mut() {
-            last.text = last.text.trim_end().trim_end_matches(&*self.pen.glyphs().dot).trim_end().to_owned() + " ";
+        if !spans.is_empty() {
+            spans.push(Span::new(Tone::Text, " "));
         }
         spans
     }
+}
+
+/// Something that is said of a row at its right.
+struct Fact {
+    tone: Tone,
+    text: String,
+    /// Whether the one behind it belongs to it.
+    goes_on: bool,
+}
+
+impl Fact {
+    fn new(tone: Tone, text: String) -> Self {
+        Self { tone, text, goes_on: false }
+    }
+}
+
+/// Facts that belong together.
+fn dots(facts: Vec<String>) -> Vec<Fact> {
+    let last = facts.len().saturating_sub(1);
+    let fact = |(at, text)| Fact { goes_on: at < last, ..Fact::new(Tone::Dim, text) };
+    facts.into_iter().enumerate().map(fact).collect()
 }
 
 /// When a label was set: the time today, else the date as well, as in pi's `/tree` (0.87.1).
@@ -242,8 +246,8 @@ fn when(model: &Model, ms: i64) -> String {
 
 /// A time in one of three forms: today, this year, or before that.
 fn at(model: &Model, ms: i64, forms: [&str; 3]) -> String {
-    let zoned = |ms| jiff::Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned(model.setting.zone.clone()));
-    let (Some(then), Some(now)) = (zoned(ms), zoned(model.now)) else { return String::new() };
+    let setting = &model.setting;
+    let (Some(then), Some(now)) = (setting.zoned(ms), setting.zoned(model.now)) else { return String::new() };
     let form = match () {
         () if then.date() == now.date() => forms[0],
         () if then.year() == now.year() => forms[1],

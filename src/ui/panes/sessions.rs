@@ -5,8 +5,8 @@ use ratatui::Frame;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
-use crate::app::title::title as title_of;
-use crate::base::numbers::{bytes, count, dollars, thousands};
+use crate::app::title::{plain, title as title_of};
+use crate::base::numbers::{bytes, count, some_dollars, thousands};
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::{Span, Tone, clean, spans_text, spans_width, width};
 use crate::base::time;
@@ -73,8 +73,7 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Vec<Span>
             let mut left =
                 session_left(model, pen, (*session, columns, *is_tall), prefix, fold.map(|folded| (folded, *below)));
             if let Some(project) = model.sessions.project_alone(at) {
-                let mut label = project::label(project, &model.setting.home, pen.glyphs(), (columns / 4).max(12));
-                label.truncate(if project.shared > 0 { 2 } else { 1 }); // the name, and where it is if that tells it apart
+                let mut label = project::short(project, &model.setting.home, pen.glyphs(), (columns / 4).max(12));
                 let gone = model.library.gone_dirs.contains(&*project.cwd);
                 let gone = if gone { format!(" {}", pen.glyphs().gone) } else { String::new() };
                 label.push(Span::new(Tone::Dim, format!("{gone}  ")));
@@ -88,10 +87,8 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Vec<Span>
                     hit_facts(model, pen, *session, found, room)
                 }
                 None => {
-                    let all = whole(model, *session, columns).map(|whole| facts(model, pen, *session, columns, &whole));
                     let left = if model.sessions.show_paths { columns } else { spans_width(&left) };
-                    let fits = |facts: &&Vec<Span>| left + 1 + spans_width(facts) <= columns;
-                    all.iter().find(fits).unwrap_or(&all[1]).clone()
+                    facts(model, pen, *session, columns, columns.saturating_sub(left + 1))
                 }
             };
             let mut text = None;
@@ -150,7 +147,7 @@ fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: 
     let right = numbers(
         model,
         columns,
-        (&some_dollars(project.sum.cost), &thousands(project.sum.entries)),
+        (&some_dollars(project.sum.cost).unwrap_or_default(), &thousands(project.sum.entries)),
         &[Span::new(Tone::Dim, format!("{age:>4}  "))],
     );
     let mut left = vec![Span::new(Tone::Dim, format!("{} ", if is_folded { &glyphs.closed } else { &glyphs.open }))];
@@ -201,7 +198,7 @@ fn session_left(
         None => Tone::Text,
     };
     let mut title = match found {
-        Some(_) => clean(crate::base::js::cut(session.title(), 300)).into_owned(), // in which it was looked for
+        Some(_) => plain(session), // in which it was looked for
         None => title_of(session),
     };
     let project = shorten(&session.header.cwd, &model.setting.home);
@@ -231,16 +228,16 @@ fn add_path(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, key: SessionKey,
     left.push(Span::new(Tone::Dim, format!("  {}", pen.glyphs().cut_start(&path, room))));
 }
 
-/// Counts, cost and age to the right; what matters least goes first where there is little room. `whole` stands before the
-/// cost.
-fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize, whole: &str) -> Vec<Span> {
+/// Counts, cost and age to the right; what matters least goes first where there is little room. Of a fork what it comes to
+/// with its parent's stands before the cost, if all of it fits into `room`.
+fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize, room: usize) -> Vec<Span> {
     let glyphs = pen.glyphs();
     let session = &model.library[key];
     let first = if model.sessions.shows.sort == Sort::Size {
         bytes(session.bytes)
     } else {
         // What is a fork's own comes on top of what came with it.
-        let own = some_dollars(model.library.own(key).cost);
+        let own = some_dollars(model.library.own(key).cost).unwrap_or_default();
         if own.is_empty() || model.library.came_with(key).is_none() { own } else { format!("+{own}") }
     };
     let numbers = numbers(model, columns, (&first, &thousands(session.entry_count)), &age(model, pen, key));
@@ -260,10 +257,11 @@ fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize, whole: &
         facts.clear();
     }
     // The counts matter more.
-    facts.push(Span::new(Tone::Dim, whole));
-    if is_wide(&facts) {
-        facts.pop();
-    }
+    let whole = whole(model, key, columns).map(|whole| Span::new(Tone::Dim, whole));
+    facts.extend(whole.filter(|whole| {
+        let all = spans_width(&facts) + width(&whole.text) + spans_width(&numbers);
+        all + columns / 3 < columns && all <= room
+    }));
     facts.extend(numbers);
     facts
 }
@@ -290,20 +288,11 @@ fn heads(model: &Model, columns: usize) -> String {
     spans_text(&numbers(model, columns, (first, "entries"), &[Span::new(Tone::Dim, " age   ")]))
 }
 
-/// A cost, if there is any.
-fn some_dollars(cost: f64) -> String {
-    if cost >= 0.005 { dollars(cost) } else { String::new() }
-}
-
-/// What stands before the cost of a fork, which is its own: where there is room, what that comes to with what came with it.
-fn whole(model: &Model, key: SessionKey, columns: usize) -> [String; 2] {
+/// What stands before the cost of a fork, which is its own: what that comes to with what came with it.
+fn whole(model: &Model, key: SessionKey, columns: usize) -> Option<String> {
     let has_cost = columns >= 50 && model.sessions.shows.sort != Sort::Size || model.sessions.shows.sort == Sort::Cost;
-    let Some(with) = model.library.came_with(key).filter(|_| has_cost) else { return Default::default() };
-    let whole = some_dollars(model.library[key].cost);
-    if whole.is_empty() {
-        return Default::default();
-    }
-    [format!("{whole} {with} "), String::new()]
+    let with = model.library.came_with(key).filter(|_| has_cost)?;
+    Some(format!("{} {with} ", some_dollars(model.library[key].cost)?))
 }
 
 /// The age, and whether a pi is likely at work.

@@ -9,10 +9,10 @@ const MOST: usize = 5_000;
 impl Pane {
     /// The directories of folded projects, and the files of folded sessions; those that did not come are remembered as well.
     pub(crate) fn folded(&self, library: &Library) -> (Vec<String>, Vec<String>) {
-        let mut projects: Vec<String> = self.to_fold.iter().filter(|name| !is_file(name)).cloned().collect();
+        let mut projects: Vec<String> = self.to_fold.0.iter().cloned().collect();
         let is_folded = |key| self.folds.contains(&RowKey::Project(key));
         projects.extend(self.projects.iter().filter(|one| is_folded(one.key)).map(|one| one.cwd.to_string()));
-        let mut sessions: Vec<String> = self.to_fold.iter().filter(|name| is_file(name)).cloned().collect();
+        let mut sessions: Vec<String> = self.to_fold.1.iter().cloned().collect();
         sessions.extend(self.folds.iter().filter_map(|fold| match fold {
             RowKey::Session(key) => Some(library.get(*key)?.path.to_str()?.to_owned()),
             RowKey::Project(_) => None,
@@ -26,28 +26,24 @@ impl Pane {
 
     /// Folds projects by their directories and sessions by their files, as soon as they are there.
     pub(crate) fn fold_when_there(&mut self, projects: &[String], sessions: &[String]) {
-        self.to_fold = projects.iter().chain(sessions).cloned().collect();
+        self.to_fold = (projects.iter().cloned().collect(), sessions.iter().cloned().collect());
     }
 
     /// Folds what has come.
     pub(super) fn fold_awaited(&mut self, library: &Library, shown: &[SessionKey]) {
-        if self.to_fold.is_empty() {
+        let (projects, sessions) = &mut self.to_fold;
+        if projects.is_empty() && sessions.is_empty() {
             return;
         }
         for project in &self.projects {
-            if self.to_fold.remove(&*project.cwd) {
+            if projects.remove(&*project.cwd) {
                 self.folds.insert(RowKey::Project(project.key));
             }
         }
         for &key in shown {
-            if library[key].path.to_str().is_some_and(|path| self.to_fold.remove(path)) {
+            if library[key].path.to_str().is_some_and(|path| sessions.remove(path)) {
                 self.folds.insert(RowKey::Session(key));
             }
         }
     }
-}
-
-/// Whether a name is that of a session's file.
-fn is_file(name: &str) -> bool {
-    name.ends_with(".jsonl")
 }

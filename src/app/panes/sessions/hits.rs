@@ -4,17 +4,14 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use crate::app::panes::sessions::{Pane, SessionRow};
+use crate::app::title::plain;
 use crate::app::widgets::cursor::Cursor;
-use crate::base::js::cut;
-use crate::base::text::{Glyphs, clean, width};
+use crate::base::text::{Glyphs, width};
 use crate::library::search::SessionHit;
 use crate::library::{Library, SessionKey};
 
 /// What a row has besides its name and the text of a hit, at the most: signs, counts, the age.
 const BESIDE: usize = 46;
-/// The most characters of a title.
-const LONGEST: usize = 300;
-
 impl Pane {
     /// The next order of what was found: under its projects where all of it is seen at once, the best first, the newest
     /// first.
@@ -65,7 +62,7 @@ impl Pane {
         let Some(text) = self.found(key).and_then(|found| found.snippet.as_ref()) else { return false };
         let least = prefix.chars().count() + BESIDE + text.len();
         // Bytes are no columns, but a text with so many of them has no room for another one.
-        least > self.room.0 || least + width(&clean(cut(library[key].title(), LONGEST))) > self.room.0
+        least > self.room.0 || least + width(&plain(&library[key])) > self.room.0
     }
 
     /// How a session was found.

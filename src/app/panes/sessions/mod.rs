@@ -106,7 +106,7 @@ pub struct Pane {
     alone: HashMap<usize, usize>,
     folds: HashSet<RowKey>,
     /// The directories of projects and the files of sessions that are to be folded when they are there.
-    to_fold: HashSet<String>,
+    to_fold: (HashSet<String>, HashSet<String>),
     selected: Option<RowKey>,
 }
 

@@ -93,17 +93,20 @@ impl Pane {
         }
         find.add(hits.into_iter().map(|at| EntryRef { session, at }));
         find.searching = !is_last;
-        self.rebuild();
-        self.follow_hits();
+        if !self.follow_hits() {
+            self.rebuild();
+        }
     }
 
-    /// Goes to the nearest hit from where the search began, or back there.
-    fn follow_hits(&mut self) {
-        let Some(find) = self.find.as_ref().filter(|find| find.is_following) else { return };
+    /// Goes to the nearest hit from where the search began, or back there, which makes the rows anew. Returns whether hits
+    /// are followed.
+    fn follow_hits(&mut self) -> bool {
+        let Some(find) = self.find.as_ref().filter(|find| find.is_following) else { return false };
         let from = find.from.clone();
         let is_hit = |at: &Index| self.entry(*at).is_some_and(|entry| find.is_hit(entry));
         if let Some(at) = self.pointed().filter(|at| find.query.is_some() && is_hit(at)) {
-            return self.select(at);
+            self.select(at);
+            return true;
         }
         let anchor = match from.selected {
             Some(Selected::Entry(entry) | Selected::Run(entry)) => Some(entry),
@@ -117,6 +120,7 @@ impl Pane {
             Some(hit) => self.select(hit.at),
             None => self.go_back(from),
         }
+        true
     }
 
     /// Somebody goes on: the selection does not go to hits that come later.

@@ -25,12 +25,8 @@ impl Pane {
 
     /// The columns of the mark of the active path.
     fn mark(&self, row: RowIndex) -> usize {
-        let entry = match self.rows.list.get(row).map(|row| row.item) {
-            Some(Item::Entry(at)) => at,
-            Some(Item::Run(run)) => self.rows.runs[run].last(),
-            Some(Item::Fork(_) | Item::Inherited | Item::Start) | None => return 0,
-        };
-        2 * usize::from(self.tree.as_ref().is_some_and(|tree| tree.is_active(entry)))
+        let entry = self.tree.as_ref().zip(self.rows.last_of(row));
+        2 * usize::from(entry.is_some_and(|(tree, at)| tree.is_active(at)))
     }
 
     /// Whether the sign that folds and unfolds a row is at a column.

@@ -24,6 +24,7 @@ use crate::session::digest::Shared;
 use crate::session::entry::kind::Kind;
 use crate::session::family::Split;
 use crate::session::tree::{Index, Tree};
+use deeds::{Deeds, Inherited};
 use find::Find;
 use rows::{Item, RowIndex, TreeRows, passes};
 use spot::{Selected, Spot};
@@ -68,6 +69,10 @@ pub struct Pane {
     pub splitting: Option<Claim>,
     /// The forks whose split points were asked for.
     pub asked_forks: Vec<SessionKey>,
+    /// What it has of the session that it was forked from, if it was.
+    pub inherited: Option<Inherited>,
+    /// What was done because of each prompt, once that is to be told.
+    pub turns: HashMap<Index, Deeds>,
     /// Whether a run of tool calls is told in one row.
     pub tells_runs: bool,
     /// Whether the selection was taken far away, so that it is to be seen in the middle.
@@ -106,6 +111,8 @@ impl Pane {
         self.remember();
         self.session = session;
         self.tree = None;
+        self.inherited = None;
+        self.turns.clear();
         self.error = None;
         self.forks.clear();
         self.find = None;
@@ -156,6 +163,8 @@ impl Pane {
             Some(Selected::Fork(_)) | None => leaf,
             selected => selected,
         };
+        self.turns.clear();
+        self.inherited = Inherited::of(&tree).filter(|_| !tree.is_partial);
         self.tree = Some(tree);
         self.rebuild();
         self.go_to_pointed();
@@ -268,8 +277,8 @@ impl Pane {
     fn tell(&mut self) {
         let (Some(tree), mut rows) = (self.tree.clone(), std::mem::take(&mut self.rows)) else { return };
         let only_hits = self.find.as_ref().is_some_and(|find| find.only_hits);
-        if let Some(last) = tree.inherited().filter(|_| !only_hits && !tree.is_partial) {
-            rows.tell_inherited(&tree, last, self.shows_inherited);
+        if let Some(inherited) = self.inherited.filter(|_| !only_hits) {
+            rows.tell_inherited(&tree, inherited.last, self.shows_inherited);
         }
         if self.tells_runs && self.filter == Filter::Default && !only_hits {
             let is_hit = |at| self.find.as_ref().zip(self.entry(at)).is_some_and(|(find, entry)| find.is_hit(entry));
@@ -277,11 +286,18 @@ impl Pane {
                 tree.nodes[at as usize].kind == Kind::ToolResult
                     && !(tree.labels.contains_key(&at) || tree.is_flagged(at) || is_hit(at))
             };
-            rows.tell_runs(is_part, |first| self.entry(first).is_some_and(|first| self.open_runs.contains(&first)));
+            let is_open = |first| self.entry(first).is_some_and(|first| self.open_runs.contains(&first));
+            rows.tell_runs(&tree, is_part, is_open);
+        }
+        if self.filter == Filter::Turns && self.turns.is_empty() {
+            self.turns = deeds::turns(&tree);
         }
         if rows.entries > 0 && tree.goes_on_at(None) {
             rows.tell_start();
         }
+        let seen = rows.leaf.and_then(|row| rows.last_of(row));
+        let steps = |leaf| std::iter::successors(Some(leaf), |&at| tree.parent(at)).take_while(|at| Some(*at) != seen);
+        rows.leaf_below = tree.leaf.map_or(0, |leaf| steps(leaf).count());
         self.rows = rows;
     }
 
@@ -360,11 +376,7 @@ impl Pane {
 
     /// The selected entry, if the row is one; of a run its last one.
     pub fn selected_entry(&self) -> Option<Index> {
-        match self.selected_item()? {
-            Item::Entry(at) => Some(at),
-            Item::Run(run) => Some(self.rows.runs[run].last()),
-            Item::Fork(_) | Item::Inherited | Item::Start => None,
-        }
+        self.rows.last_of(self.cursor.at)
     }
 
     /// The selected fork, if the row is one.

@@ -68,6 +68,8 @@ pub struct TreeRows {
     pub hidden_forks: HashMap<Index, usize>,
     /// The runs of tool calls that are told in one row.
     pub runs: Vec<Run>,
+    /// The entries from the row that is nearest to the leaf to the leaf itself.
+    pub leaf_below: usize,
     /// The row of each entry; `u32::MAX` for hidden ones.
     pub(super) row_of: Vec<u32>,
 }
@@ -163,9 +165,18 @@ impl TreeRows {
             }
         }
         place(&mut list);
-        let mut rows = Self { list, entries, leaf: None, hidden_forks, runs: Vec::new(), row_of };
+        let mut rows = Self { list, entries, leaf: None, hidden_forks, runs: Vec::new(), leaf_below: 0, row_of };
         rows.leaf = tree.leaf.filter(|_| entries > 0).map(|leaf| rows.nearest(tree, leaf));
         rows
+    }
+
+    /// The entry that a row shows; of a run the last one.
+    pub(super) fn last_of(&self, row: RowIndex) -> Option<Index> {
+        match self.list.get(row)?.item {
+            Item::Entry(at) => Some(at),
+            Item::Run(run) => Some(self.runs[run].last()),
+            Item::Fork(_) | Item::Inherited | Item::Start => None,
+        }
     }
 
     /// The row of an entry, if it is visible.

@@ -27,7 +27,7 @@ impl TreeRows {
             if told.is_none() && (is_hidden || at > end) {
                 told = Some(self.list.len());
                 let parent = open.then(|| moved[end]);
-                self.list.push(TreeRow::new(Item::Inherited, parent, false));
+                self.list.push(TreeRow::new(Item::Inherited, parent, !open));
             }
             if is_hidden {
                 moved.extend(told);
@@ -48,7 +48,7 @@ impl TreeRows {
 
     /// Tells runs of tool calls in one row each. `is_part` says of which entries they may be made, `is_open` by its first
     /// entry whether the rows of a run are seen as well.
-    pub(super) fn tell_runs(&mut self, is_part: impl Fn(Index) -> bool, is_open: impl Fn(Index) -> bool) {
+    pub(super) fn tell_runs(&mut self, tree: &Tree, is_part: impl Fn(Index) -> bool, is_open: impl Fn(Index) -> bool) {
         let old = std::mem::take(&mut self.list);
         let mut moved: Vec<RowIndex> = Vec::with_capacity(old.len());
         let mut at = 0;
@@ -65,7 +65,8 @@ impl TreeRows {
             self.list.push(TreeRow::new(Item::Run(self.runs.len()), parent, false));
             let above = old[at].parent.map(|parent| old[parent].item);
             let above = above.and_then(|item| if let Item::Entry(at) = item { Some(at) } else { None });
-            let run = Run { is_open: is_open(entries[0]), above, entries };
+            let is_open = is_open(entries[0]);
+            let run = Run::new(tree, entries, above, is_open);
             for (place, row) in old[at..at + run.entries.len()].iter().enumerate() {
                 if run.is_open {
                     moved.push(self.list.len());
@@ -77,7 +78,10 @@ impl TreeRows {
             at += run.entries.len();
             self.runs.push(run);
         }
-        self.settle(&moved);
+        // Without a run all rows are where they were.
+        if !self.runs.is_empty() {
+            self.settle(&moved);
+        }
     }
 
     /// Says on top that pi goes on before the first message.

@@ -1,10 +1,10 @@
 //! What the row of an entry says in `pitree tree`, in spans, word for word as in pi's `/tree`; and what a fold hides.
 
-use crate::base::numbers::{count, dollars};
+use crate::base::numbers::{count, some_dollars};
 use crate::base::text::{Glyphs, Span, Tone};
 use crate::base::time;
 use crate::session::entry::kind::Kind;
-use crate::session::tree::node::Outcome;
+use crate::session::tree::node::{Node, Outcome};
 use crate::session::tree::{Below, Index, Tree};
 
 /// What stands in front of what an entry says: whether it is on the active path, or flagged, and its label.
@@ -48,14 +48,18 @@ pub fn entry(tree: &Tree, at: Index, glyphs: &Glyphs) -> Vec<Span> {
     if !word.is_empty() {
         spans.push(Span::new(tone, word));
     }
-    let text = match (node.kind, node.outcome) {
+    spans.push(Span::new(said(node, tone), &*node.text));
+    spans
+}
+
+/// The tone of what an entry says, where the word for its kind has a tone.
+pub(super) fn said(node: &Node, word: Tone) -> Tone {
+    match (node.kind, node.outcome) {
         (Kind::Assistant, Outcome::Aborted) => Tone::Warning,
         (_, Outcome::Failed) => Tone::Error,
         (Kind::User | Kind::Assistant | Kind::BranchSummary, _) => Tone::Text,
-        _ => tone,
-    };
-    spans.push(Span::new(text, &*node.text));
-    spans
+        _ => word,
+    }
 }
 
 /// What a fold hides: `37 entries`, `2 branches`, `1 fork`, `$1.20`, `3d`. `below` counts the folded entry as well.
@@ -63,7 +67,7 @@ pub fn hidden(below: Below, forks: usize, now: i64) -> Vec<String> {
     let mut facts = vec![count(below.entries as usize - 1, "entry", "entries")];
     facts.extend((below.leaves > 1).then(|| count(below.leaves as usize, "branch", "branches")));
     facts.extend((forks > 0).then(|| count(forks, "fork", "forks")));
-    facts.extend((below.cost >= 0.005).then(|| dollars(below.cost)));
+    facts.extend(some_dollars(below.cost));
     facts.extend(below.latest.map(|latest| time::age(now, latest)));
     facts
 }

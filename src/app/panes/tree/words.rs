@@ -2,9 +2,9 @@
 //! session worked in. `pitree tree` prints the rows as pi does ([`text`](super::text)).
 
 use crate::app::panes::tree::deeds::Deeds;
-use crate::app::panes::tree::text::marks;
-use crate::base::numbers::{count, dollars, duration};
-use crate::base::paths::shorten;
+use crate::app::panes::tree::text::{marks, said};
+use crate::base::numbers::{count, duration, some_dollars};
+use crate::base::paths::seen_from;
 use crate::base::text::{Glyphs, Span, Tone, spans_width};
 use crate::render::unmarked;
 use crate::session::entry::call::Called;
@@ -49,20 +49,14 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
         | Kind::ContextEdit
         | Kind::Unknown => ("", Tone::Meta, (&*node.text).into()),
     };
-    let said = match (node.kind, node.outcome) {
-        (Kind::Assistant, Outcome::Aborted) => Tone::Warning,
-        (_, Outcome::Failed) => Tone::Error,
-        (Kind::User | Kind::Assistant | Kind::BranchSummary, _) => Tone::Text,
-        _ => tone,
-    };
-    spans.extend([Span::new(tone, word), Span::new(said, text)]);
+    spans.extend([Span::new(tone, word), Span::new(said(node, tone), text)]);
     spans
 }
 
 /// A tool call: `[read: src/auth.rs:10-40]`.
 fn call(called: &Called, cwd: &str, home: &str, room: usize, glyphs: &Glyphs) -> String {
     let Called { name, path, about } = called;
-    let path = from(cwd, path, home);
+    let path = seen_from(cwd, path, home);
     // With the brackets, the colon and the blank.
     let least = |rest: usize| room.saturating_sub(name.len() + rest + 4).max(PATH);
     let cut = |rest: usize| glyphs.cut_middle(&path, least(rest), least(rest) / 3 * 2);
@@ -73,17 +67,6 @@ fn call(called: &Called, cwd: &str, home: &str, room: usize, glyphs: &Glyphs) ->
         "grep" | "find" if path.is_empty() || path == "." => format!("[{name}: {about}]"),
         "grep" | "find" => format!("[{name}: {about} in {}]", cut((about.len() + 4).min(room / 2))),
         _ => format!("[{name}: {about}]"),
-    }
-}
-
-/// A path as one sees it from a directory.
-pub fn from(cwd: &str, path: &str, home: &str) -> String {
-    let inside = path.strip_prefix(cwd).filter(|_| !cwd.is_empty()).and_then(|rest| rest.strip_prefix(['/', '\\']));
-    match inside {
-        Some("") => ".".into(),
-        Some(inside) => inside.into(),
-        None if path == cwd => ".".into(),
-        None => shorten(path, home).into_owned(),
     }
 }
 
@@ -102,7 +85,7 @@ fn without_cd<'a>(command: &'a str, cwd: &str) -> &'a str {
 /// What a run of tool calls did: `9 tools · 1 failed  read 4 · bash 2 · edited hooks.ts, hooks.md`.
 pub fn run(deeds: &Deeds, glyphs: &Glyphs) -> Vec<Span> {
     let dot = format!(" {} ", glyphs.dot);
-    let mut facts: Vec<String> = deeds.tools.iter().map(|(name, uses)| format!("{name} {uses}")).collect();
+    let mut facts: Vec<String> = deeds.tools.iter().map(|(tool, uses)| format!("{} {uses}", tool.name)).collect();
     facts.extend(changed(deeds));
     let mut spans = vec![Span::new(Tone::Tool, count(deeds.calls, "tool", "tools"))];
     // Before what is cut where there is little room.
@@ -115,7 +98,8 @@ pub fn run(deeds: &Deeds, glyphs: &Glyphs) -> Vec<Span> {
 
 /// The names of the files that were changed.
 fn changed(deeds: &Deeds) -> Option<String> {
-    (!deeds.changed.is_empty()).then(|| format!("edited {}", deeds.changed.join(", ")))
+    let names: Vec<&str> = deeds.changed.iter().map(|called| called.file_name()).collect();
+    (!names.is_empty()).then(|| format!("edited {}", names.join(", ")))
 }
 
 /// What followed a prompt, the most telling first.
@@ -123,7 +107,7 @@ pub fn turn(deeds: &Deeds, begun: Option<i64>) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend((deeds.calls > 0).then(|| count(deeds.calls, "tool", "tools")));
     facts.extend((deeds.failed > 0).then(|| format!("{} failed", deeds.failed)));
-    facts.extend((deeds.cost >= 0.005).then(|| dollars(deeds.cost)));
+    facts.extend(some_dollars(deeds.cost));
     let took = begun.zip(deeds.latest).map(|(begun, latest)| latest - begun);
     facts.extend(took.filter(|&ms| ms >= 1000).map(|ms| duration(ms as f64)));
     facts.extend(changed(deeds));
@@ -149,21 +133,6 @@ mod tests {
         ] {
             assert_eq!(without_cd(command, "/home/me/app"), said);
         }
-    }
-
-    #[test]
-    fn paths_are_told_from_where_the_session_worked() {
-        for (path, said) in [
-            ("/home/me/app/src/a.rs", "src/a.rs"),
-            ("/home/me/app", "."),
-            ("/home/me/app/", "."),
-            ("/home/me/app2/a.rs", "~/app2/a.rs"),
-            ("src/a.rs", "src/a.rs"),
-            ("/etc/hosts", "/etc/hosts"),
-        ] {
-            assert_eq!(from("/home/me/app", path, "/home/me"), said);
-        }
-        assert_eq!(from("", "/a", "/home/me"), "/a");
     }
 
     #[test]
