@@ -1,5 +1,6 @@
 //! The journal as one request uses it: its changes are a group, and in a dry run nothing is written.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -19,7 +20,7 @@ pub(crate) struct Book {
     /// The first change that was made for the request.
     group: Option<u64>,
     /// The groups of which something was made, or made again.
-    groups: Vec<u64>,
+    groups: BTreeSet<u64>,
 }
 
 /// The journal can't be written: nothing else can be changed then.
@@ -41,7 +42,7 @@ impl Book {
     /// As [`Journal::open`].
     pub(crate) fn open(state_dir: &Path, now: i64, wait: Wait<'_>) -> Result<Self> {
         let journal = Some(Journal::open(state_dir, wait)?);
-        Ok(Self { journal, past: Records::default(), now, group: None, groups: Vec::new() })
+        Ok(Self { journal, past: Records::default(), now, group: None, groups: BTreeSet::new() })
     }
 
     /// The journal of a directory, for a dry run.
@@ -51,7 +52,7 @@ impl Book {
     pub(crate) fn closed(state_dir: &Path) -> Result<Self> {
         let past = Records::of(state_dir)?;
         past.check_version(state_dir)?;
-        Ok(Self { journal: None, past, now: 0, group: None, groups: Vec::new() })
+        Ok(Self { journal: None, past, now: 0, group: None, groups: BTreeSet::new() })
     }
 
     /// Whether nothing is written.
@@ -65,8 +66,8 @@ impl Book {
     }
 
     /// The groups of which something was made, or made again.
-    pub(crate) fn groups(&self) -> &[u64] {
-        &self.groups
+    pub(crate) fn groups(&self) -> impl Iterator<Item = u64> {
+        self.groups.iter().copied()
     }
 
     /// Writes down a change that is about to be made; returns its number, or `None` in a dry run.
@@ -76,7 +77,7 @@ impl Book {
     pub(crate) fn note(&mut self, change: &Change, by: By<'_>) -> Result<Option<u64>> {
         let Some(journal) = &mut self.journal else { return Ok(None) };
         let number = journal.begin(self.now, self.group, change.clone(), by).map_err(NotWritten)?;
-        self.groups.push(*self.group.get_or_insert(number));
+        self.groups.insert(*self.group.get_or_insert(number));
         Ok(Some(number))
     }
 

@@ -93,7 +93,7 @@ impl<'a> Engine<'a> {
 
     /// The groups of which something was made, or made again.
     pub(crate) fn groups(&self) -> impl Iterator<Item = u64> {
-        self.book.groups().iter().copied()
+        self.book.groups()
     }
 
     pub(crate) fn is_dry(&self) -> bool {

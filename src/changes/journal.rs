@@ -136,6 +136,11 @@ impl Record {
         matches!(self.state, State::Done | State::Overtaken)
     }
 
+    /// Whether a session is in the trash by this change.
+    pub(crate) fn is_away(&self) -> bool {
+        matches!(self.change, Change::Trash(_)) && self.can_be_undone()
+    }
+
     /// The step that was cut short, if this pitree knows what was changed.
     pub(crate) fn cut_short(&self) -> Option<Step> {
         self.state.step().filter(|_| self.is_known())

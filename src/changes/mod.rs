@@ -73,9 +73,7 @@ impl Changes {
         // Without a journal nothing is known of the trash.
         let history = self.history().unwrap_or_default();
         for one in headless {
-            let is_of = |record: &&Record| {
-                matches!(record.change, Change::Trash(_)) && record.can_be_undone() && record.change.path() == one.path
-            };
+            let is_of = |record: &&Record| record.is_away() && record.change.path() == one.path;
             if let Some(record) = history.iter().rev().find(is_of) {
                 one.reason = "entries of a session that is in the trash, written by a pi that went on".into();
                 // Where its place is not known, the one can't come back before the others are gone.

@@ -1,13 +1,14 @@
 //! What was changed up to now, as a list for people: which session a change was of, also when that is in the trash.
 
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::changes::change::Change;
 use crate::changes::journal::{Record, State};
 use crate::changes::outcome::said;
 use crate::changes::{Changes, journal};
+use crate::disk::files::Files;
 use crate::disk::scan;
 
 /// Of so many sessions in the trash, the newest, the names are read: nobody looks through more.
@@ -27,7 +28,7 @@ pub struct Past {
 impl Past {
     /// Whether a session is in the trash by this change.
     pub fn is_away(&self) -> bool {
-        matches!(self.record.change, Change::Trash(_)) && self.record.can_be_undone()
+        self.record.is_away()
     }
 }
 
@@ -53,26 +54,56 @@ impl Changes {
     ///
     /// # Errors
     /// The journal can't be read.
-    pub fn past(&self, home: &str, is_wanted: impl Fn() -> bool) -> Result<Vec<Past>> {
-        let mut left = NAMED;
-        let look = |record: Record| {
-            let mut past = Past { record, session: None, is_emptied: false };
-            if past.is_away() && is_wanted() {
-                past.is_emptied = past.record.item.as_deref().is_some_and(|item| item.symlink_metadata().is_err());
-                if !past.is_emptied && left > 0 {
-                    left -= 1;
-                    past.session = session(&past.record, home);
-                }
-            }
-            past
+    pub fn past(&self, is_wanted: impl Fn() -> bool) -> Result<Vec<Past>> {
+        let all = self.history()?;
+        let is_gone = |record: &Record| record.item.as_deref().is_some_and(|item| item.symlink_metadata().is_err());
+        let away = all.iter().rev().filter(|record| record.is_away()).take_while(|_| is_wanted());
+        let (emptied, there): (Vec<&Record>, Vec<&Record>) = away.partition(|record| is_gone(record));
+        let emptied: HashSet<u64> = emptied.into_iter().map(|record| record.number).collect();
+        let mut sessions = sessions(there.into_iter().take(NAMED), &all, is_wanted);
+        let past = |record: Record| {
+            let (session, is_emptied) = (sessions.remove(&record.number), emptied.contains(&record.number));
+            Past { record, session, is_emptied }
         };
-        Ok(self.history()?.into_iter().rev().map(look).collect())
+        Ok(all.into_iter().rev().map(past).collect())
     }
 }
 
-/// The title of the session that a change was of and its directory, if its file can be read where it is or in the trash.
-pub(crate) fn session(record: &Record, home: &str) -> Option<(String, String)> {
-    let read = |path: &Path| scan::again(path, None, home).ok().flatten();
-    let digest = record.item.as_deref().and_then(read).or_else(|| read(record.change.path()))?;
-    Some((digest.title().to_owned(), digest.header.cwd.clone()))
+/// The titles of the sessions of some changes and the directories in which they worked, by the numbers of the changes: of
+/// those whose files can be read where they are now, as `all` changes tell, until `is_wanted` returns false.
+pub fn sessions<'a>(
+    records: impl Iterator<Item = &'a Record>,
+    all: &[Record],
+    is_wanted: impl Fn() -> bool,
+) -> HashMap<u64, (String, String)> {
+    let mut away: HashMap<&Path, Vec<&Record>> = HashMap::new();
+    for record in all.iter().filter(|record| record.is_away()) {
+        away.entry(record.change.path()).or_default().push(record);
+    }
+    let (mut files, mut places) = (HashMap::new(), Vec::new());
+    for record in records {
+        let place = record.change.path();
+        // What is in its place by now may be another one.
+        let went = away.get(place).and_then(|went| went.iter().find(|other| other.number >= record.number));
+        let mut order = match went {
+            Some(went) => [went.item.as_deref(), None],
+            None => [Some(place), record.item.as_deref()],
+        }
+        .into_iter()
+        .flatten();
+        if let Some(file) = order.find_map(|path| scan::one(Files::Disk, path, None)) {
+            places.push((record.number, file.path.clone()));
+            files.insert(file.path.clone(), file);
+        }
+    }
+    let mut read: HashMap<PathBuf, (String, String)> = HashMap::new();
+    scan::read(Files::Disk, &files.into_values().collect::<Vec<_>>(), "", |batch| {
+        let known = batch.sessions.into_iter().map(|session| {
+            let said = (session.title().to_owned(), session.header.cwd.clone());
+            (session.path, said)
+        });
+        read.extend(known);
+        is_wanted()
+    });
+    places.into_iter().filter_map(|(number, path)| Some((number, read.get(&path)?.clone()))).collect()
 }

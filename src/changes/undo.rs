@@ -27,8 +27,10 @@ pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Resu
     let records = to_undo(work.past().list())?;
     let Some(last) = records.first().filter(|last| !is_own(last.group)) else { return Ok(()) };
     // In the order in which it was done.
-    let named = records.iter().rev().take(NAMED).map(|record| {
-        let title = past::session(record, "").map(|(title, _)| title);
+    let named = || records.iter().rev().take(NAMED);
+    let mut known = past::sessions(named(), work.past().list(), || true);
+    let named = named().map(|record| {
+        let title = known.remove(&record.number).map(|(title, _)| title);
         (record.change.path().to_path_buf(), title)
     });
     let earlier = Earlier {

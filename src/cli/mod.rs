@@ -18,7 +18,6 @@ mod rm;
 mod search;
 mod slip;
 mod table;
-mod titles;
 mod tree;
 mod undo;
 

@@ -2,16 +2,13 @@
 //! name of a session, or `.` for the newest one where one is.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::base::numbers::thousands;
-use crate::base::text::{UNICODE, clean};
-use crate::cli::table::TITLE;
+use crate::cli::table::{TITLE, words};
 use crate::cli::{Chosen, now};
 use crate::disk::locate::Environment;
 use crate::disk::scan;
@@ -75,10 +72,9 @@ impl<'a> Sessions<'a> {
         let Chosen { files, located, home, .. } = self.chosen;
         let found = scan::find(*files, &located.dirs).files;
         let headers = scan::headers(*files, &found);
-        let dirs: HashSet<Arc<str>> = headers.iter().map(|(_, header)| header.cwd.as_str().into()).collect();
         let cwd = Environment::current().cwd;
         let mut here = Here::new(cwd.to_string_lossy().into_owned(), home.clone());
-        here.find(dirs.iter());
+        here.find(headers.iter().map(|(_, header)| header.cwd.as_str()));
         // Only what a file says inside tells when somebody last spoke: of those that are here.
         let is_here = |(file, header): &(&SessionFile, Header)| file.owner.is_none() && here.has(&header.cwd);
         let those: Vec<SessionFile> = headers.into_iter().filter(is_here).map(|(file, _)| file.clone()).collect();
@@ -128,8 +124,9 @@ fn named(word: &OsStr, sessions: &Sessions<'_>) -> Result<PathBuf> {
         [(_, path)] => Ok(path.clone()),
         [] => bail!("no session has the id or the name {word:?}, nor an id that starts so; `pitree ls` lists them"),
         several => {
+            let glyphs = sessions.chosen.config.signs();
             let line = |(id, path): &(String, PathBuf)| {
-                let title = digest(path).map(|session| UNICODE.cut(&clean(session.title()), TITLE).into_owned());
+                let title = digest(path).map(|session| words(session.title(), TITLE, glyphs));
                 format!("\n{id}  {}  {}", title.unwrap_or_default(), path.display())
             };
             let list: String = several.iter().take(NAMED).map(line).collect();

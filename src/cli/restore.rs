@@ -8,14 +8,13 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use crate::base::numbers::bytes;
-use crate::base::text::{Glyphs, UNICODE, clean};
+use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::changes::change::Trashed;
 use crate::changes::journal::Record;
-use crate::changes::{Change, Request};
+use crate::changes::{Change, Request, past};
 use crate::cli::change::{Changer, RecordLine, Step, Switches};
 use crate::cli::table::{self, Column, TITLE};
-use crate::cli::titles::Titles;
 use crate::cli::{Chosen, now, output, resolve};
 
 /// Number, age, size, and the session: its title, and where it was.
@@ -37,10 +36,9 @@ pub(super) struct Restore {
 impl Restore {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let is_away = |record: &Record| matches!(record.change, Change::Trash(_)) && record.can_be_undone();
-        let away: Vec<Record> = changer.history()?.into_iter().filter(is_away).collect();
+        let away: Vec<Record> = changer.history()?.into_iter().filter(Record::is_away).collect();
         let Some(what) = &self.what else { return self.list(&away, &changer, chosen.config.signs()) };
-        let number = find(what, &away)?;
+        let number = find(what, &away, chosen.config.signs())?;
         let done = changer.make(&Request::Undo { number: Some(number) })?;
         changer.say(&done, Step::Restore)
     }
@@ -52,10 +50,10 @@ impl Restore {
                 output::json(&mut out, &RecordLine::new(record))?;
             }
         } else {
-            let (now, titles) = (now(), Titles::of(away.iter(), away));
+            let (now, mut sessions) = (now(), past::sessions(away.iter(), away, || true));
             let cells = |record: &Record| {
                 let path = changer.short(record.change.path());
-                let title = titles.get(record).unwrap_or_default().to_string();
+                let (title, _) = sessions.remove(&record.number).unwrap_or_default();
                 [record.number.to_string(), time::age(now, record.time), size(&record.change), title, path]
             };
             table::print(&mut out, COLUMNS, &away.iter().map(cells).collect::<Vec<_>>(), glyphs)?;
@@ -79,7 +77,7 @@ fn size(change: &Change) -> String {
 ///
 /// # Errors
 /// There is none, or there are several.
-fn find(what: &OsStr, away: &[Record]) -> Result<u64> {
+fn find(what: &OsStr, away: &[Record], glyphs: &Glyphs) -> Result<u64> {
     let number = what.to_str().and_then(|what| what.parse().ok());
     if let Some(record) = away.iter().find(|record| number == Some(record.number)) {
         return Ok(record.number);
@@ -96,10 +94,10 @@ fn find(what: &OsStr, away: &[Record]) -> Result<u64> {
             "pitree moved nothing to the trash that {what:?} means and that is not back; `pitree restore` lists what it did"
         ),
         several => {
-            let titles = Titles::of(matches.iter().copied(), away);
+            let sessions = past::sessions(matches.iter().copied(), away, || true);
             let line = |one: &&Record| {
-                let title = UNICODE.cut(&clean(titles.get(one).unwrap_or_default()), TITLE).into_owned();
-                format!("\n{}  {title}  {}", one.number, one.change.path().display())
+                let title = sessions.get(&one.number).map(|(title, _)| table::words(title, TITLE, glyphs));
+                format!("\n{}  {}  {}", one.number, title.unwrap_or_default(), one.change.path().display())
             };
             let list: String = several.iter().map(line).collect();
             bail!("{} files match {what:?}; name one by its number:{list}", several.len())

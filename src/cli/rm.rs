@@ -8,9 +8,11 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use crate::base::numbers::{bytes, count};
+use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::changes::{Refusal, Request, Seen};
 use crate::cli::change::{Changer, Step, Switches};
+use crate::cli::table::words;
 use crate::cli::{Chosen, ask, now, output, resolve};
 use crate::library::live::{AT_WORK, LOSES};
 use crate::library::{Library, SessionKey};
@@ -51,7 +53,7 @@ impl Rm {
         let mut removal = self.removal(chosen, asks)?;
         let mut is_retried = false;
         loop {
-            if asks && !removal.is_wanted(&changer)? {
+            if asks && !removal.is_wanted(&changer, chosen.config.signs())? {
                 output::tell("Nothing was removed.");
                 return Ok(ExitCode::FAILURE);
             }
@@ -149,7 +151,7 @@ impl Removal {
     }
 
     /// Asks whether they shall go.
-    fn is_wanted(&self, changer: &Changer<'_>) -> Result<bool> {
+    fn is_wanted(&self, changer: &Changer<'_>, glyphs: &Glyphs) -> Result<bool> {
         let now = now();
         let size = self.going().filter(|session| !session.is_link).map(|session| session.bytes).sum();
         let newest = self.going().filter_map(|session| session.modified).max();
@@ -158,15 +160,15 @@ impl Removal {
         output::tell(&format!("{files}, {}, newest activity: {age}", bytes(size)));
         for session in self.going().take(NAMED) {
             let link = if session.is_link { "  (a link: only the link goes, the file stays)" } else { "" };
-            output::tell(&format!("  {}  {}{link}", title(session), changer.short(&session.path)));
+            output::tell(&format!("  {}  {}{link}", title(session, glyphs), changer.short(&session.path)));
         }
         if self.goes.len() > NAMED {
             output::tell(&format!("  and {} more", self.goes.len() - NAMED));
         }
         let orphans = self.orphans();
         if !orphans.is_empty() {
-            let titles: Vec<String> = orphans.iter().take(NAMED).map(|session| title(session)).collect();
-            let more = if orphans.len() > NAMED { ", …" } else { "" };
+            let titles: Vec<String> = orphans.iter().take(NAMED).map(|session| title(session, glyphs)).collect();
+            let more = if orphans.len() > NAMED { format!(", {}", glyphs.ellipsis) } else { String::new() };
             let stay =
                 count(orphans.len(), "session that stays loses its parent", "sessions that stay lose their parent");
             output::tell(&format!("{stay}: {}{more}", titles.join(", ")));
@@ -206,9 +208,8 @@ fn every(chosen: &Chosen) -> Library {
     Library::read(chosen.sessions(), now(), place)
 }
 
-fn title(session: &Digest) -> String {
-    let title = session.title();
-    format!("\"{}\"", crate::base::text::UNICODE.cut(&crate::base::text::clean(title), 60))
+fn title(session: &Digest, glyphs: &Glyphs) -> String {
+    format!("\"{}\"", words(session.title(), 60, glyphs))
 }
 
 fn names(paths: &[PathBuf], changer: &Changer<'_>) -> String {

@@ -1,5 +1,6 @@
-//! Tables of plain text. On a terminal no line is wider than it: what is counted or typed again is whole, paths show their
-//! ends and words their beginnings. In a pipe only words are cut.
+//! Tables of plain text. What is counted or typed again is whole. On a terminal the rest gives way, so that no line is wider
+//! than it unless those columns alone are, with as little of the others as tells something: paths show their ends and words
+//! their beginnings. In a pipe only words are cut.
 
 use std::array;
 use std::borrow::Cow;
@@ -36,6 +37,12 @@ pub(super) enum Column {
     Words(usize),
 }
 
+/// The beginning of a text, made safe for a terminal, in as many columns at most.
+pub(super) fn words(text: &str, most: usize, glyphs: &Glyphs) -> String {
+    // A first message may be very long.
+    glyphs.cut(&clean(cut(text, 8 * most)), most).into_owned()
+}
+
 /// Prints a table, made safe for a terminal. A column in which nothing stands is left out.
 pub(super) fn print<const COLUMNS: usize>(
     out: &mut impl Write,
@@ -59,8 +66,7 @@ fn lines<const COLUMNS: usize>(
     let cells = |row: &[String; COLUMNS]| -> [String; COLUMNS] {
         array::from_fn(|at| match columns[at] {
             Column::Number | Column::Whole | Column::Path(_) => clean(&row[at]).into_owned(),
-            // A first message may be very long.
-            Column::Words(most) => glyphs.cut(&clean(cut(&row[at], 8 * most)), most).into_owned(),
+            Column::Words(most) => words(&row[at], most, glyphs),
         })
     };
     let rows: Vec<[String; COLUMNS]> = rows.iter().map(cells).collect();

@@ -12,9 +12,9 @@ use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::changes::Request;
 use crate::changes::journal::{Record, State};
+use crate::changes::past::{self, state};
 use crate::cli::change::{Changer, RecordLine, Step, Switches};
 use crate::cli::table::{self, Column, LAST};
-use crate::cli::titles::Titles;
 use crate::cli::{Chosen, now, output};
 
 /// Numbers, age, state, what was done, and the session.
@@ -51,8 +51,12 @@ impl Undo {
             }
         } else {
             let actions: Vec<&[Record]> = records.chunk_by(|one, next| one.group == next.group).collect();
-            let titles = Titles::of(actions.iter().filter_map(|action| action.first()), &records);
-            let rows: Vec<_> = actions.iter().filter_map(|action| row(action, &titles, changer)).collect();
+            let mut sessions = past::sessions(actions.iter().filter_map(|action| action.first()), &records, || true);
+            let mut title = |record: &Record| {
+                let known = sessions.remove(&record.number).map(|(title, _)| title);
+                known.unwrap_or_else(|| changer.short(record.change.path()))
+            };
+            let rows: Vec<_> = actions.iter().filter_map(|action| row(action, &mut title)).collect();
             table::print(&mut out, COLUMNS, &rows, glyphs)?;
             if rows.is_empty() {
                 output::tell("pitree has changed nothing yet");
@@ -65,36 +69,25 @@ impl Undo {
 
 /// The line of what one request did, which may be many changes: their numbers, when, what is so now, what was done, and
 /// with which session.
-fn row(action: &[Record], titles: &Titles, changer: &Changer<'_>) -> Option<[String; 5]> {
+fn row(action: &[Record], title: impl FnOnce(&Record) -> String) -> Option<[String; 5]> {
     let [first, ..] = action else { return None };
     let last = action.last().unwrap_or(first);
     let numbers = if action.len() > 1 { format!("{}-{}", first.number, last.number) } else { first.number.to_string() };
     let is_done = |record: &&Record| record.state == State::Done;
     let state = if action.iter().all(|record| record.state == first.state) {
-        state(first.state).into()
+        state(first.state).unwrap_or("done").into()
     } else {
         format!("{} of {} done", action.iter().filter(is_done).count(), action.len())
     };
     let mut what: Vec<String> = action.iter().map(|record| record.change.describe()).collect();
     what.dedup();
     let sessions: HashSet<&Path> = action.iter().map(|record| record.change.path()).collect();
-    let title = titles.get(first).map_or_else(|| changer.short(first.change.path()), String::from);
+    let title = title(first);
     let session = match sessions.len() {
         1 => title,
         several => format!("{} sessions, such as {title}", thousands(several)),
     };
     Some([numbers, time::age(now(), first.time), state, what.join("; "), session])
-}
-
-fn state(state: State) -> &'static str {
-    match state {
-        State::Done => "done",
-        State::Undone => "undone",
-        State::Begun | State::Undoing | State::Redoing => "interrupted",
-        State::Dropped => "not made",
-        State::Overtaken => "passed over",
-        State::Unknown => "as a newer pitree left it",
-    }
 }
 
 /// Redo the change that was undone last

@@ -28,10 +28,8 @@ impl Searcher {
         is_stale: impl Fn() -> bool + Sync,
         mut told: impl FnMut(Elsewhere) -> bool,
     ) {
-        // That nothing was found stays known: what is typed next is the search that goes on from there.
-        let last = self.take_last();
         let mut found = Elsewhere::default();
-        let by_file = query.as_files().and_then(|query| self.search(files, sessions, (&query, around), &is_stale));
+        let by_file = query.as_files().and_then(|query| self.look(files, sessions, (&query, around), &is_stale));
         found.files = by_file.map_or(0, |found| found.len());
         if !query.everything {
             let everything = Query { everything: true, ..query.clone() };
@@ -45,6 +43,5 @@ impl Searcher {
         } else {
             told(found);
         }
-        self.put_last(last);
     }
 }

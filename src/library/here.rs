@@ -18,12 +18,13 @@ impl Here {
     }
 
     /// Finds the project among the directories in which sessions worked: the nearest one on the way up.
-    pub(crate) fn find<'a>(&mut self, dirs: impl Iterator<Item = &'a Arc<str>>) {
-        let is_around = |dir: &&Arc<str>| {
-            let is_root = Path::new(&self.home).starts_with(&***dir) && ***dir != *self.dir;
-            !dir.is_empty() && !is_root && Path::new(&self.dir).starts_with(&***dir)
+    pub(crate) fn find(&mut self, dirs: impl Iterator<Item = impl AsRef<str>>) {
+        let is_around = |dir: &str| {
+            let is_root = Path::new(&self.home).starts_with(dir) && *dir != *self.dir;
+            !dir.is_empty() && !is_root && Path::new(&self.dir).starts_with(dir)
         };
-        self.project = dirs.filter(is_around).max_by_key(|dir| dir.len()).cloned();
+        let around = dirs.filter(|dir| is_around(dir.as_ref()));
+        self.project = around.max_by_key(|dir| dir.as_ref().len()).map(|dir| dir.as_ref().into());
     }
 
     /// Whether a session that worked in a directory is of the project, or worked below the directory.
@@ -38,18 +39,15 @@ mod tests {
 
     #[test]
     fn the_nearest_project_on_the_way_up_is_the_one() {
-        let dirs: Vec<Arc<str>> =
-            ["/", "/home/me", "/home/me/code", "/home/me/code/app", "/home/me/code/app/sub/x", ""]
-                .map(Arc::from)
-                .to_vec();
+        let dirs = ["/", "/home/me", "/home/me/code", "/home/me/code/app", "/home/me/code/app/sub/x", ""];
         let here = |dir: &str| {
             let mut here = Here::new(dir.into(), "/home/me".into());
-            here.find(dirs.iter());
+            here.find(dirs.into_iter());
             here
         };
         let within = here("/home/me/code/app/sub");
         assert_eq!(within.project.as_deref(), Some("/home/me/code/app"));
-        let found = dirs.iter().filter(|dir| within.has(dir)).map(|dir| &**dir).collect::<Vec<_>>();
+        let found = dirs.into_iter().filter(|dir| within.has(dir)).collect::<Vec<_>>();
         assert_eq!(found, ["/home/me/code/app", "/home/me/code/app/sub/x"]);
         assert_eq!(here("/home/me/other").project, None);
         assert_eq!(here("/home/me").project.as_deref(), Some("/home/me"));

@@ -161,15 +161,19 @@ impl Kept {
         Some(Texts { conversation, summaries })
     }
 
+    /// Whether the texts of a session must be read each time.
+    pub(super) fn is_on_disk(&self, session: &Sought) -> bool {
+        self.get(session).is_some_and(|known| matches!(known.text, Text::OnDisk))
+    }
+
     /// Does something with the texts of a session: as they are kept, as they are now in its file if there was no room to
     /// keep them, or without any as long as they were not read.
     pub(super) fn with_texts<T>(&self, files: Files, session: &Sought, act: impl FnOnce(Option<Texts<'_>>) -> T) -> T {
-        let known = self.get(session);
-        if known.is_some_and(|known| matches!(known.text, Text::OnDisk)) {
+        if self.is_on_disk(session) {
             let read = texts::of(files, &session.digest.path).ok().flatten();
             return act(read.as_ref().map(TextsBuf::as_texts));
         }
-        act(known.and_then(|known| self.texts(known)))
+        act(self.get(session).and_then(|known| self.texts(known)))
     }
 }
 

@@ -19,9 +19,9 @@ use crate::session::texts::Texts;
 use crate::session::tree::{Index, Tree};
 
 /// Sessions that one thread tries before it looks whether anybody still waits.
-pub(super) const BETWEEN_LOOKS: usize = 64;
+const BETWEEN_LOOKS: usize = 64;
 /// Fewer sessions are not worth a second thread.
-pub(super) const WORTH_SPLITTING: usize = 256;
+const WORTH_SPLITTING: usize = 256;
 /// Of so many hits the entry is looked for that has all words: more are hardly looked at.
 const LOOKED_AT: usize = 100;
 /// How much of a text is shown before and behind a hit, in bytes.
@@ -82,7 +82,7 @@ pub struct Searcher {
 
 /// The last search: one that narrows it looks only among its hits.
 #[derive(Debug)]
-pub(super) struct Last {
+struct Last {
     query: Query,
     sessions: Arc<[Sought]>,
     generation: u64,
@@ -103,7 +103,7 @@ impl Searcher {
 
     // What a thread that panicked left is whole: it is put in place by single steps.
 
-    pub(super) fn kept(&self) -> RwLockReadGuard<'_, Kept> {
+    fn kept(&self) -> RwLockReadGuard<'_, Kept> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -113,15 +113,6 @@ impl Searcher {
 
     fn last(&self) -> MutexGuard<'_, Option<Last>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What was found last, to be put back.
-    pub(super) fn take_last(&self) -> Option<Last> {
-        self.last().take()
-    }
-
-    pub(super) fn put_last(&self, last: Option<Last>) {
-        *self.last() = last;
     }
 
     /// Gives back all that is kept.
@@ -150,7 +141,7 @@ impl Searcher {
     }
 
     /// What is kept, with at least the titles of all these sessions.
-    fn kept_of(&self, sessions: &[Sought]) -> RwLockReadGuard<'_, Kept> {
+    pub(super) fn kept_of(&self, sessions: &[Sought]) -> RwLockReadGuard<'_, Kept> {
         loop {
             let kept = self.kept();
             let missing: Vec<&Sought> = sessions.iter().filter(|session| kept.get(session).is_none()).collect();
@@ -171,7 +162,8 @@ impl Searcher {
         narrowed.map_or_else(|| (0..sessions.len()).collect(), |last| last.hits.clone())
     }
 
-    /// The sessions that match, the best first; `None` if `is_stale` says that nobody waits any more.
+    /// The sessions that match, the best first; `None` if `is_stale` says that nobody waits any more. A query that narrows
+    /// this one is searched among them.
     pub fn search(
         &self,
         files: Files,
@@ -179,40 +171,41 @@ impl Searcher {
         (query, around): (&Query, &HereAndNow),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
+        let (hits, last) = self.find(files, sessions, (query, around), is_stale)?;
+        *self.last() = Some(last);
+        Some(hits)
+    }
+
+    /// As [`Searcher::search`] for a query that nobody typed: what is typed next goes on from the one before.
+    pub(super) fn look(
+        &self,
+        files: Files,
+        sessions: &Arc<[Sought]>,
+        (query, around): (&Query, &HereAndNow),
+        is_stale: impl Fn() -> bool + Sync,
+    ) -> Option<Vec<SessionHit>> {
+        self.find(files, sessions, (query, around), is_stale).map(|(hits, _)| hits)
+    }
+
+    fn find(
+        &self,
+        files: Files,
+        sessions: &Arc<[Sought]>,
+        (query, around): (&Query, &HereAndNow),
+        is_stale: impl Fn() -> bool + Sync,
+    ) -> Option<(Vec<SessionHit>, Last)> {
         let kept = self.kept_of(sessions);
-        let to_try = self.to_try(query, sessions, kept.generation);
+        let mut to_try = self.to_try(query, sessions, kept.generation);
         let matcher = Matcher::new(query, around);
-        let stop = AtomicBool::new(false);
-        let work = |places: &[usize]| {
-            let mut found = Vec::new();
-            for (count, &at) in places.iter().enumerate() {
-                let Some(known) = kept.get(&sessions[at]) else { continue };
-                let is_due = count % BETWEEN_LOOKS == 0 || matches!(known.text, Text::OnDisk);
-                if is_due && (stop.load(Ordering::Relaxed) || is_stale()) {
-                    stop.store(true, Ordering::Relaxed);
-                    break;
-                }
-                let hit = |texts: Option<Texts<'_>>| try_one(&matcher, &sessions[at], kept.titles(known), texts);
-                let hit = match matcher.has_texts() {
-                    true => kept.with_texts(files, &sessions[at], hit),
-                    false => hit(None),
-                };
-                found.extend(hit.map(|hit| (at, hit)));
-            }
-            found
+        let is_on_disk = |at: &usize| kept.is_on_disk(&sessions[*at]);
+        let work = |at: &mut usize| {
+            let session = &sessions[*at];
+            let known = kept.get(session)?;
+            let hit = |texts: Option<Texts<'_>>| try_one(&matcher, session, kept.titles(known), texts);
+            let hit = if matcher.has_texts() { kept.with_texts(files, session, hit) } else { hit(None) };
+            hit.map(|hit| (*at, hit))
         };
-        let mut hits: Vec<(usize, SessionHit)> = if to_try.len() < WORTH_SPLITTING {
-            work(&to_try)
-        } else {
-            thread::scope(|scope| {
-                let chunks = to_try.chunks(to_try.len().div_ceil(threads()));
-                let workers: Vec<_> = chunks.map(|chunk| scope.spawn(|| work(chunk))).collect();
-                workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
-            })
-        };
-        if stop.into_inner() {
-            return None;
-        }
+        let mut hits = each(&mut to_try, (is_on_disk, is_stale), work)?;
         let places = hits.iter().map(|(at, _)| *at).collect();
         // Scattered letters are for what is nowhere as it was typed.
         if hits.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy) {
@@ -228,8 +221,7 @@ impl Searcher {
             }
         }
         let last = Last { query: query.clone(), sessions: sessions.clone(), generation: kept.generation, hits: places };
-        *self.last() = Some(last);
-        Some(hits.into_iter().map(|(_, found)| found).collect())
+        Some((hits.into_iter().map(|(_, found)| found).collect(), last))
     }
 
     /// The sessions in which everything is to be searched: those in which all holds but the words, without which nothing
@@ -240,7 +232,7 @@ impl Searcher {
         (query, around): (&Query, &HereAndNow),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<&'a Sought>> {
-        let found = self.search(files, sessions, (&query.without_words(), around), is_stale)?;
+        let found = self.look(files, sessions, (&query.without_words(), around), is_stale)?;
         let by_key: HashMap<SessionKey, &Sought> = sessions.iter().map(|session| (session.key, session)).collect();
         Some(found.iter().filter_map(|found| by_key.get(&found.session).copied()).collect())
     }
@@ -270,6 +262,38 @@ impl Searcher {
         });
         told(Vec::new(), sessions.len());
     }
+}
+
+/// Does `work` with each of the items, by all processors if they are many, and gives what it gives, in their order; `None`
+/// if `is_stale` says that nobody waits any more. That is asked now and then, and before each item that `takes_long`.
+pub(super) fn each<T: Send, R: Send>(
+    items: &mut [T],
+    (takes_long, is_stale): (impl Fn(&T) -> bool + Sync, impl Fn() -> bool + Sync),
+    work: impl Fn(&mut T) -> Option<R> + Sync,
+) -> Option<Vec<R>> {
+    let stop = AtomicBool::new(false);
+    let some = |items: &mut [T]| {
+        let mut done = Vec::new();
+        for (count, item) in items.iter_mut().enumerate() {
+            let is_due = count % BETWEEN_LOOKS == 0 || takes_long(item);
+            if is_due && (stop.load(Ordering::Relaxed) || is_stale()) {
+                stop.store(true, Ordering::Relaxed);
+                break;
+            }
+            done.extend(work(item));
+        }
+        done
+    };
+    let done = if items.len() < WORTH_SPLITTING {
+        some(items)
+    } else {
+        let size = items.len().div_ceil(threads());
+        thread::scope(|scope| {
+            let workers: Vec<_> = items.chunks_mut(size).map(|chunk| scope.spawn(|| some(chunk))).collect();
+            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+        })
+    };
+    (!stop.into_inner()).then_some(done)
 }
 
 fn of_everything(hit: &grep::EntryHit, session: &Sought) -> SessionHit {

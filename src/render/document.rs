@@ -71,40 +71,33 @@ impl<'a> Document<'a> {
 
     /// Markdown.
     pub(crate) fn markdown(&mut self, text: &str) {
-        if self.take_raw(text) {
-        } else if self.may_style(text, "without Markdown") {
-            self.lines.extend(markdown::markdown(text, &mut self.code));
-        } else {
-            self.bulk(Tone::Text, text, false);
-        }
+        let may = |to: &mut Self| to.may_style(text, "without Markdown");
+        self.styled(text, (Tone::Text, false), may, |to| to.lines.extend(markdown::markdown(text, &mut to.code)));
     }
 
     /// A text that is broken wherever the pane ends, or between words.
     pub(crate) fn plain(&mut self, tone: Tone, text: &str, verbatim: bool) {
-        if self.take_raw(text) {
-        } else if text.len() < LONG && self.take(text) {
-            self.lines.extend(plain(tone, text).into_iter().map(|line| DocLine { verbatim, ..line }));
-        } else {
-            self.bulk(tone, text, verbatim);
-        }
+        let lines = || plain(tone, text).into_iter().map(|line| DocLine { verbatim, ..line });
+        let may = |to: &mut Self| text.len() < LONG && to.take(text);
+        self.styled(text, (tone, verbatim), may, |to| to.lines.extend(lines()));
     }
 
     /// Source code: the beginning of a long one is highlighted.
     pub(crate) fn code(&mut self, language: &str, text: &str) {
-        if self.take_raw(text) {
-            return;
-        }
         let end = match text.get(..text.floor_char_boundary(code::MAX_BYTES)) {
             Some(start) if text.len() > 2 * LONG => start.rfind('\n').map_or(0, |at| at + 1),
             _ => text.len(),
         };
         let (start, rest) = text.split_at(end);
-        if self.take(start) {
-            self.lines.extend(code::highlight(language, start, &mut self.code).into_iter().map(DocLine::verbatim));
-            self.bulk(Tone::Text, rest, true);
-        } else {
-            self.bulk(Tone::Text, text, true);
-        }
+        self.styled(
+            text,
+            (Tone::Text, true),
+            |to| to.take(start),
+            |to| {
+                to.lines.extend(code::highlight(language, start, &mut to.code).into_iter().map(DocLine::verbatim));
+                to.bulk(Tone::Text, rest, true);
+            },
+        );
     }
 
     /// JSON, on many lines unless it is long.
@@ -118,12 +111,8 @@ impl<'a> Document<'a> {
 
     /// A text that is a diff.
     pub(crate) fn diff(&mut self, text: &str) {
-        if self.take_raw(text) {
-        } else if self.may_style(text, "without colours") {
-            self.lines.extend(diff::styled(text));
-        } else {
-            self.bulk(Tone::Text, text, true);
-        }
+        let may = |to: &mut Self| to.may_style(text, "without colours");
+        self.styled(text, (Tone::Text, true), may, |to| to.lines.extend(diff::styled(text)));
     }
 
     /// The differences between two texts, with `context` lines around each.
@@ -135,6 +124,20 @@ impl<'a> Document<'a> {
             self.title(Tone::Dim, &format!("{what}: {}", numbers::bytes(text.len() as u64)));
             self.bulk(tone, text, true);
         }
+    }
+
+    /// Takes a text: as it is written, if all are taken so; by `style`, if it `may` be styled; else in lines that hold many.
+    fn styled(
+        &mut self,
+        text: &str,
+        (tone, verbatim): (Tone, bool),
+        may: impl FnOnce(&mut Self) -> bool,
+        style: impl FnOnce(&mut Self),
+    ) {
+        if self.take_raw(text) {
+            return;
+        }
+        if may(self) { style(self) } else { self.bulk(tone, text, verbatim) }
     }
 
     /// Removes blank lines at the end.

@@ -36,9 +36,13 @@ impl Gate {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set(&self, state: State) {
-        *self.lock() = state;
-        self.0.1.notify_all();
+    /// Nothing comes after the thread's end.
+    fn set(&self, new: State) {
+        let mut state = self.lock();
+        if *state != State::Left {
+            *state = new;
+            self.0.1.notify_all();
+        }
     }
 
     /// Stands before the gate as long as it is closed.
@@ -53,9 +57,7 @@ impl Gate {
 
     /// Does something while nobody here reads from the terminal.
     pub(super) fn closed<T>(&self, work: impl FnOnce() -> T) -> T {
-        if *self.lock() != State::Left {
-            self.set(State::Closing);
-        }
+        self.set(State::Closing);
         // Elsewhere nothing lets the thread look up.
         for _ in 0..if cfg!(unix) { TRIES.0 } else { 0 } {
             if *self.lock() != State::Closing {
@@ -67,9 +69,7 @@ impl Gate {
             drop(self.0.1.wait_timeout_while(state, TRIES.1, is_coming));
         }
         let result = work();
-        if *self.lock() != State::Left {
-            self.set(State::Open);
-        }
+        self.set(State::Open);
         result
     }
 }

@@ -115,9 +115,11 @@ impl Desk {
             }
             Work::LookBack => {
                 let none = "there is no home directory to keep the journal of changes in";
-                let past = self.changes.as_ref().ok_or_else(|| none.to_owned()).and_then(|changes| {
-                    changes.past(&self.setting.home, is_wanted).map_err(|error| format!("{error:#}"))
-                });
+                let past = self
+                    .changes
+                    .as_ref()
+                    .ok_or_else(|| none.to_owned())
+                    .and_then(|changes| changes.past(is_wanted).map_err(|error| format!("{error:#}")));
                 reply(Reply::Past(past));
             }
             Work::Written(body) => {

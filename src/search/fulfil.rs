@@ -57,11 +57,6 @@ impl Parts {
         }
     }
 
-    /// Whether no entry is more what is asked for than any other one.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty() && self.scopes.is_empty()
-    }
-
     /// Whether the lines of a file must be read to tell all of its entries.
     pub fn needs_lines(&self) -> bool {
         let is_read = |scope: &Scope| matches!(scope, Scope::Read(_));

@@ -12,7 +12,6 @@ use crate::base::fold::fold;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::fuzzy::Fuzzy;
 use crate::search::here::HereAndNow;
-use crate::search::needle::Needle;
 use crate::search::qualifier::shape::{Holds, Test};
 use crate::search::query::{Query, Term, What};
 use crate::search::words::{Word, marks};
@@ -89,7 +88,7 @@ impl Matcher {
                 What::Word(word) if !term.is_excluded => Fuzzy::new(&fold(word)),
                 _ => None,
             };
-            Some(Word { is_excluded: term.is_excluded, needle: Needle::of(&term.what)?, fuzzy })
+            Some(Word { fuzzy, ..Word::of(term)? })
         };
         Self {
             texts: query.terms.iter().filter_map(text).collect(),

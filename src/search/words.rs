@@ -27,6 +27,13 @@ impl std::fmt::Debug for Words {
     }
 }
 
+impl Word {
+    /// What a term looks for as it is written; `None` if it is a qualifier.
+    pub(crate) fn of(term: &Term) -> Option<Self> {
+        Some(Self { is_excluded: term.is_excluded, needle: Needle::of(&term.what)?, fuzzy: None })
+    }
+}
+
 impl Words {
     /// Words, phrases and a pattern, as in the search over sessions; all of them must be in a text.
     ///
@@ -34,18 +41,16 @@ impl Words {
     /// What is wrong, in one line: also a qualifier, which is about sessions.
     pub fn new(query: &str) -> Result<Self, String> {
         let query = Query::parse(query).map_err(|problem| problem.what)?;
-        let term = |term: &Term| match Needle::of(&term.what) {
-            Some(needle) => Ok(Word { is_excluded: term.is_excluded, needle, fuzzy: None }),
-            None => Err("qualifiers are for the search over sessions; put it in quotes to search for it".to_string()),
+        let term = |term: &Term| {
+            const NOT_HERE: &str = "qualifiers are for the search over sessions; put it in quotes to search for it";
+            Word::of(term).ok_or_else(|| NOT_HERE.to_string())
         };
         Ok(Self { terms: query.terms.iter().map(term).collect::<Result<_, _>>()? })
     }
 
     /// What a query over sessions looks for in texts.
     pub fn of(query: &Query) -> Self {
-        let word =
-            |term: &Term| Some(Word { is_excluded: term.is_excluded, needle: Needle::of(&term.what)?, fuzzy: None });
-        Self { terms: query.terms.iter().filter_map(word).collect() }
+        Self { terms: query.terms.iter().filter_map(Word::of).collect() }
     }
 
     /// Words without any syntax; one that a text doesn't have literally may match it fuzzily. Equal ones count once, and

@@ -1,5 +1,6 @@
 //! `in:` The directory in which a session worked.
 
+use crate::base::paths::normal;
 use crate::search::here::HereAndNow;
 use crate::search::lists::Values;
 use crate::search::qualifier::shape::{Qualifier, Test};
@@ -31,17 +32,7 @@ fn from_here(dir: &Text, here: &HereAndNow) -> Text {
     if here.dir.is_empty() || !matches!(path.split('/').next(), Some("." | "..")) {
         return dir.clone();
     }
-    let base = here.dir.replace('\\', "/");
-    let mut names: Vec<&str> = base.split('/').collect();
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => names.truncate((names.len() - 1).max(1)),
-            name => names.push(name),
-        }
-    }
-    let path = names.join("/");
-    Text(if path.is_empty() { "/".into() } else { path })
+    Text(normal(&std::path::Path::new(&here.dir).join(path)).to_string_lossy().into_owned())
 }
 
 /// Whether a folded working directory is this one or below it. If it is not named from the root on, its names may stand
