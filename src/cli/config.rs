@@ -30,7 +30,7 @@ impl ConfigCommand {
             write!(out, "{}", default_toml())?;
         } else if self.moved {
             let Some(state) = locate::state_dir() else { bail!("there is no home directory to keep it in; set HOME") };
-            let rows: Vec<[String; 2]> = moved::all(&state).into_iter().map(<[String; 2]>::from).collect();
+            let rows: Vec<[String; 2]> = moved::all(&state)?.into_iter().map(<[String; 2]>::from).collect();
             table::print(&mut out, [Column::Path(usize::MAX); 2], &rows, &UNICODE)?;
             if rows.is_empty() {
                 output::tell("no directory is known to have moved");

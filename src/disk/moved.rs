@@ -103,24 +103,27 @@ pub fn complete(typed: &Path) -> (PathBuf, Vec<String>) {
 /// Where a directory is: it, or what it was said to have become; `None` if that is gone, or nothing is known.
 pub fn now(state: Option<&Path>, dir: &str) -> Option<PathBuf> {
     let is_there = |dir: &PathBuf| dir.is_dir();
-    let said = || state.and_then(|state| all(state).remove(dir)).map(PathBuf::from);
+    let said = || state.and_then(|state| all(state).ok()?.remove(dir)).map(PathBuf::from);
     Some(PathBuf::from(dir)).filter(is_there).or_else(|| said().filter(is_there))
 }
 
 /// What was said: directories that are gone, and what they are now.
-pub(crate) fn all(state: &Path) -> BTreeMap<String, String> {
+///
+/// # Errors
+/// The file that says so can't be read.
+pub(crate) fn all(state: &Path) -> io::Result<BTreeMap<String, String>> {
     state::read(&file(state))
 }
 
 /// Keeps in mind what a gone directory is now.
 ///
 /// # Errors
-/// There is no such directory, it has a name that is no text, or it can't be written down.
+/// There is no such directory, it has a name that is no text, or it can't be written down beside what was said before.
 pub(crate) fn remember(state: &Path, gone: &str, dir: &Path) -> io::Result<()> {
     let not_found = || io::Error::new(io::ErrorKind::NotFound, format!("there is no directory {}", dir.display()));
     let dir = Some(dir).filter(|dir| dir.is_dir()).ok_or_else(not_found)?;
     let dir = dir.to_str().ok_or_else(|| io::Error::other("its name is no text"))?;
-    let mut said = all(state);
+    let mut said = all(state)?;
     said.insert(gone.into(), dir.into());
     state::write(&file(state), &said)
 }
@@ -204,7 +207,7 @@ mod tests {
         remember(&state, "/gone", &new).unwrap();
         remember(&state, "/other", &new).unwrap();
         assert_eq!(now(Some(&state), "/gone"), Some(new.clone()));
-        assert_eq!(all(&state).len(), 2);
+        assert_eq!(all(&state).unwrap().len(), 2);
         let there = root.path().to_str().unwrap();
         assert_eq!(now(Some(&state), there), Some(there.into()));
         fs::remove_dir(&new).unwrap();

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::disk::create;
 
@@ -14,9 +14,34 @@ pub(crate) fn remembered(state: &Path) -> PathBuf {
     state.join("remembered.json")
 }
 
-/// What a file says; nothing, if there is none or it says something else.
-pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> T {
-    serde_json::from_slice(&fs::read(path).unwrap_or_default()).unwrap_or_default()
+/// What such a file is written as. Those of an early 0.1 have no version.
+const VERSION: u64 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct Versioned<T> {
+    #[serde(default)]
+    version: u64,
+    #[serde(flatten)]
+    said: T,
+}
+
+/// What a file says; nothing, if there is none.
+///
+/// # Errors
+/// It can't be read, is of a newer pitree, or is not as pitree writes it, with what to do: it is not to be written over.
+pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
+    let at = |what: &str| io::Error::other(format!("{}: {what}", path.display()));
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
+        Err(error) => return Err(at(&error.to_string())),
+    };
+    match serde_json::from_slice::<Versioned<serde_json::Value>>(&text) {
+        Ok(file) if file.version > VERSION => return Err(at("was written by a newer pitree; update this one")),
+        _ => {}
+    }
+    let file = serde_json::from_slice::<Versioned<T>>(&text);
+    file.map(|file| file.said).map_err(|error| at(&format!("not as pitree writes it ({error}); mend or remove it")))
 }
 
 /// Writes a file, for nobody else to read.
@@ -25,9 +50,54 @@ pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> T {
 /// It can't be written.
 pub(crate) fn write(path: &Path, said: &impl Serialize) -> io::Result<()> {
     create::private_folder(path.parent().unwrap_or(Path::new("")))?;
-    let draft = create::draft(path);
-    let mut new = create::private().write(true).create(true).truncate(true).open(&draft)?;
-    serde_json::to_writer_pretty(&mut new, said)?;
-    new.write_all(b"\n")?;
-    fs::rename(&draft, path)
+    // Two pitrees may write it at once.
+    let draft = create::beside(path, &format!(".{}.new", std::process::id()));
+    let written = (|| {
+        let mut new = create::private().write(true).create(true).truncate(true).open(&draft)?;
+        serde_json::to_writer_pretty(&mut new, &Versioned { version: VERSION, said })?;
+        new.write_all(b"\n")?;
+        fs::rename(&draft, path)
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&draft); // nobody comes back to it
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    type Said = BTreeMap<String, String>;
+
+    #[test]
+    fn what_was_written_is_read_and_nothing_else_lies_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state/said.json");
+        assert_eq!(read::<Said>(&path).unwrap(), Said::new());
+        let said = Said::from([("a".into(), "b".into())]);
+        write(&path, &said).unwrap();
+        assert_eq!(read::<Said>(&path).unwrap(), said);
+        fs::write(&path, r#"{"a": "b"}"#).unwrap();
+        assert_eq!(read::<Said>(&path).unwrap(), said, "as it was without a version");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(write(&path, &said).is_err() && read::<Said>(&path).is_err());
+        assert_eq!(fs::read_dir(dir.path().join("state")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_so_with_the_file_and_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("said.json");
+        for (text, says) in
+            [("{\"version\": 2}", "newer pitree; update"), ("", "mend or remove"), ("{\"a\": 1}", "mend or remove")]
+        {
+            fs::write(&path, text).unwrap();
+            let error = read::<Said>(&path).unwrap_err().to_string();
+            assert!(error.starts_with(path.to_str().unwrap()) && error.contains(says), "{error}");
+        }
+    }
 }

@@ -27,7 +27,7 @@ use crate::app::model::Model;
 use crate::app::remembered::Remembered;
 use crate::app::setting::Setting;
 use crate::app::update::{self, WHEEL, update};
-use crate::base::text;
+use crate::base::text::{self, Tone};
 use crate::changes::Changes;
 use crate::config::{AfterPi, Config};
 use crate::disk::files::Files;
@@ -96,7 +96,7 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     let mut model = Model::new(setting.clone(), config, size, now());
     let state_dir = locate::state_dir();
     let memory = Memory::new(state_dir.as_deref().filter(|_| !setting.demo), config);
-    memory.before.restore(&mut model, config);
+    memory.restore(&mut model);
     let desk =
         Desk { setting: setting.clone(), files, changes, searcher: Arc::default(), state_dir: state_dir.clone() };
     let lanes = Lanes::new(&desk, &sender);
@@ -134,21 +134,32 @@ fn print(setting: &Setting, answer: &Answer) -> Result<()> {
 struct Memory {
     path: Option<PathBuf>,
     config: Config,
-    before: Remembered,
+    /// Why it can't be read: then nothing is kept.
+    before: io::Result<Remembered>,
 }
 
 impl Memory {
     fn new(state_dir: Option<&Path>, config: &Config) -> Self {
         let path = state_dir.map(state::remembered);
-        let before = path.as_deref().map(state::read).unwrap_or_default();
+        let before = path.as_deref().map_or_else(|| Ok(Remembered::default()), state::read);
         Self { path, config: config.clone(), before }
     }
 
+    /// Leaves a browser as the last one was left.
+    fn restore(&self, model: &mut Model) {
+        match &self.before {
+            Ok(before) => before.restore(model, &self.config),
+            Err(error) => model.say(Tone::Error, format!("nothing of the last time is known: {error}")),
+        }
+    }
+
     /// Keeps how the browser is left, if that is another way than before.
-    fn keep(&self, model: &Model) {
-        let left = Remembered::of(model, &self.config, &self.before);
-        if let Some(path) = self.path.as_deref().filter(|_| left != self.before) {
-            let _ = state::write(path, &left); // then the next one begins as this one did
+    fn keep(&mut self, model: &Model) {
+        let (Some(path), Ok(before)) = (&self.path, &mut self.before) else { return };
+        let left = Remembered::of(model, &self.config, before);
+        // If it can't be kept, the next one begins as this one did.
+        if left != *before && state::write(path, &left).is_ok() {
+            *before = left;
         }
     }
 }

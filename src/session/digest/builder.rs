@@ -206,7 +206,8 @@ impl Builder {
             if self.digest.first_message.is_none() || wants_own {
                 let text = Some(message.content.text(" ")).filter(|text| !text.is_empty());
                 if wants_own {
-                    self.digest.own_message = text.as_deref().map(|text| cut(js_trim(text), OWN_MESSAGE).into());
+                    let own = text.as_deref().map(js_trim).filter(|text| !text.is_empty());
+                    self.digest.own_message = own.map(|text| cut(text, OWN_MESSAGE).into());
                 }
                 let first = self.digest.first_message.take();
                 self.digest.first_message = first.or(text);
@@ -545,6 +546,20 @@ mod tests {
         assert_eq!((text.header.created, text.modified), (Some(1000), Some(1000)));
         let number = of(&[r#"{"type":"session","id":"a","timestamp":1000}"#]);
         assert_eq!((number.header.created, number.modified), (Some(1000), Some(5)));
+    }
+
+    #[test]
+    fn a_blank_message_gives_a_fork_no_title() {
+        let said = |text: &str, second: u8| {
+            format!(
+                r#"{{"type":"message","id":"{second}","parentId":null,"timestamp":"2026-01-05T09:00:0{second}Z","message":{{"role":"user","content":"{text}"}}}}"#
+            )
+        };
+        let header =
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:03Z","parentSession":"/p"}"#;
+        let lines = [header.to_string(), said("the parent's", 1), said(" \\n", 4), said("its own", 5)];
+        let title = |lines: &[String]| of(&lines.iter().map(String::as_str).collect::<Vec<_>>()).title().to_string();
+        assert_eq!((title(&lines).as_str(), title(&lines[..3]).as_str()), ("its own", "the parent's"));
     }
 
     #[test]

@@ -83,8 +83,11 @@ impl Spoken {
             long.entry = entry;
             long.raw.clear();
             for text in message.content.texts() {
-                let left = RAW - long.raw.len();
-                long.raw.extend_from_slice(whole_start(text.raw(), left));
+                let start = whole_start(text.raw(), RAW - long.raw.len());
+                long.raw.extend_from_slice(start);
+                if start.len() < text.raw().len() {
+                    break;
+                }
             }
         }
     }
@@ -147,6 +150,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::session::entry::read;
+
+    #[test]
+    fn nothing_follows_what_was_cut() {
+        let mut long = "x".repeat(RAW - 1);
+        long.push('\u{1f600}');
+        let line = serde_json::json!({
+            "type": "message", "id": "a", "parentId": null,
+            "message": {"role": "user", "content": [{"type": "text", "text": long}, {"type": "text", "text": "y"}]},
+        });
+        let mut spoken = Spoken::default();
+        spoken.push(0, &read::line(line.to_string().as_bytes()).unwrap().unwrap());
+        assert_eq!(spoken.long[1].raw, "x".repeat(RAW - 1).as_bytes());
+    }
 
     proptest! {
         #[test]
