@@ -18,6 +18,12 @@ pub fn fold(text: &str) -> String {
 
 /// Appends the text folded. What stands in `out` is not composed with it.
 pub fn fold_into(out: &mut String, text: &str) {
+    fold_marking(out, text, |_| ());
+}
+
+/// Appends the text folded, as [`fold_into`] does, and says at which bytes of `out` a capital letter stood.
+pub(crate) fn fold_marking(out: &mut String, text: &str, mut capital: impl FnMut(usize)) {
+    const STEP: usize = 16; // most blocks of so many have no capitals
     let mut rest = text;
     out.reserve(text.len());
     while !rest.is_empty() {
@@ -25,15 +31,21 @@ pub fn fold_into(out: &mut String, text: &str) {
         // The last letter before other characters may be composed with them.
         let plain = if ascii == rest.len() { ascii } else { ascii.saturating_sub(1) };
         let start = out.len();
+        for (block, bytes) in rest.as_bytes()[..plain].chunks(STEP).enumerate() {
+            if bytes.iter().any(u8::is_ascii_uppercase) {
+                let capitals = bytes.iter().enumerate().filter(|(_, byte)| byte.is_ascii_uppercase());
+                capitals.for_each(|(at, _)| capital(start + block * STEP + at));
+            }
+        }
         out.push_str(&rest[..plain]);
         out[start..].make_ascii_lowercase();
         rest = &rest[plain..];
         let others = rest.bytes().skip(1).position(|b| b.is_ascii()).map_or(rest.len(), |at| at + 1);
         let (composing, after) = rest.split_at(others);
         if is_nfc_quick(composing.chars()) == IsNormalized::Yes {
-            composing.chars().for_each(|c| push_folded(out, c));
+            composing.chars().for_each(|c| push_folded(out, c, &mut capital));
         } else {
-            composing.nfc().for_each(|c| push_folded(out, c));
+            composing.nfc().for_each(|c| push_folded(out, c, &mut capital));
         }
         rest = after;
     }
@@ -47,12 +59,21 @@ fn ascii_len(bytes: &[u8]) -> usize {
     blocks + rest.iter().position(|b| !b.is_ascii()).unwrap_or(rest.len())
 }
 
-fn push_folded(out: &mut String, c: char) {
+fn push_folded(out: &mut String, c: char, capital: &mut impl FnMut(usize)) {
+    if c.is_uppercase() {
+        capital(out.len());
+    }
     // Simple folding leaves it alone, `toLowerCase` does not.
     if c == 'İ' {
         return out.push_str("i\u{307}");
     }
     out.push(fold_char(c));
+}
+
+/// The capital letter of a folded one; itself if there is none, or it has several.
+pub(crate) fn capital(folded: char) -> char {
+    let mut capital = folded.to_uppercase();
+    capital.next().filter(|_| capital.len() == 0).unwrap_or(folded)
 }
 
 /// A character's simple case folding.
@@ -172,7 +193,7 @@ mod tests {
         #[test]
         fn is_the_folding_of_the_composed_text(text in "[a-cE\u{301}\u{323}éÉ한\u{1100}\u{1161}\u{11a8}ſİ漢 ]{0,90}") {
             let mut simple = String::new();
-            text.nfc().for_each(|c| push_folded(&mut simple, c));
+            text.nfc().for_each(|c| push_folded(&mut simple, c, &mut |_| ()));
             prop_assert_eq!(fold(&text), simple);
         }
 

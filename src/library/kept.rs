@@ -101,7 +101,7 @@ impl Kept {
         let folded = TitlesBuf::new(&session.digest);
         let Titles { name, id, cwd, first_message, labels } = folded.as_titles();
         let [name, id, cwd, first_message] =
-            [name, id, cwd, first_message].map(|folded| Passages { folded, starts: &[] });
+            [name, id, cwd, first_message].map(|folded| Passages { folded, ..Passages::default() });
         let titles = [name, id, cwd, first_message, labels].map(|title| self.shelves.put(title));
         let known = Known { as_of: as_of(session), titles, text: Text::Unread };
         let place = session.key.place();

@@ -15,6 +15,7 @@ use crate::search::here::HereAndNow;
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::query::Query;
 use crate::session::digest::Digest;
+use crate::session::entry::field::Field;
 use crate::session::texts::Texts;
 use crate::session::tree::{Index, Tree};
 
@@ -39,14 +40,25 @@ pub struct SessionHit {
     pub hit: Match,
     /// The entry that it was found in.
     pub at: Option<At>,
-    /// The text around, folded; nothing where the list shows it anyway.
-    pub snippet: Option<String>,
+    /// The text around; nothing where the list shows it anyway.
+    pub snippet: Option<Quote>,
     /// Whether that is on the path from the root to the leaf.
     pub is_active: Option<bool>,
     /// How many of its entries fulfil the query, those that an older session has left out; 0 if that is not known.
     pub entries: usize,
     /// How many forks were found by the same entries alone.
     pub forks: usize,
+}
+
+/// The text around what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quote {
+    /// What it is a piece of; `None` if it tells that itself.
+    pub of: Option<Field>,
+    /// The piece.
+    pub text: String,
+    /// Whether something stands before it.
+    pub is_cut: bool,
 }
 
 /// An entry of a session that may not be open.
@@ -301,7 +313,7 @@ fn of_everything(hit: &grep::EntryHit, session: &Sought) -> SessionHit {
         session: session.key,
         hit: Match { tier: Tier::Text, score: 0, place: None, time: session.digest.order_time() },
         at: Some(At::Offset(hit.offset)),
-        snippet: Some(format!("{}: {}", hit.field.name(), hit.snippet.text)),
+        snippet: Some(Quote { of: Some(hit.field), text: hit.snippet.text.clone(), is_cut: false }),
         is_active: hit.active,
         entries: 0,
         forks: 0,
@@ -331,26 +343,35 @@ fn try_one(matcher: &Matcher, session: &Sought, titles: Titles<'_>, texts: Optio
     Some(SessionHit { session: session.key, at, hit, snippet, is_active, entries: 0, forks: 0 })
 }
 
-/// The folded text around a hit; nothing for one in what the list shows anyway.
-pub(super) fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) -> Option<String> {
+/// The text around a hit; nothing for one in what the list shows anyway.
+pub(super) fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) -> Option<Quote> {
     let place = hit.place.as_ref()?;
-    let folded = match place.field {
-        MatchField::Conversation => texts?.conversation.folded,
-        MatchField::Summary => texts?.summaries.folded,
+    let whole = |text: String| Some(Quote { of: None, text, is_cut: false });
+    let passages = match place.field {
+        MatchField::Conversation => texts?.conversation,
+        MatchField::Summary => texts?.summaries,
         MatchField::Label => {
             let label = digest.labels.iter().find(|label| Some(label.at) == place.entry)?;
-            return Some(format!("[{}]", label.text));
+            return whole(format!("[{}]", label.text));
         }
         MatchField::File => {
             let touched = digest.touches.iter().find(|touched| Some(touched.entry) == place.entry)?;
-            return Some(touched.path.to_string());
+            return whole(touched.path.to_string());
         }
         MatchField::Name | MatchField::FirstMessage | MatchField::Id | MatchField::Cwd => return None,
     };
-    let start = folded.floor_char_boundary(place.at.start.saturating_sub(AROUND_HIT.0));
-    let end = folded.ceil_char_boundary((place.at.end + AROUND_HIT.1).min(folded.len()));
-    let cut = if start > 0 { "…" } else { "" };
-    Some(format!("{cut}{}", &folded[start..end]))
+    let folded = passages.folded;
+    let (entry, text) = passages.around(place.at.start)?;
+    let start = folded.floor_char_boundary(place.at.start.saturating_sub(AROUND_HIT.0)).max(text.start);
+    // A phrase may go on in the next text.
+    let end = (place.at.end + AROUND_HIT.1).min(text.end.max(place.at.end));
+    let of = match place.field {
+        MatchField::Summary => Field::Summary,
+        _ if digest.prompts.binary_search(&entry).is_ok() => Field::User,
+        _ => Field::Assistant,
+    };
+    let said = passages.said(start..folded.ceil_char_boundary(end));
+    Some(Quote { of: Some(of), text: said, is_cut: start > text.start })
 }
 
 #[cfg(test)]
@@ -359,7 +380,7 @@ mod tests {
     use crate::disk::demo;
     use crate::library::Library;
 
-    fn found(searcher: &Searcher, sessions: &Arc<[Sought]>, query: &str) -> Vec<(SessionKey, Option<String>)> {
+    fn found(searcher: &Searcher, sessions: &Arc<[Sought]>, query: &str) -> Vec<(SessionKey, Option<Quote>)> {
         let here = HereAndNow { now_ms: 0, home: demo::HOME.into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
         let query = Query::parse(query).unwrap();
         let hits = searcher.search(Files::Demo, sessions, (&query, &here), || false).unwrap();

@@ -115,12 +115,12 @@ impl Parts {
             // Most passages have no word: they are not looked at one by one.
             let mut from = 0;
             while let Some(found) = word.find(&passages.folded[from..]) {
-                let Some((entry, end)) = passages.around(from + found.start) else { break };
+                let Some((entry, text)) = passages.around(from + found.start) else { break };
                 // A phrase from one into the next is in neither.
-                let is_inside = from + found.end <= end;
+                let is_inside = from + found.end <= text.end;
                 holding.add(entry, u64::from(is_inside) << bit);
                 let after = passages.folded[from + found.start..].chars().next().map_or(1, char::len_utf8);
-                from = if is_inside { end } else { from + found.start + after };
+                from = if is_inside { text.end } else { from + found.start + after };
             }
         }
     }

@@ -1,7 +1,9 @@
 //! The texts of a session that are searched as one types: the conversation and the summaries. Tool output is none of
 //! them: it is most of a file, and is searched where it lies.
 
-use crate::base::fold::fold_into;
+use std::ops::Range;
+
+use crate::base::fold::{capital, fold_marking};
 use crate::session::entry::Entry;
 use crate::session::entry::field::Field;
 use crate::session::entry::kind::Kind;
@@ -26,6 +28,9 @@ pub struct Passages<'a> {
     pub folded: &'a str,
     /// Where in them each text begins, in bytes, and of which entry it is.
     pub starts: &'a [(u32, Index)],
+    /// A bit for each byte of the texts, the lowest of a byte first: whether a capital letter stood there. What is missing
+    /// at the end is 0.
+    pub(crate) capitals: &'a [u8],
 }
 
 /// [`Texts`] that stand for themselves.
@@ -42,24 +47,34 @@ pub struct TextsBuf {
 pub struct PassagesBuf {
     folded: String,
     starts: Vec<(u32, Index)>,
+    capitals: Vec<u8>,
 }
 
 impl Passages<'_> {
     /// How large they are, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.folded.len() + size_of_val(self.starts)
+        self.folded.len() + size_of_val(self.starts) + self.capitals.len()
     }
 
-    /// The entry whose text stands around a byte of the texts, and where that ends.
-    pub(crate) fn around(&self, byte: usize) -> Option<(Index, usize)> {
+    /// The entry whose text stands around a byte of the texts, and from where to where that stands.
+    pub(crate) fn around(&self, byte: usize) -> Option<(Index, Range<usize>)> {
         let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
-        let (_, entry) = self.starts.get(behind.checked_sub(1)?)?;
-        Some((*entry, self.starts.get(behind).map_or(self.folded.len(), |(next, _)| *next as usize - 1)))
+        let (start, entry) = self.starts.get(behind.checked_sub(1)?)?;
+        let end = self.starts.get(behind).map_or(self.folded.len(), |(next, _)| *next as usize - 1);
+        Some((*entry, *start as usize..end))
     }
 
     /// The entry whose text stands at a byte of the texts.
     pub(crate) fn entry_at(&self, byte: usize) -> Option<Index> {
         self.around(byte).map(|(entry, _)| entry)
+    }
+
+    /// A piece of the texts with its capital letters, as far as they are known: near enough to how it was written to be
+    /// shown, if not composed in the same way.
+    pub(crate) fn said(&self, piece: Range<usize>) -> String {
+        let is_capital = |at: usize| self.capitals.get(at / 8).is_some_and(|bits| bits >> (at % 8) & 1 == 1);
+        let letters = self.folded[piece.clone()].char_indices();
+        letters.map(|(at, c)| if is_capital(piece.start + at) { capital(c) } else { c }).collect()
     }
 }
 
@@ -89,7 +104,7 @@ impl TextsBuf {
 impl PassagesBuf {
     /// To look at.
     pub fn as_passages(&self) -> Passages<'_> {
-        Passages { folded: &self.folded, starts: &self.starts }
+        Passages { folded: &self.folded, starts: &self.starts, capitals: &self.capitals }
     }
 
     /// Takes the text of an entry that follows those taken before.
@@ -104,7 +119,13 @@ impl PassagesBuf {
             self.folded.push(' ');
         }
         self.starts.push((start, entry));
-        fold_into(&mut self.folded, text);
+        let capitals = &mut self.capitals;
+        fold_marking(&mut self.folded, text, |at| {
+            if capitals.len() <= at / 8 {
+                capitals.resize(at / 8 + 1, 0);
+            }
+            capitals[at / 8] |= 1 << (at % 8);
+        });
     }
 }
 
@@ -156,6 +177,7 @@ impl Builder {
         for passages in [&mut self.texts.conversation, &mut self.texts.summaries] {
             passages.folded.clear();
             passages.starts.clear();
+            passages.capitals.clear();
             if passages.folded.capacity() > MOST_CAPACITY {
                 *passages = PassagesBuf::default();
             }
@@ -216,6 +238,19 @@ mod tests {
         assert_eq!(entries, [Some(0), Some(0), Some(0), Some(4), Some(4)]);
         assert_eq!(passages.each().collect::<Vec<_>>(), [(0, "use jwt"), (4, "a é")]);
         assert_eq!(Passages::default().entry_at(0), None);
+    }
+
+    #[test]
+    fn what_was_said_is_said_with_its_capitals() {
+        let mut passages = PassagesBuf::default();
+        let texts = ["Use JWT, not the Cookie of a WebSocket", "Über ÉTÉ", "a ΣΟΦΟΣ", "ẞ İ", "none"];
+        for (entry, text) in (0..).zip(texts) {
+            passages.push(entry, text);
+        }
+        let passages = passages.as_passages();
+        assert_eq!(passages.said(0..passages.folded.len()), format!("{} {} {} ß I\u{307} none", texts[0], texts[1], texts[2]));
+        assert_eq!(passages.said(4..8), "JWT,");
+        assert_eq!(Passages { capitals: &[], ..passages }.said(4..8), "jwt,");
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn a_session_found_by_its_name_has_its_text_hits() {
     let found = browser.model.sessions.selected_hit().unwrap().clone();
     assert!(found.at.is_some() && found.entries == 1, "{found:?}");
     assert!(entry(&browser).contains("expiry sliding"), "{}", entry(&browser));
-    assert!(browser.screen().contains("make the expiry sliding"), "{}", browser.screen());
+    assert!(browser.screen().contains("user Make the expiry sliding"), "{}", browser.screen());
     let total: usize = browser.model.sessions.hits.as_ref().unwrap().values().map(|hit| hit.entries).sum();
     assert!(browser.screen().contains(&format!("2 sessions · {total} messages")), "{}", browser.screen());
 }

@@ -114,6 +114,7 @@ impl Builder {
         digest.problems.extend(self.is_undrawn_in_pi.then_some(Problem::NoText));
         digest.labels = labels;
         digest.entries = entries.into();
+        digest.prompts = self.spoken.prompts().collect();
         (digest.last_prompt, digest.last_answer) = self.spoken.last(&shape);
         digest.touches = self.touches.finish(&shape, &self.spoken);
         digest.models = self.models.busiest_first();

@@ -52,6 +52,8 @@ pub struct Digest {
     pub first_message: Option<String>,
     /// The first user message with text that a fork did not inherit: its start.
     pub own_message: Option<String>,
+    /// What the user said, in file order.
+    pub prompts: Box<[Index]>,
     /// The last prompt on the way to the leaf.
     pub last_prompt: Option<LastSaid>,
     /// What was answered last since that prompt.

@@ -108,6 +108,11 @@ impl Spoken {
         &self.rows[start(row)..start(row + 1)]
     }
 
+    /// The entries in which the user said something, in file order.
+    pub(super) fn prompts(&self) -> impl Iterator<Item = Index> {
+        self.starts.iter().filter(|start| start.is_user).map(|start| start.entry)
+    }
+
     /// The last prompt on the way to the leaf, and what was answered last since.
     pub(super) fn last(&self, shape: &Shape) -> (Option<LastSaid>, Option<LastSaid>) {
         let leaf = (shape.parents.len() as Index).checked_sub(1);

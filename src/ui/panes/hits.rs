@@ -3,9 +3,11 @@
 use crate::app::flows::search::Search;
 use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
-use crate::base::text::{Glyphs, Span, Tone, clean, mark, width};
+use crate::base::text::{Glyphs, Span, Tone, clean, mark, spans_width, width};
 use crate::keymap::Action;
 use crate::library::search::SessionHit;
+use crate::render::unmarked::words;
+use crate::session::entry::field::Field;
 use crate::ui::pen::Pen;
 use crate::ui::widgets::key_of;
 
@@ -71,15 +73,30 @@ pub(super) fn marked(model: &Model, text: &str, tone: Tone, is_hit: bool) -> Vec
 
 /// The text around a hit in so many columns, the hit itself whole, and whether it is on a branch that was left.
 pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &Glyphs) -> Vec<Span> {
-    let Some(snippet) = &found.snippet else { return Vec::new() };
+    let Some(quote) = &found.snippet else { return Vec::new() };
     let path = if found.is_active == Some(false) { "abandoned: " } else { "" };
-    let left = room.saturating_sub(width(path));
-    let mut text = marked(model, &clean(snippet), Tone::Dim, true);
-    let hit = text.iter().find(|span| span.tone == Tone::Match).map_or(0, |span| width(&span.text));
+    let (of, tone) = match quote.of {
+        Some(Field::User) => ("user ", Tone::User),
+        Some(Field::Assistant) => ("asst ", Tone::Assistant),
+        Some(field) => (field.name(), Tone::Dim),
+        None => ("", Tone::Dim),
+    };
+    let mut before = vec![Span::new(Tone::Active, path), Span::new(tone, of)];
+    before.extend((tone == Tone::Dim && !of.is_empty()).then(|| Span::new(Tone::Dim, ": ")));
+    let left = room.saturating_sub(spans_width(&before));
+    let said = clean(&quote.text);
+    let mut text = marked(model, &words(&said), Tone::Dim, true);
+    let is_hit = |span: &&Span| span.tone == Tone::Match;
+    if !text.iter().any(|span| is_hit(&span)) {
+        text = marked(model, &said, Tone::Dim, true); // a sign was looked for
+    }
+    let hit = text.iter().find(is_hit).map_or(0, |span| width(&span.text));
     if let Some(first) = text.first_mut().filter(|first| first.tone == Tone::Dim) {
+        if quote.is_cut {
+            first.text.insert_str(0, &glyphs.ellipsis);
+        }
         let before = (left / 3).min(left.saturating_sub(hit + 1));
         first.text = glyphs.cut_start(&first.text, before).into_owned();
     }
-    text.insert(0, Span::new(Tone::Active, path));
-    text
+    [before, text].concat()
 }

@@ -59,8 +59,8 @@ impl Pane {
 
     /// Whether the text in which a session was found has no room beside its name.
     pub(super) fn is_tall(&self, library: &Library, key: SessionKey, prefix: &str) -> bool {
-        let Some(text) = self.found(key).and_then(|found| found.snippet.as_ref()) else { return false };
-        let least = prefix.chars().count() + BESIDE + text.len();
+        let Some(quote) = self.found(key).and_then(|found| found.snippet.as_ref()) else { return false };
+        let least = prefix.chars().count() + BESIDE + quote.text.len();
         // Bytes are no columns, but a text with so many of them has no room for another one.
         least > self.room.0 || least + width(&plain(&library[key])) > self.room.0
     }
