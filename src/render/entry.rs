@@ -282,7 +282,7 @@ fn content(lines: &mut Document<'_>, content: &Content<'_>, others: &[&Message<'
 
 /// A call and what the tool answered, if that is known.
 fn tool(lines: &mut Document<'_>, call: &ToolCall<'_>, answer: Option<&Message<'_>>) {
-    lines.title(Tone::Tool, &call::describe(call, ""));
+    lines.title(Tone::Tool, &call::describe(call, &Fields::new(call.arguments), ""));
     let args = Fields::new(call.arguments);
     let text = |name: &str| args.get(name).map_or(String::new(), |value| value.text().into_owned());
     let path = text(if args.get("path").is_some() { "path" } else { "file_path" });

@@ -248,7 +248,10 @@ mod tests {
             passages.push(entry, text);
         }
         let passages = passages.as_passages();
-        assert_eq!(passages.said(0..passages.folded.len()), format!("{} {} {} ß I\u{307} none", texts[0], texts[1], texts[2]));
+        assert_eq!(
+            passages.said(0..passages.folded.len()),
+            format!("{} {} {} ß I\u{307} none", texts[0], texts[1], texts[2])
+        );
         assert_eq!(passages.said(4..8), "JWT,");
         assert_eq!(Passages { capitals: &[], ..passages }.said(4..8), "jwt,");
     }

@@ -10,6 +10,7 @@ use crate::session::digest::{Digest, Label};
 use crate::session::entry::call::{self, NEARBY};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Content, Entry, EntryId, Message, Stamp, ToolCall, read, row};
+use crate::session::json::data::Fields;
 use crate::session::lines::{Header, LabelLine, Line, Lines, NotASession};
 use crate::session::models::Models;
 use crate::session::problem::Problem;
@@ -283,7 +284,10 @@ impl Builder {
             let Ok(Some(above)) = read::line(&line) else { break };
             if above.kind == Kind::Assistant {
                 let said = above.message.as_ref().and_then(|message| message.content.tool_call(call));
-                return said.map_or_else(row, |said| Some(clean(&call::describe(said, &self.home)).into_owned()));
+                return said.map_or_else(row, |said| {
+                    let row = call::describe(said, &Fields::new(said.arguments), &self.home);
+                    Some(clean(&row).into_owned())
+                });
             }
         }
         row()

@@ -49,13 +49,12 @@ pub struct Called {
 }
 
 impl Called {
-    /// From a call.
-    pub(crate) fn new(call: &ToolCall<'_>) -> Self {
-        let args = Fields::new(call.arguments);
+    /// From a call and its arguments.
+    pub(crate) fn new(call: &ToolCall<'_>, args: &Fields<'_>) -> Self {
         let name = call.name.text();
-        let text = |names: &[&str]| given(&args, names).map_or(String::new(), |value| value.text().into_owned());
+        let text = |names: &[&str]| given(args, names).map_or(String::new(), |value| value.text().into_owned());
         let (path, about) = match &*name {
-            "read" => (text(&["path", "file_path"]), lines(&args)),
+            "read" => (text(&["path", "file_path"]), lines(args)),
             "write" | "edit" => (text(&["path", "file_path"]), String::new()),
             "bash" => (String::new(), text(&["command"])),
             "grep" => (text(&["path"]), format!("/{}/", text(&["pattern"]))),
@@ -83,23 +82,22 @@ fn given<'a>(args: &Fields<'a>, names: &[&str]) -> Option<Value<'a>> {
     names.iter().filter_map(|name| args.get(name)).find(|value| !value.is_falsy())
 }
 
-/// A tool call in one line, as far as a screen could show it. Paths below `home` start with `~`.
-pub fn describe(call: &ToolCall<'_>, home: &str) -> String {
-    let mut said = whole(call, home);
+/// A tool call with its arguments in one line, as far as a screen could show it. Paths below `home` start with `~`.
+pub fn describe(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
+    let mut said = whole(call, args, home);
     said.truncate(cut(&said, LONGEST).len());
     said
 }
 
-fn whole(call: &ToolCall<'_>, home: &str) -> String {
-    let args = Fields::new(call.arguments);
+fn whole(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
     let name = call.name.text();
-    let text = |names: &[&str]| given(&args, names).map_or(String::new(), |value| value.text().into_owned());
+    let text = |names: &[&str]| given(args, names).map_or(String::new(), |value| value.text().into_owned());
     let path = |names: &[&str], default: &str| {
-        let path = given(&args, names).map_or(Cow::Borrowed(default), |value| value.text().into_owned().into());
+        let path = given(args, names).map_or(Cow::Borrowed(default), |value| value.text().into_owned().into());
         shorten(&path, home).into_owned()
     };
     match &*name {
-        "read" => format!("[read: {}{}]", path(&["path", "file_path"], ""), lines(&args)),
+        "read" => format!("[read: {}{}]", path(&["path", "file_path"], ""), lines(args)),
         "write" | "edit" => format!("[{name}: {}]", path(&["path", "file_path"], "")),
         "bash" => {
             let command = text(&["command"]);
@@ -155,7 +153,7 @@ mod tests {
 
     fn say(name: &str, arguments: &str) -> String {
         let call = ToolCall { id: Str::default(), name: Str::plain(name), arguments: arguments.as_bytes(), path: None };
-        describe(&call, "/home/me")
+        describe(&call, &Fields::new(call.arguments), "/home/me")
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::base::text::clean;
 use crate::session::entry::call::{self, Called};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, EntryId};
+use crate::session::json::data::Fields;
 use crate::session::lines::{Header, LabelLine, Line, Lines, NotASession};
 use crate::session::problem::Problem;
 pub use crate::session::shape::Index;
@@ -136,8 +137,9 @@ impl Part {
     fn note_calls(&mut self, entry: &Entry<'_>) {
         let Some(message) = entry.message.as_ref().filter(|_| entry.kind == Kind::Assistant) else { return };
         for tool in message.content.tool_calls() {
-            let row = clean(&call::describe(tool, &self.home)).into();
-            self.calls.insert(IdHash::of(tool.id), Call { row, called: Arc::new(Called::new(tool)) });
+            let args = Fields::new(tool.arguments);
+            let row = clean(&call::describe(tool, &args, &self.home)).into();
+            self.calls.insert(IdHash::of(tool.id), Call { row, called: Arc::new(Called::new(tool, &args)) });
         }
     }
 
