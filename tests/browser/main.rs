@@ -13,6 +13,7 @@ mod card;
 mod changes;
 #[path = "../common/mod.rs"]
 mod common;
+mod deleting;
 mod finding;
 mod layers;
 mod lived_in;

@@ -1,0 +1,230 @@
+//! Sessions go to the trash: which, with whom, and what is asked before.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use pitree::app::message::{Effect, Failure, Msg, Work};
+use pitree::changes::{Refusal, Request, Seen};
+
+use super::changes::{World, shows_not};
+use super::common::session::Session;
+use super::harness::{Browser, shows};
+
+#[test]
+fn a_session_goes_to_the_trash_and_the_next_row_is_selected() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "twin");
+    browser.press("ctrl+d");
+    shows(&browser, "Move to the trash?");
+    shows(&browser, "the twin session");
+    shows(&browser, "1 file, ");
+    browser.press("esc");
+    assert!(world.path("twin").exists());
+    let row = browser.model.sessions.cursor.at;
+    browser.press("delete enter");
+    assert!(!world.path("twin").exists());
+    assert_eq!(browser.trashed(), ["twin.jsonl"]);
+    assert_eq!((browser.model.sessions.cursor.at, browser.selected().as_str()), (row, "the other session"));
+    shows(&browser, "1 session is in the trash");
+    shows(&browser, "4 sessions · 1 project");
+}
+
+#[test]
+fn a_parent_goes_alone_or_with_its_family() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("ctrl+d");
+    shows(&browser, "2 sessions lose their parent:");
+    shows(&browser, "the fork session");
+    shows(&browser, "the family  4 files, ");
+    browser.press("t");
+    assert_eq!(browser.trashed(), ["main.jsonl"]);
+    world.select(&mut browser, "fork");
+    browser.press("ctrl+d f");
+    assert_eq!(browser.trashed(), ["fork.jsonl", "grandchild.jsonl", "main.jsonl"]);
+    assert_eq!(browser.selected(), "the twin session");
+    browser.press("g ctrl+d");
+    shows(&browser, "2 files, ");
+    browser.press("enter");
+    assert!(browser.model.library.is_empty());
+    shows(&browser, "No sessions here.");
+}
+
+#[test]
+fn marks_are_seen_counted_and_deleted_together() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("space");
+    assert_eq!(browser.selected(), "the fork session", "down after marking, and the head alone is marked");
+    browser.press("j").press("space");
+    shows(&browser, "2 marked · threaded");
+    shows(&browser, "✓ ▾ the main session");
+    shows(&browser, "^D delete");
+    browser.press("k").press("space");
+    shows(&browser, "1 marked");
+    browser.press("esc");
+    shows_not(&browser, "marked");
+    browser.press("*");
+    shows(&browser, "5 marked");
+    shows(&browser, "nowhere  / ✗ ✓");
+    browser.press("*");
+    assert!(browser.model.sessions.marks.is_empty());
+    browser.press("g").press("space");
+    assert_eq!(browser.model.sessions.marks.len(), 5, "a project means all of its sessions");
+    browser.press("g").press("space");
+    assert!(browser.model.sessions.marks.is_empty());
+    for name in ["fork", "other"] {
+        world.select(&mut browser, name);
+        browser.press("space");
+    }
+    world.select(&mut browser, "main");
+    browser.press("h ctrl+d");
+    shows(&browser, "1 marked session is hidden from the list.");
+    shows(&browser, "1 session loses its parent:");
+    browser.press("enter");
+    assert_eq!(browser.trashed(), ["fork.jsonl", "other.jsonl"]);
+    assert!(browser.model.sessions.marks.is_empty());
+    assert_eq!(browser.selected(), "the main session", "the selection was not deleted and stays");
+}
+
+#[test]
+fn where_pi_seems_to_be_at_work_it_is_asked_twice() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let pis = |browser: &mut Browser, count: usize| {
+        browser.model.library.set_pis([(PathBuf::from("/nowhere"), count)].into(), crate::harness::NOW);
+    };
+    pis(&mut browser, 1);
+    // Any session of the directory, also one that is not marked.
+    let is_live = |browser: &Browser, name: &str| {
+        let library = &browser.model.library;
+        library.is_live(library.key_of(&world.path(name)).unwrap())
+    };
+    let name = *["main", "fork", "other"].iter().find(|name| !is_live(&browser, name)).unwrap();
+    let path = world.path(name);
+    world.select(&mut browser, name);
+    let effects = browser.take(Msg::Key("ctrl+d".parse().unwrap()));
+    assert!(matches!(effects[..], [Effect::Ask(_, Work::LookForPis)]), "{effects:?}");
+    shows(&browser, "A pi seems to be at work: a pi runs in /nowhere.");
+    browser.press("enter");
+    shows(&browser, "A pi seems to be at work: a pi runs in /nowhere.");
+    shows(&browser, "A pi that loses its file");
+    browser.press("enter");
+    assert!(path.exists(), "the second time nothing is what Enter does");
+    // What is known by the answer counts.
+    pis(&mut browser, 0);
+    browser.press("ctrl+d");
+    shows_not(&browser, "A pi seems");
+    pis(&mut browser, 1);
+    browser.press("enter");
+    shows(&browser, "A pi that loses its file");
+    browser.press("d");
+    assert!(!path.exists());
+}
+
+#[test]
+fn entries_without_a_header_are_told_in_the_card_of_a_project() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "other");
+    browser.press("ctrl+d enter");
+    // As a pi goes on that had it open.
+    let lines = Session::new("other").under("a3").user("u9", "on").lines().to_string();
+    for name in ["other", "another"] {
+        fs::write(world.path(name), &lines).unwrap();
+    }
+    browser.press("f5 g shift+tab z");
+    shows(&browser, "2 unreadable");
+    shows(&browser, "another.jsonl: not a pi session:");
+    shows(&browser, "it holds entries without a session header");
+    shows(&browser, "other.jsonl: entries of a");
+    shows(&browser, "session that is in the trash, written by a pi");
+    assert_eq!(fs::read_to_string(world.path("other")).unwrap(), lines);
+}
+
+#[test]
+fn a_session_that_was_written_a_moment_ago_is_asked_about_twice() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let (now, path) = (SystemTime::now(), world.path("other"));
+    let ms = pitree::disk::scan::milliseconds(now);
+    browser.send(Msg::Now(ms));
+    let time = pitree::base::time::iso(ms - 40_000).unwrap();
+    let more = world.text("other").lines().last().unwrap().replace("\"a3\"", "\"a4\"");
+    let (before, behind) = more.split_once("\"timestamp\":\"").unwrap();
+    let more = format!("{before}\"timestamp\":\"{time}{}", &behind[time.len()..]);
+    fs::write(&path, format!("{}{more}\n", world.text("other"))).unwrap();
+    super::common::home::set_modified(&path, now - Duration::from_secs(40));
+    browser.press("f5");
+    shows(&browser, "1 live");
+    world.select(&mut browser, "other");
+    browser.press("ctrl+d");
+    shows(&browser, "A pi seems to be at work: it was written 40 seconds ago.");
+    browser.press("enter");
+    shows(&browser, "A pi that loses its file");
+    browser.press("d");
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_session_that_changed_is_asked_about_again() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "other");
+    browser.press("ctrl+d");
+    let more = world.text("other").replace("\"a3\"", "\"a4\"");
+    fs::write(world.path("other"), world.text("other") + more.lines().last().unwrap() + "\n").unwrap();
+    browser.press("enter");
+    shows(&browser, "1 session changed meanwhile");
+    assert!(world.path("other").exists());
+    assert_eq!(browser.session().unwrap().entry_count, 7, "the list knows");
+    browser.press("enter");
+    assert!(!world.path("other").exists());
+}
+
+#[test]
+fn what_the_trash_cannot_take_is_deleted_only_by_a_word() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "other");
+    let path = world.path("other");
+    let seen = browser.session().unwrap();
+    let files = vec![Seen { path: path.clone(), bytes: seen.bytes, mtime: seen.mtime }];
+    let refuse = |browser: &mut Browser| {
+        let refusal = Refusal::NoTrash { reason: "it is full".into(), left: files.clone() };
+        browser.change_goes(Request::Trash { files: files.clone() }, Err(Failure::Refused(refusal)));
+    };
+    refuse(&mut browser);
+    shows(&browser, "The trash did not take it: it is full");
+    browser.press("enter");
+    assert!(!browser.asks());
+    refuse(&mut browser);
+    browser.press("d").type_text("yes").press("enter");
+    shows(&browser, "nothing was deleted");
+    assert!(path.exists());
+    refuse(&mut browser);
+    browser.press("d");
+    shows(&browser, "type delete (1 file): ");
+    browser.type_text("delete").press("enter");
+    assert!(!path.exists());
+    assert!(browser.trashed().is_empty());
+    shows(&browser, "1 session deleted for good");
+}
+
+#[test]
+fn a_link_goes_and_what_it_points_at_stays() {
+    let world = World::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let real = elsewhere.path().join("real.jsonl");
+    fs::rename(world.path("other"), &real).unwrap();
+    std::os::unix::fs::symlink(&real, world.path("other")).unwrap();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "other");
+    browser.press("ctrl+d");
+    shows(&browser, "1 symbolic link: its target stays.");
+    browser.press("enter");
+    assert!(real.exists() && world.path("other").symlink_metadata().is_err());
+    assert!(browser.all().all(|session| session.path != world.path("other")));
+}
