@@ -16,11 +16,15 @@ use pitree::session::digest::Digest;
 
 use crate::corpus::{self, Random};
 
-/// What a key does: all sessions held against a query, after another one that says nothing about it; the hits in order.
+/// What a key does: all sessions held against a query, after another one that says nothing about it; the hits in order, with
+/// their entries.
 fn key(bencher: Bencher, searcher: &Searcher, sessions: &Arc<[Sought]>, query: &str) {
     let here = HereAndNow { now_ms: 0, home: "/home/dev".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
     let [query, other] = [query, "is:damaged"].map(|query| Query::parse(query).unwrap());
-    let search = |query: &Query| searcher.search(Files::Disk, sessions, (query, &here), || false).unwrap();
+    let search = |query: &Query| {
+        let hits = searcher.search(Files::Disk, sessions, (query, &here), || false).unwrap();
+        searcher.gather((Files::Disk, sessions), (query, &here), hits, || false).unwrap()
+    };
     bencher.with_inputs(|| search(&other)).bench_local_values(|_| search(black_box(&query)));
 }
 

@@ -146,7 +146,7 @@ impl fmt::Display for Refusal {
                 write!(f, "changed since it was read, so nothing was removed: {}", names.join(", "))
             }
             Self::NoTrash { reason, .. } => write!(f, "the trash can't take it: {reason}"),
-            Self::Earlier(Earlier { said, .. }) => write!(f, "another pitree did this: {said}"),
+            Self::Earlier(Earlier { said, .. }) => write!(f, "an earlier run or another pitree did this: {said}"),
             Self::Overtaken { reason } => write!(f, "not undone: {reason}"),
         }
     }

@@ -10,7 +10,7 @@ use crate::disk::files::Files;
 pub use crate::library::kept::Sought;
 use crate::library::kept::{Kept, Known, Text};
 use crate::library::{SessionKey, grep, texts};
-use crate::search::candidate::{Candidate, MatchField, MatchPlace, Titles};
+use crate::search::candidate::{Candidate, MatchField, Titles};
 use crate::search::here::HereAndNow;
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::query::Query;
@@ -23,8 +23,6 @@ use crate::session::tree::{Index, Tree};
 const BETWEEN_LOOKS: usize = 64;
 /// Fewer sessions are not worth a second thread.
 const WORTH_SPLITTING: usize = 256;
-/// Of so many hits the entry is looked for that has all words: more are hardly looked at.
-const LOOKED_AT: usize = 100;
 /// How much of a text is shown before and behind a hit, in bytes.
 const AROUND_HIT: (usize, usize) = (36, 120);
 
@@ -224,14 +222,6 @@ impl Searcher {
             hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
         }
         hits.sort_by_key(|(_, found)| found.hit.rank());
-        if matcher.wants_several() {
-            for (at, found) in hits.iter_mut().take(LOOKED_AT).filter(|(_, found)| is_in_conversation(&found.hit)) {
-                let session = &sessions[*at];
-                kept.with_texts(files, session, |texts| {
-                    texts.map(|texts| put_together(&matcher, found, &session.digest, texts))
-                });
-            }
-        }
         let last = Last { query: query.clone(), sessions: sessions.clone(), generation: kept.generation, hits: places };
         Some((hits.into_iter().map(|(_, found)| found).collect(), last))
     }
@@ -318,19 +308,6 @@ fn of_everything(hit: &grep::EntryHit, session: &Sought) -> SessionHit {
         entries: 0,
         forks: 0,
     }
-}
-
-fn is_in_conversation(hit: &Match) -> bool {
-    matches!(hit.place, Some(MatchPlace { field: MatchField::Conversation, .. }))
-}
-
-/// Where all words stand in one entry, that is the place to go to.
-fn put_together(matcher: &Matcher, found: &mut SessionHit, digest: &Digest, texts: Texts<'_>) {
-    let Some(place) = matcher.together(texts) else { return };
-    found.at = place.entry.map(At::Place);
-    found.is_active = place.entry.map(|entry| digest.is_active(entry));
-    found.hit.place = Some(place);
-    found.snippet = snippet(&found.hit, digest, Some(texts));
 }
 
 fn try_one(matcher: &Matcher, session: &Sought, titles: Titles<'_>, texts: Option<Texts<'_>>) -> Option<SessionHit> {

@@ -101,11 +101,6 @@ impl Matcher {
         !self.texts.is_empty()
     }
 
-    /// Whether several things are looked for, which may stand together in an entry.
-    pub(crate) fn wants_several(&self) -> bool {
-        self.texts.iter().filter(|text| !text.is_excluded).nth(1).is_some()
-    }
-
     /// Whether a session matches, and how.
     pub fn matches(&self, session: &Candidate<'_>) -> Option<Match> {
         let mut hit = Match { tier: Tier::Name, score: 0, place: None, time: 0 };
@@ -138,20 +133,6 @@ impl Matcher {
         }
         hit.time = session.digest.order_time();
         Some(hit)
-    }
-
-    /// The first entry of a conversation that has all that is looked for, if there are several things; and where the
-    /// first of them stands.
-    pub fn together(&self, texts: Texts<'_>) -> Option<MatchPlace> {
-        let wanted: Vec<&Word> = self.texts.iter().filter(|text| !text.is_excluded).collect();
-        let said = texts.conversation;
-        let [first, _, ..] = wanted[..] else { return None };
-        let has_all = |said: &str| wanted.iter().all(|text| text.needle.find(said).is_some());
-        let (&(start, entry), (_, passage)) =
-            said.starts.iter().zip(said.each()).find(|(_, (_, said))| has_all(said))?;
-        let at = first.needle.find(passage)?;
-        let start = start as usize;
-        Some(MatchPlace { field: MatchField::Conversation, entry: Some(entry), at: start + at.start..start + at.end })
     }
 
     /// The entries in which something stands that is looked for, and in what: those with the most of it first, else in

@@ -155,7 +155,8 @@ fn facts(context: &Context<'_>, sessions: &[SessionKey], notes: &[String]) -> Ve
     lines.extend(signs(context, sessions));
     let links = sessions.iter().filter(|&&key| library[key].is_link).count();
     if links > 0 {
-        let text = format!("{}: its target stays.", count(links, "symbolic link", "symbolic links"));
+        let stays = if links == 1 { "its target stays" } else { "their targets stay" };
+        let text = format!("{}: {stays}.", count(links, "symbolic link", "symbolic links"));
         lines.push(DocLine::new(Tone::Text, &text));
     }
     let orphans = sessions.iter().flat_map(|&key| library.families().forks(key)).filter(|key| !going.contains(key));
