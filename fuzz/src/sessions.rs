@@ -168,20 +168,21 @@ fn random() -> impl FnMut() -> u128 {
 
 /// What is written of it is a session whose entries hang together.
 fn written(tree: &Tree, file: &[u8]) {
+    if let Ok(migrated) = migrate::migrate(file, &mut random()) {
+        let new = self::tree(&migrated.bytes, &[]).expect("the new form is a session");
+        hangs_together(&new, &migrated.bytes);
+        assert_eq!((new.header.version, new.nodes.len()), (3.0, tree.nodes.len()));
+        return written(&new, &migrated.bytes);
+    }
     let new = NewSession { id: "new", time_ms: 0, cwd: "/", parent: Some("/old") };
     let line = |at: Index| {
         let node = &tree.nodes[at as usize];
         &file[node.offset as usize..(node.offset + node.len) as usize]
     };
     for at in [tree.leaf, all(tree).nth(tree.nodes.len() / 2)].into_iter().flatten() {
-        let forked = if tree.header.version < 3.0 {
-            fork::of_old(&new, file, at, &mut random())
-        } else {
-            let path: Vec<&[u8]> = tree.path(at).into_iter().map(line).collect();
-            let labels: Vec<&[u8]> = tree.label_entries().map(line).collect();
-            fork::fork(&new, &path, &labels, &mut random())
-        };
-        if let Ok(forked) = forked {
+        let path: Vec<&[u8]> = tree.path(at).into_iter().map(line).collect();
+        let labels: Vec<&[u8]> = tree.label_entries().map(line).collect();
+        if let Ok(forked) = fork::fork(&new, &path, &labels, &mut random()) {
             let fork = self::tree(&forked, &[]).expect("a fork is a session");
             hangs_together(&fork, &forked);
             assert_eq!(fork.header.version, 3.0);
@@ -190,10 +191,5 @@ fn written(tree: &Tree, file: &[u8]) {
             let ids: HashSet<_> = path.iter().map(|&at| &tree.nodes[at as usize].id).collect();
             assert!(fork.roots.len() <= 1 || ids.len() < path.len(), "one chain");
         }
-    }
-    if let Ok(migrated) = migrate::migrate(file, &mut random()) {
-        let new = self::tree(&migrated.bytes, &[]).expect("the new form is a session");
-        hangs_together(&new, &migrated.bytes);
-        assert_eq!((new.header.version, new.nodes.len()), (3.0, tree.nodes.len()));
     }
 }

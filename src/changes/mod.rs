@@ -117,7 +117,11 @@ fn carry_out(work: &mut Engine<'_>, request: &Request) -> Result<Done> {
             let migrated = migrate::if_old(work, path, *migrate)?;
             migrated.and_then(work.is_dry(), || leaf::make(work, path, to.as_ref()))
         }
-        Request::Fork { path, at } => fork::make(work, path, at.as_ref()),
+        Request::Fork { path, at: Some(at), migrate } => {
+            let migrated = migrate::if_old(work, path, *migrate)?;
+            migrated.and_then(work.is_dry(), || fork::make(work, path, Some(at)))
+        }
+        Request::Fork { path, at: None, .. } => fork::make(work, path, None),
         Request::Trash { files } => trash::make(work, files),
         Request::Delete { files } => delete::make(work, files),
         Request::Undo { number: None } | Request::UndoLast { .. } => undo::undo_last(work),

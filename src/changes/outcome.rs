@@ -89,7 +89,8 @@ pub(crate) fn said(step: Step, changes: &[Change]) -> String {
 /// an error in words only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The file is of an old version: a label or a moved leaf would be lost when pi rewrites it. With `migrate` it is
+    /// The file is of an old version: a label or a moved leaf would be lost when pi rewrites it, and of a fork it would not
+    /// be known what both have. With `migrate` it is
     /// brought into the form of version 3 first, as pi does when it opens it; the original goes to the trash.
     Old {
         /// The file.

@@ -60,6 +60,8 @@ pub enum Request {
         path: PathBuf,
         /// The entry; `None` for an empty conversation, before the first one.
         at: Option<EntryId>,
+        /// As for a label: only then the two files know their entries by the same ids.
+        migrate: bool,
     },
     /// Move files to the trash.
     Trash {

@@ -20,6 +20,9 @@ pub(super) struct Fork {
     session: OsString,
     /// The last entry that the new session has: an id, its unambiguous start, or a label
     entry: String,
+    /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
+    #[arg(long)]
+    migrate: bool,
     #[command(flatten)]
     switches: Switches,
 }
@@ -30,7 +33,8 @@ impl Fork {
         let path = resolve::file(&self.session, chosen)?;
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
         let at = Some(EntryId::of(&tree, resolve::entry(&self.entry, &tree)?));
-        let done = changer.make(&Request::Fork { path, at })?;
+        let request = |migrate| Request::Fork { path: path.clone(), at: at.clone(), migrate };
+        let done = changer.make_migrating(self.migrate, request)?;
         match &done.made {
             Some(made) if !self.switches.json && !self.switches.dry_run => {
                 changer.say_aside(&done);

@@ -67,7 +67,8 @@ impl Resume {
         let text = goal.and_then(|goal| goal.text_of).map(|at| text(&tree, at, &path)).transpose()?;
         let to = goal.and_then(|goal| goal.at).map(|at| EntryId::of(&tree, at));
         let done = if self.fork {
-            Some(changer.make(&Request::Fork { path: path.clone(), at: to })?)
+            let request = |migrate| Request::Fork { path: path.clone(), at: to.clone(), migrate };
+            Some(changer.make_migrating(self.migrate, request)?)
         } else if goal.is_some_and(|goal| !goal.is_here) {
             let request = |migrate| Request::MoveLeaf { path: path.clone(), to: to.clone(), migrate };
             Some(changer.make_migrating(self.migrate, request)?)

@@ -53,7 +53,9 @@ impl Source {
         let cwd = if self.tree.header.cwd.is_empty() { "/" } else { &self.tree.header.cwd };
         let new = NewSession { id: "<session>", time_ms: NOW, cwd, parent: Some(&self.name) };
         if self.tree.header.version < 3.0 {
-            return fork::of_old(&new, &self.bytes, at, random).unwrap();
+            let bytes = migrate(&self.bytes, random).unwrap().bytes;
+            let now = Self { tree: tree(&bytes).unwrap(), bytes, name: self.name.clone() };
+            return now.fork(at, random);
         }
         let path: Vec<_> = self.tree.path(at).into_iter().map(|at| self.line(at)).collect();
         let labels: Vec<_> = self.tree.label_entries().map(|at| self.line(at)).collect();

@@ -180,6 +180,21 @@ fn an_old_session_is_brought_up_to_date_only_if_wanted() {
 }
 
 #[test]
+fn a_fork_of_an_old_session_adds_nothing_to_the_total() {
+    let dir = tempfile::tempdir().unwrap();
+    let old = Session::new("old").version(1).costing(0.25).asked("one", &["first", "second"]).text();
+    fs::write(dir.path().join("old.jsonl"), &old).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 40);
+    shows(&browser, "1 session · 1 project · $0.50");
+    browser.press("l g f");
+    shows(&browser, "This change needs version 3");
+    browser.press("enter");
+    shows(&browser, "2 sessions · 1 project · $0.50");
+    browser.press("u u");
+    shows(&browser, "1 session · 1 project · $0.50");
+}
+
+#[test]
 fn what_goes_wrong_is_said() {
     let world = World::new();
     let mut browser = world.open(60, 20);

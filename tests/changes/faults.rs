@@ -37,7 +37,7 @@ fn requests(path: &Path, old: &Path) -> Vec<Request> {
         rename(&path, "a name"),
         Request::Label { path: path.clone(), target: target(), label: "a label".into(), migrate: false },
         Request::MoveLeaf { path: path.clone(), to: Some(target()), migrate: false },
-        Request::Fork { path, at: Some(target()) },
+        Request::Fork { path, at: Some(target()), migrate: false },
         Request::Label { path: old.into(), target: EntryId::Place(1), label: "old".into(), migrate: true },
     ]
 }
@@ -307,7 +307,7 @@ fn never_rests() {
                 rename(&path, &format!("name {at}")),
                 Request::Label { path: path.clone(), target: target.clone(), label: at.to_string(), migrate: false },
                 Request::MoveLeaf { path: path.clone(), to: Some(target.clone()), migrate: false },
-                Request::Fork { path: path.clone(), at: Some(target) },
+                Request::Fork { path: path.clone(), at: Some(target), migrate: false },
                 Request::Label {
                     path: old.clone(),
                     target: EntryId::Place(at % 4),

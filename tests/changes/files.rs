@@ -54,7 +54,9 @@ fn modes_stay_and_so_do_times_where_pi_would_be_led_astray() {
         world.make(&label(&path, EntryId::Id(format!("e{}", bits % 3)), false)).unwrap();
         world.undo().unwrap();
         assert_eq!((modified(&path), mode(&path)), (then, bits), "pi -c takes the file that was written last");
-        let fork = world.make(&Request::Fork { path: path.clone(), at: Some(EntryId::Id("e2".into())) }).unwrap();
+        let fork = world
+            .make(&Request::Fork { path: path.clone(), at: Some(EntryId::Id("e2".into())), migrate: false })
+            .unwrap();
         assert_eq!((mode(&fork.made.unwrap()), modified(&path)), (bits, then));
         let to = Some(EntryId::Id(format!("e{}", bits % 3)));
         world.make(&Request::MoveLeaf { path: path.clone(), to, migrate: false }).unwrap();
@@ -73,7 +75,7 @@ fn a_link_is_followed_for_writing() {
     world.make(&rename(&link, "linked")).unwrap();
     assert_eq!(View::of(&real).name.as_deref(), Some("linked"));
     assert!(link.is_symlink());
-    let fork = world.make(&Request::Fork { path: link.clone(), at: None }).unwrap().made.unwrap();
+    let fork = world.make(&Request::Fork { path: link.clone(), at: None, migrate: false }).unwrap().made.unwrap();
     assert_eq!(fork.parent(), link.parent(), "where pi would make it");
 }
 
@@ -81,8 +83,11 @@ fn a_link_is_followed_for_writing() {
 fn a_fork_is_named_as_pi_names_it_and_goes_when_it_was_not_used() {
     let world = World::new();
     let path = world.write("s.jsonl", session(SHAPE));
-    let made =
-        world.make(&Request::Fork { path: path.clone(), at: Some(EntryId::Id("e3".into())) }).unwrap().made.unwrap();
+    let made = world
+        .make(&Request::Fork { path: path.clone(), at: Some(EntryId::Id("e3".into())), migrate: false })
+        .unwrap()
+        .made
+        .unwrap();
     let fork = tree(&made);
     let name = made.file_stem().unwrap().to_str().unwrap();
     assert_eq!(name, format!("2026-11-21T08-00-00-000Z_{}", fork.header.id));
@@ -132,7 +137,7 @@ fn a_dry_run_writes_nothing_anywhere() {
         label(&path, target(), false),
         label(&old, EntryId::Place(0), true),
         Request::MoveLeaf { path: path.clone(), to: Some(target()), migrate: false },
-        Request::Fork { path: path.clone(), at: Some(target()) },
+        Request::Fork { path: path.clone(), at: Some(target()), migrate: false },
         Request::Trash { files: vec![seen(&path)] },
         Request::Undo { number: None },
     ];

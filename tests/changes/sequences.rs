@@ -106,12 +106,12 @@ fn take(world: &World, path: &Path, step: &Step, was: Option<&View>) {
             let request = match step {
                 Step::Label(_, label) => Request::Label { path, target, label: label.clone(), migrate: false },
                 Step::Leaf(_) => Request::MoveLeaf { path, to: Some(target), migrate: false },
-                _ => Request::Fork { path, at: Some(target) },
+                _ => Request::Fork { path, at: Some(target), migrate: false },
             };
             (request, Some(entry))
         }
         (Step::Leaf(None), _) => (Request::MoveLeaf { path: path.into(), to: None, migrate: false }, None),
-        (Step::Fork(None), _) => (Request::Fork { path: path.into(), at: None }, None),
+        (Step::Fork(None), _) => (Request::Fork { path: path.into(), at: None, migrate: false }, None),
     };
     let done = match world.make(&request) {
         Ok(done) => done,

@@ -85,7 +85,7 @@ fn a_fork_that_a_pi_had_open_comes_back_with_what_it_wrote() {
 fn of_a_fork() {
     let world = World::at_home();
     let path = world.write("s.jsonl", session(&[(0, 4), (0, 3)]));
-    let done = world.make(&Request::Fork { path, at: Some(EntryId::Id("e1".into())) }).unwrap();
+    let done = world.make(&Request::Fork { path, at: Some(EntryId::Id("e1".into())), migrate: false }).unwrap();
     let fork = done.made.unwrap();
     let before = fs::read_to_string(&fork).unwrap();
     world.undo().unwrap();

@@ -69,7 +69,7 @@ fn take_refusal(context: &Context<'_>, refusal: Refusal, request: Request, after
         (Refusal::Old { version, path }, request) => {
             let Some(request) = migrating(request) else { return Command::nothing() };
             let text = format!(
-                "The session is in version {version} of the format. pi migrates it to version 3 when it opens it, and would lose this change. pitree can migrate it first: the original goes to the trash, and undo brings it back."
+                "The session is in version {version} of the format. This change needs version 3, to which pi migrates it when it opens it. pitree can do that first: the original goes to the trash, and undo brings it back."
             );
             let choice = Choice::new(
                 'b',
@@ -96,6 +96,7 @@ fn migrating(request: Request) -> Option<Request> {
     match request {
         Request::Label { path, target, label, .. } => Some(Request::Label { path, target, label, migrate: true }),
         Request::MoveLeaf { path, to, .. } => Some(Request::MoveLeaf { path, to, migrate: true }),
+        Request::Fork { path, at, .. } => Some(Request::Fork { path, at, migrate: true }),
         _ => None,
     }
 }

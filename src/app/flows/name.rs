@@ -38,7 +38,7 @@ pub fn fork(context: &Context<'_>) -> Command {
         Err(why) => Command::warn(why),
         Ok((session, tree, at)) => {
             let path = context.library[session].path.clone();
-            let request = Request::Fork { path, at: Some(EntryId::of(&tree, at)) };
+            let request = Request::Fork { path, at: Some(EntryId::of(&tree, at)), migrate: false };
             Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, After::Show)])
         }
     }

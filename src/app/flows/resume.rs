@@ -79,7 +79,7 @@ fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
     let tree = context.tree.tree.as_ref().filter(|tree| context.tree.session == Some(key) && !tree.is_partial);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
         let at = Some(EntryId::of(tree, tree.leaf?));
-        let request = Some(Request::Fork { path: leaf.path.clone(), at });
+        let request = Some(Request::Fork { path: leaf.path.clone(), at, migrate: false });
         let there = Command::GoOn(GoOn { request, ..leaf.clone() });
         Some(Choice::new('n', "new session", "a new file with all entries; that pi keeps this one", Some(there)))
     });
@@ -109,7 +109,7 @@ fn question(
     let new = "as a new session: a new file with the path to this entry; this session stays as it is";
     let choices = vec![
         Choice::new('h', "here", here, there(move_leaf)),
-        Choice::new('n', "new session", new, there(Some(Request::Fork { path, at: target() }))),
+        Choice::new('n', "new session", new, there(Some(Request::Fork { path, at: target(), migrate: false }))),
     ];
     let mut lines = facts(context, tree, to);
     if context.library.is_live(key) {

@@ -93,10 +93,6 @@ fn built(tree: &Tree, path: &Path, at: Option<Index>, new: &NewSession<'_>) -> R
     };
     match at {
         None => Ok(fork::fork::<Vec<u8>>(new, &[], &[], &mut random)?),
-        Some(at) if tree.header.version < 3.0 => {
-            let whole = bodies.whole()?;
-            Ok(fork::of_old(new, &whole, at, &mut random)?)
-        }
         Some(at) => {
             let (path, labels) = (lines(tree.path(at))?, lines(tree.label_entries().collect())?);
             Ok(fork::fork(new, &path, &labels, &mut random)?)

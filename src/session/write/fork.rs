@@ -8,11 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use crate::session::json::raw::{Object, To, is_falsy, quote, same};
-use crate::session::lines::Line;
-use crate::session::shape::Index;
-use crate::session::tree::{Part, Tree};
 use crate::session::write::line::{iso, new_id};
-use crate::session::write::migrate;
 
 /// What the header of a new session says.
 #[derive(Clone, Copy, Debug)]
@@ -42,18 +38,15 @@ impl NewSession<'_> {
 /// Why there is no fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoFork {
-    /// A line of the path, counted from 0, is no entry with an id: the source is of version 1 (see [`of_old`]), was
-    /// changed meanwhile, or is damaged.
+    /// A line of the path, counted from 0, is no entry with an id: the source is of version 1, was changed
+    /// meanwhile, or is damaged.
     NoId(usize),
-    /// The source is no old session: it is of today's version or no session at all, or has no such entry.
-    NotOld,
 }
 
 impl fmt::Display for NoFork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoId(_) => write!(f, "an entry on the path has no id, and pi can't fork there either"),
-            Self::NotOld => write!(f, "the session has no such entry, or is of another version"),
         }
     }
 }
@@ -61,8 +54,7 @@ impl fmt::Display for NoFork {
 impl std::error::Error for NoFork {}
 
 /// The whole new file. `path` has the raw lines from the root to the entry, `labels` the raw lines of all `label`
-/// entries of the source, both without line breaks and in the file's order; the source is of version 3 (version 2 holds
-/// roles of old: see [`of_old`]).
+/// entries of the source, both without line breaks and in the file's order; the source is of version 3.
 ///
 /// # Errors
 /// A line of the path is no entry with an id.
@@ -115,37 +107,6 @@ pub fn fork<L: AsRef<[u8]>>(
         parent = id.into_bytes();
     }
     Ok(out)
-}
-
-/// As [`fork`], from the bytes of a whole file of version 1 or 2, which goes through [`migrate::migrate`] first; `at`
-/// is the entry's place in the tree of the file as it is.
-///
-/// # Errors
-/// The file is no session of version 1 or 2, has no such entry, or the path has an entry without an id.
-pub fn of_old(
-    new: &NewSession<'_>,
-    file: &[u8],
-    at: Index,
-    random: &mut dyn FnMut() -> u128,
-) -> Result<Vec<u8>, NoFork> {
-    let migrated = migrate::migrate(file, random).map_err(|_| NoFork::NotOld)?.bytes;
-    let mut part = Part::new("");
-    let mut offset = 0;
-    for line in migrated.split_inclusive(|&b| b == b'\n') {
-        part.line(Line::new(offset as u64, line.trim_ascii_end(), true));
-        offset += line.len();
-    }
-    let tree = Tree::build([part]).map_err(|_| NoFork::NotOld)?;
-    if at as usize >= tree.nodes.len() {
-        return Err(NoFork::NotOld);
-    }
-    let line = |at: Index| {
-        let node = &tree.nodes[at as usize];
-        &migrated[node.offset as usize..(node.offset + node.len) as usize]
-    };
-    let path: Vec<&[u8]> = tree.path(at).into_iter().map(line).collect();
-    let labels: Vec<&[u8]> = tree.label_entries().map(line).collect();
-    fork(new, &path, &labels, random)
 }
 
 /// An id as JavaScript's `Map` tells them apart: `7` and `"7"` are two.
@@ -220,6 +181,8 @@ fn present<'a, L: AsRef<[u8]>>(labels: &'a [L], targets: &HashSet<Key<'_>>) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::lines::Line;
+    use crate::session::tree::{Index, Part, Tree};
     use crate::session::write::line;
     use crate::session::write::line::NewEntry;
     use proptest::prelude::*;
@@ -283,8 +246,6 @@ mod tests {
             let path = [r#"{"type":"x","id":"a"}"#, bad];
             assert_eq!(fork(&NEW, &path, &[], &mut counted()), Err(NoFork::NoId(1)));
         }
-        assert_eq!(of_old(&NEW, b"{}", 0, &mut counted()), Err(NoFork::NotOld));
-        assert_eq!(of_old(&NEW, br#"{"type":"session","id":"s"}"#, 0, &mut counted()), Err(NoFork::NotOld));
     }
 
     /// A tree: for each entry its parent (counted back from it) and whether it labels one (counted back as well).
