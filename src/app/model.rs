@@ -11,7 +11,7 @@ use crate::app::jumps::{Jumps, Spot};
 use crate::app::layers::Layers;
 use crate::app::layers::answer::View;
 use crate::app::message::{Effect, Opener, Work};
-use crate::app::panes::layout::{Layout, PaneArea, Sharing};
+use crate::app::panes::layout::{Layout, PaneArea, Screen, Sharing};
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::queries::Queries;
 use crate::app::setting::Setting;
@@ -193,9 +193,14 @@ impl Model {
         self.layers.place().unwrap_or(self.focus)
     }
 
+    /// What the panes are laid out for.
+    pub(crate) fn screen(&self) -> Screen {
+        Screen { size: self.size, focus: self.focus, is_searched: self.search.is_some() }
+    }
+
     /// Where the panes are; `None` if the terminal is too small.
-    pub(crate) fn layout(&self) -> Option<Layout> {
-        Layout::new(self.size, self.focus, &self.sharing)
+    pub fn layout(&self) -> Option<Layout> {
+        Layout::new(self.screen(), &self.sharing)
     }
 
     /// Where one is, to be come back to.

@@ -168,7 +168,7 @@ actions! {
     Zoom, "zoom", ["z"], PANES, Moving, "zoom", "Give the pane the whole screen, or its share again.";
     Larger, "larger", [">"], PANES, Moving, "larger", "Make the pane larger.";
     Smaller, "smaller", ["<"], PANES, Moving, "smaller", "Make the pane smaller.";
-    SharePreview, "share-preview", ["p"], PANES, Moving, "with preview", "Show the preview below the tree, or the tree alone.";
+    SharePreview, "share-preview", ["p"], PANES, Moving, "with preview", "Show the preview below the tree, or below what a search found; or these alone.";
     NextEntry, "next-entry", ["]"], PANES, Moving, "next entry", "Go to the next entry, or the next session in the list, and show it in the preview.";
     PreviousEntry, "previous-entry", ["["], PANES, Moving, "previous entry", "Go to the previous entry, or the previous session in the list, and show it in the preview.";
     PreviewUp, "preview-up", ["K"], PANES, Moving, "preview up", "Scroll the preview up, from any pane.";

@@ -6,12 +6,14 @@ use pitree::app::panes::preview::Subject;
 use pitree::keymap::Place;
 
 use crate::harness::{Browser, shows};
+use crate::search::search;
 
 snapshot!(tree_and_preview_at_80, (80, 24), "j l p g");
+snapshot!(search_and_preview_at_80, (80, 24), "/ r e d i s");
 snapshot!(zoomed_preview, (120, 24), "j l g tab z");
 
 fn layout(browser: &Browser) -> Layout {
-    Layout::new(browser.model.size, browser.model.focus, &browser.model.sharing).unwrap()
+    browser.model.layout().unwrap()
 }
 
 #[test]
@@ -52,6 +54,55 @@ fn the_preview_is_shared_and_it_is_said_where_it_can_not_be() {
     let mut browser = Browser::demo(80, 12);
     browser.press("l p");
     shows(&browser, "not enough rows");
+}
+
+#[test]
+fn the_list_of_a_search_and_the_preview_share_a_narrow_terminal() {
+    let mut browser = Browser::demo(80, 24);
+    let height = |browser: &Browser| layout(browser).sessions.unwrap().body.height;
+    search(&mut browser, "redis");
+    assert!(layout(&browser).is_stacked());
+    let before = height(&browser);
+    // A click on a row leaves the line: its keys are those of the list.
+    browser.send(Msg::Click { column: 10, row: 2, double: false });
+    assert_eq!((browser.model.focus, browser.model.layers.has_search()), (Place::Sessions, false));
+    browser.press(">");
+    assert_eq!(height(&browser), before + 2);
+    browser.press("< <");
+    assert_eq!(height(&browser), before - 2);
+    browser.press("z");
+    assert_eq!((height(&browser), layout(&browser).preview), (21, None));
+    browser.press("z p");
+    assert_eq!((height(&browser), layout(&browser).preview), (21, None));
+    browser.press("p");
+    assert_eq!(height(&browser), before - 2);
+    browser.press("esc");
+    assert_eq!((height(&browser), layout(&browser).preview), (21, None), "no search");
+    browser.press("l p p");
+    assert!(layout(&browser).preview.is_none());
+    browser.press("h h h");
+    search(&mut browser, "redis");
+    assert!(layout(&browser).is_stacked(), "what was taken away below the tree is not missed below the list");
+}
+
+#[test]
+fn the_mouse_knows_where_the_list_of_a_search_and_the_preview_are() {
+    let mut browser = Browser::demo(80, 16);
+    browser.press("/");
+    let preview = layout(&browser).preview.unwrap();
+    let (column, row) = (10, preview.body.y + 1);
+    let list = browser.model.sessions.cursor.top;
+    browser.send(Msg::Wheel { column, row, by: 3 });
+    assert_eq!((browser.model.preview.top, browser.model.sessions.cursor.top), (3, list));
+    browser.send(Msg::Wheel { column, row: 4, by: 3 });
+    assert_eq!(browser.model.sessions.cursor.top, list + 3);
+    // As far down as one goes, the selected row is seen.
+    browser.press("pagedown pagedown pagedown");
+    let cursor = browser.model.sessions.cursor;
+    let height = usize::from(layout(&browser).sessions.unwrap().body.height);
+    assert!((cursor.top..cursor.top + height).contains(&cursor.at), "{cursor:?}");
+    browser.send(Msg::Click { column, row, double: false });
+    assert_eq!(browser.model.focus, Place::Preview);
 }
 
 #[test]

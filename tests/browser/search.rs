@@ -77,6 +77,8 @@ fn a_hit_is_a_place() {
     assert!(screen.contains("1/1"), "the tree is at it\n{screen}");
     browser.send(Msg::Resized(80, 24));
     assert!(browser.screen().contains("same in 3 forks     1 hit"), "{}", browser.screen());
+    let found = marked(&browser).to_lowercase();
+    assert_eq!(found.matches("cookie").count(), 2, "in a narrow terminal the preview stands below the list: {found}");
     browser.send(Msg::Resized(160, 40));
     let found = marked(&browser).to_lowercase();
     assert_eq!(found.matches("cookie").count(), 2, "in the list and the preview: {found}");

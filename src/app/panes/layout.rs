@@ -11,7 +11,7 @@ pub(crate) const SMALLEST: (u16, u16) = (40, 10);
 const WIDE: u16 = 200;
 /// From this width on two panes stand side by side.
 const MEDIUM: u16 = 90;
-/// From this height on the preview has room under the tree.
+/// From this height on the preview has room under another pane.
 pub(crate) const TALL: u16 = 16;
 /// The columns that a pane beside another one keeps, and the rows that one above another one keeps.
 const LEAST: (u16, u16) = (24, 4);
@@ -20,6 +20,29 @@ const STEP: (i16, i16) = (4, 2);
 /// The farthest that a pane can be from the size that it has by itself: no screen has more columns or rows.
 const FARTHEST: i16 = 1000;
 
+/// What panes are laid out for.
+#[derive(Clone, Copy, Debug)]
+pub struct Screen {
+    /// Columns and rows of the terminal.
+    pub size: (u16, u16),
+    /// The pane that has the keyboard.
+    pub focus: Place,
+    /// Whether the sessions are searched.
+    pub is_searched: bool,
+}
+
+impl Screen {
+    /// Whether the list of sessions shows what is found and has no other pane beside it.
+    fn is_narrow_search(&self) -> bool {
+        self.size.0 < MEDIUM && self.focus == Place::Sessions && self.is_searched
+    }
+
+    /// Whether the preview is seen below another pane unless somebody wants it otherwise.
+    fn has_preview(&self) -> bool {
+        self.size.0 >= MEDIUM || self.is_narrow_search()
+    }
+}
+
 /// How the panes share the screen, as somebody wants it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -27,7 +50,8 @@ pub struct Sharing {
     /// Whether the focused pane has the whole screen.
     #[serde(skip)]
     pub zoomed: bool,
-    /// Whether the preview is seen below the tree where it need not be; unless said, where two panes stand side by side.
+    /// Whether the preview is seen below another pane where it need not be; unless said, where two panes stand side by side
+    /// and below the list of a search.
     pub preview: Option<bool>,
     /// Columns that the sessions have more than by themselves,
     sessions: i16,
@@ -38,25 +62,28 @@ pub struct Sharing {
 }
 
 impl Sharing {
-    /// Shows the preview below the tree, or not. Returns whether it is shown.
-    pub(crate) fn toggle_preview(&mut self, columns: u16) -> bool {
+    /// Shows the preview below another pane, or not. Returns whether it is shown.
+    pub(crate) fn toggle_preview(&mut self, screen: Screen) -> bool {
         self.zoomed = false;
-        *self.preview.insert(!self.with_preview(columns))
+        let shown = !self.with_preview(screen);
+        self.preview = Some(shown).filter(|&shown| shown != screen.has_preview());
+        shown
     }
 
-    fn with_preview(&self, columns: u16) -> bool {
-        self.preview.unwrap_or(columns >= MEDIUM)
+    fn with_preview(&self, screen: Screen) -> bool {
+        self.preview.unwrap_or(screen.has_preview())
     }
 
     /// Makes the focused pane larger or smaller. Returns whether there was another pane to give or take the room.
-    pub(crate) fn resize(&mut self, size: (u16, u16), focus: Place, larger: bool) -> bool {
-        let before = (*self, Layout::new(size, focus, self));
+    pub(crate) fn resize(&mut self, screen: Screen, larger: bool) -> bool {
+        let before = (*self, Layout::new(screen, self));
         let Some(layout) = before.1 else { return false };
         let (columns, rows) = if larger { STEP } else { (-STEP.0, -STEP.1) };
         let is_below = layout.is_stacked();
         // What was wished for in another terminal may be far more than is to be had in this one.
         for _ in 0..=FARTHEST {
-            let (wish, by) = match focus {
+            let (wish, by) = match screen.focus {
+                Place::Sessions if layout.tree.is_none() => (&mut self.rows, rows),
                 Place::Sessions => (&mut self.sessions, columns),
                 Place::Tree if is_below => (&mut self.rows, rows),
                 Place::Tree => (&mut self.tree, columns),
@@ -64,7 +91,7 @@ impl Sharing {
                 _ => (&mut self.tree, -columns),
             };
             *wish = (*wish).clamp(-FARTHEST, FARTHEST) + by;
-            if Layout::new(size, focus, self) != before.1 {
+            if Layout::new(screen, self) != before.1 {
                 return true;
             }
         }
@@ -121,9 +148,9 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of a terminal of some columns and rows, or `None` if it is too small. The pane that has the keyboard gets
-    /// the room.
-    pub fn new((columns, rows): (u16, u16), focus: Place, sharing: &Sharing) -> Option<Self> {
+    /// The layout of a terminal, or `None` if it is too small. The pane that has the keyboard gets the room.
+    pub fn new(screen: Screen, sharing: &Sharing) -> Option<Self> {
+        let Screen { size: (columns, rows), focus, .. } = screen;
         if columns < SMALLEST.0 || rows < SMALLEST.1 {
             return None;
         }
@@ -131,7 +158,11 @@ impl Layout {
         let footer = Rect::new(0, rows - 1, columns, 1);
         let body = Rect::new(0, 1, columns, rows - 2);
         let mut layout = Self { header, footer, ..Self::default() };
-        let with_preview = sharing.with_preview(columns);
+        let with_preview = sharing.with_preview(screen);
+        if !sharing.zoomed && screen.is_narrow_search() && rows >= TALL && with_preview {
+            layout.stack(Place::Sessions, body, 60, sharing.rows);
+            return Some(layout);
+        }
         if sharing.zoomed || (columns < MEDIUM && focus == Place::Sessions) {
             *layout.pane_mut(focus) = Some(PaneArea::new(body));
             return Some(layout);
@@ -165,10 +196,7 @@ impl Layout {
                 Place::Tree => 60,
                 _ => 35,
             };
-            let tree = part(right.height, percent(right.height, share), sharing.rows, LEAST.1);
-            layout.tree = Some(PaneArea::new(Rect { height: tree, ..right }));
-            let preview = PaneArea::new(Rect { y: right.y + tree, height: right.height - tree, ..right });
-            layout.preview = Some(PaneArea { is_below: true, ..preview });
+            layout.stack(Place::Tree, right, share, sharing.rows);
         } else {
             let place = if focus == Place::Preview { focus } else { Place::Tree };
             *layout.pane_mut(place) = Some(PaneArea::new(right));
@@ -183,7 +211,15 @@ impl Layout {
         (Rect { width: left, ..area }, Rect { x: area.x + left + 1, width: area.width - left - 1, ..area })
     }
 
-    /// Whether the preview stands below the tree.
+    /// Puts a pane, with a share in percent, and the preview below it into an area.
+    fn stack(&mut self, above: Place, area: Rect, share: u32, more: i16) {
+        let height = part(area.height, percent(area.height, share), more, LEAST.1);
+        *self.pane_mut(above) = Some(PaneArea::new(Rect { height, ..area }));
+        let preview = PaneArea::new(Rect { y: area.y + height, height: area.height - height, ..area });
+        self.preview = Some(PaneArea { is_below: true, ..preview });
+    }
+
+    /// Whether the preview stands below another pane.
     pub fn is_stacked(&self) -> bool {
         self.preview.is_some_and(|preview| preview.is_below)
     }
@@ -229,12 +265,16 @@ fn percent(of: u16, percent: u32) -> u16 {
 mod tests {
     use super::*;
 
+    fn screen(size: (u16, u16), focus: Place) -> Screen {
+        Screen { size, focus, is_searched: false }
+    }
+
     #[test]
     fn panes_fill_the_screen_without_overlap() {
         for columns in (40..220).step_by(3) {
             for rows in [10, 15, 16, 24, 60] {
-                for (&focus, sharing) in Place::PANES.iter().flat_map(|focus| ways().map(move |way| (focus, way))) {
-                    let layout = Layout::new((columns, rows), focus, &sharing).unwrap();
+                for (screen, sharing) in screens((columns, rows)).flat_map(|of| ways().map(move |way| (of, way))) {
+                    let layout = Layout::new(screen, &sharing).unwrap();
                     let mut cells = vec![0; columns as usize * rows as usize];
                     let panes = Place::PANES.iter().filter_map(|&place| layout.pane(place));
                     let areas = panes.flat_map(|pane| [pane.title, pane.body]);
@@ -242,14 +282,19 @@ mod tests {
                     for position in all.flat_map(Rect::positions) {
                         cells[position.y as usize * columns as usize + position.x as usize] += 1;
                     }
-                    assert!(cells.iter().all(|&count| count == 1), "{columns}×{rows} {focus:?} {sharing:?}");
-                    assert!(layout.pane(focus).is_some());
+                    assert!(cells.iter().all(|&count| count == 1), "{screen:?} {sharing:?}");
+                    assert!(layout.pane(screen.focus).is_some());
                 }
             }
         }
         let as_it_is = Sharing::default();
-        assert!(Layout::new((39, 24), Place::Tree, &as_it_is).is_none());
-        assert!(Layout::new((80, 9), Place::Tree, &as_it_is).is_none());
+        assert!(Layout::new(screen((39, 24), Place::Tree), &as_it_is).is_none());
+        assert!(Layout::new(screen((80, 9), Place::Tree), &as_it_is).is_none());
+    }
+
+    fn screens(size: (u16, u16)) -> impl Iterator<Item = Screen> {
+        let screens = move |&focus| [false, true].map(|is_searched| Screen { size, focus, is_searched });
+        Place::PANES.iter().flat_map(screens)
     }
 
     fn ways() -> impl Iterator<Item = Sharing> {
@@ -267,52 +312,74 @@ mod tests {
     #[test]
     fn the_pane_with_the_keyboard_gets_the_room() {
         for columns in [90, 100, 120, 160, 199, 200, 240] {
-            let of = |focus| Layout::new((columns, 40), focus, &Sharing::default()).unwrap();
+            let of = |focus| Layout::new(screen((columns, 40), focus), &Sharing::default()).unwrap();
             assert!(width(of(Place::Sessions), Place::Sessions) > width(of(Place::Tree), Place::Sessions));
             assert!(of(Place::Tree).tree.unwrap().body.area() > of(Place::Preview).tree.unwrap().body.area());
             assert_eq!(of(Place::Tree).is_stacked(), columns < WIDE);
         }
         let zoomed = Sharing { zoomed: true, ..Sharing::default() };
-        let layout = Layout::new((160, 40), Place::Tree, &zoomed).unwrap();
+        let layout = Layout::new(screen((160, 40), Place::Tree), &zoomed).unwrap();
         assert_eq!((width(layout, Place::Tree), layout.sessions, layout.preview), (160, None, None));
     }
 
     #[test]
     fn the_preview_may_stand_below_the_tree_in_a_narrow_terminal_and_go_from_a_wide_one() {
         let of = |columns, preview| {
-            Layout::new((columns, 24), Place::Tree, &Sharing { preview, ..Sharing::default() }).unwrap()
+            Layout::new(screen((columns, 24), Place::Tree), &Sharing { preview, ..Sharing::default() }).unwrap()
         };
         assert!(!of(80, None).is_stacked() && of(80, Some(true)).is_stacked());
         assert!(of(100, None).is_stacked() && !of(100, Some(false)).is_stacked());
     }
 
     #[test]
+    fn the_preview_stands_below_the_list_of_a_search_in_a_narrow_terminal() {
+        let of = |size, is_searched, sharing: Sharing| {
+            Layout::new(Screen { size, focus: Place::Sessions, is_searched }, &sharing).unwrap()
+        };
+        let searched = of((80, 24), true, Sharing::default());
+        let height = |area: Option<PaneArea>| area.map_or(0, |area| area.title.height + area.body.height);
+        assert_eq!((height(searched.sessions), searched.tree, height(searched.preview)), (13, None, 9));
+        assert!(searched.is_stacked());
+        let alone = of((80, 24), false, Sharing::default());
+        assert_eq!((height(alone.sessions), alone.preview), (22, None));
+        let wished = Sharing { preview: Some(true), ..Sharing::default() };
+        assert_eq!(of((80, 24), false, wished), alone, "the list of all sessions keeps the screen");
+        let unwished = Sharing { preview: Some(false), ..Sharing::default() };
+        let zoomed = Sharing { zoomed: true, ..Sharing::default() };
+        assert_eq!([unwished, zoomed].map(|sharing| of((80, 24), true, sharing)), [alone; 2]);
+        assert!(!of((80, 15), true, Sharing::default()).is_stacked(), "not enough rows");
+        assert!(of((90, 24), true, Sharing::default()).tree.is_some(), "enough columns");
+    }
+
+    #[test]
     fn panes_grow_and_shrink_as_far_as_the_others_can() {
-        for (size, focus) in [
-            ((100, 30), Place::Sessions),
-            ((100, 30), Place::Tree),
-            ((100, 30), Place::Preview),
-            ((220, 50), Place::Tree),
-            ((220, 50), Place::Preview),
+        for screen in [
+            screen((100, 30), Place::Sessions),
+            screen((100, 30), Place::Tree),
+            screen((100, 30), Place::Preview),
+            screen((220, 50), Place::Tree),
+            screen((220, 50), Place::Preview),
+            Screen { is_searched: true, ..screen((80, 30), Place::Sessions) },
         ] {
             let mut sharing = Sharing::default();
-            let area = |sharing: &Sharing| Layout::new(size, focus, sharing).unwrap().pane(focus).unwrap().body.area();
+            let area =
+                |sharing: &Sharing| Layout::new(screen, sharing).unwrap().pane(screen.focus).unwrap().body.area();
             let mut last = area(&sharing);
             let mut steps = 0;
-            while sharing.resize(size, focus, true) {
-                assert!(area(&sharing) > last, "{size:?} {focus:?}");
+            while sharing.resize(screen, true) {
+                assert!(area(&sharing) > last, "{screen:?}");
                 last = area(&sharing);
                 steps += 1;
             }
             assert!((2..60).contains(&steps));
-            assert!(sharing.resize(size, focus, false), "one key the other way is seen at once");
+            assert!(sharing.resize(screen, false), "one key the other way is seen at once");
             assert!(area(&sharing) < last);
         }
-        assert!(!Sharing::default().resize((80, 24), Place::Tree, true), "there is no other pane");
+        assert!(!Sharing::default().resize(screen((80, 24), Place::Tree), true), "there is no other pane");
         // What was made large in a wide terminal is made smaller in a narrow one by one key, whatever was remembered.
         for sessions in [120, -120, i16::MAX, i16::MIN] {
             let mut sharing = Sharing { sessions, ..Sharing::default() };
-            assert!(sharing.resize((100, 30), Place::Sessions, sessions < 0), "{sessions}");
+            assert!(sharing.resize(screen((100, 30), Place::Sessions), sessions < 0), "{sessions}");
         }
     }
 }

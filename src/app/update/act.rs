@@ -11,7 +11,7 @@ use crate::app::layers::palette::PaletteKind;
 use crate::app::message::{Effect, Opener, Work};
 use crate::app::model::{Model, Pending, Scan};
 use crate::app::palettes;
-use crate::app::panes::layout::TALL;
+use crate::app::panes::layout::{Layout, TALL};
 use crate::app::panes::preview::Subject;
 use crate::base::numbers::count;
 use crate::base::text::Tone;
@@ -226,18 +226,19 @@ fn go(model: &mut Model, by: isize) {
 
 fn resize(model: &mut Model, larger: bool) {
     let is_zoomed = std::mem::take(&mut model.sharing.zoomed);
-    if !model.sharing.resize(model.size, model.focus, larger) && !is_zoomed {
+    if !model.sharing.resize(model.screen(), larger) && !is_zoomed {
         model.say(Tone::Dim, if larger { "this pane can't be larger" } else { "this pane can't be smaller" });
     }
 }
 
 fn share_preview(model: &mut Model) {
-    let shown = model.sharing.toggle_preview(model.size.0);
-    if shown && !model.layout().is_some_and(|layout| layout.tree.is_some() && layout.preview.is_some()) {
+    let shown = model.sharing.toggle_preview(model.screen());
+    let is_seen = |layout: Layout| layout.preview.is_some() && (layout.is_stacked() || layout.tree.is_some());
+    if shown && !model.layout().is_some_and(is_seen) {
         let is_room = model.focus == Place::Sessions && model.size.1 >= TALL;
         model.say(
             Tone::Dim,
-            if is_room { "the preview is below the tree" } else { "not enough rows for the tree and the preview" },
+            if is_room { "the preview is below the tree" } else { "not enough rows for the preview as well" },
         );
     }
 }

@@ -128,7 +128,7 @@ impl Pane {
 
     /// Takes how large the list is, and brings the selection into sight.
     pub(crate) fn fit(&mut self, room: (usize, usize), library: &Library, glyphs: &Glyphs) {
-        let is_other = self.room.0 != room.0;
+        let is_other = self.room != room;
         self.room = room;
         if is_other && self.hits.is_some() {
             self.rebuild(library, glyphs);
