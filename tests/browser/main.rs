@@ -148,7 +148,7 @@ fn a_fork_hangs_at_the_entry_where_it_left_and_leads_to_its_session() {
     let pitree::app::panes::tree::rows::Item::Entry(split) = browser.model.tree.rows.list[parent].item else {
         panic!()
     };
-    assert!(forks.iter().any(|fork| fork.split.at == split));
+    assert!(forks.iter().any(|fork| fork.split == split));
     while browser.model.tree.cursor.at != row {
         browser.press(if browser.model.tree.cursor.at < row { "j" } else { "k" });
     }

@@ -1,6 +1,7 @@
 //! The rows of the tree that are made for people: runs of tools, turns, what a fork inherited, where the leaf is.
 
 use pitree::app::message::Effect;
+use pitree::app::model::Model;
 use pitree::app::panes::preview::Subject;
 use pitree::app::panes::tree::rows::Item;
 use pitree::config::Filter;
@@ -141,6 +142,34 @@ fn the_leaf_is_told_where_it_is() {
 }
 
 #[test]
+fn the_row_of_a_fork_counts_what_its_card_and_its_own_tree_count() {
+    let mut browser = Browser::demo(220, 60);
+    browser.press("g");
+    let select = |browser: &mut Browser, key| {
+        let Model { sessions, library, setting, focus, .. } = &mut browser.model;
+        sessions.select(key, library, &setting.glyphs);
+        *focus = Place::Tree;
+        browser.press("g");
+    };
+    let families = browser.model.library.families();
+    let forks: Vec<_> = browser.model.library.keys().filter_map(|key| Some((key, families.parent(key)?))).collect();
+    assert!(forks.len() >= 4);
+    for (fork, parent) in forks {
+        select(&mut browser, parent);
+        let place = browser.model.tree.forks.iter().position(|of| of.key == fork).unwrap();
+        go_to(&mut browser, |item| item == Item::Fork(place));
+        let cursor = browser.model.tree.cursor;
+        let line = usize::from(browser.model.area(Place::Tree).unwrap().body.y) + cursor.at - cursor.top;
+        let screen = browser.screen();
+        let row = screen.lines().nth(line).unwrap();
+        let own = row.split('+').find_map(|text| text.split_once(" entries · ")).unwrap().0.to_string();
+        shows(&browser, &format!("{own} entries own · "));
+        select(&mut browser, fork);
+        shows(&browser, &format!(" here · {own} own"));
+    }
+}
+
+#[test]
 fn what_is_older_than_a_fork_is_what_its_parent_has() {
     use pitree::disk::{files::Files, load};
     use pitree::session::entry::kind::Kind;
@@ -161,7 +190,7 @@ fn what_is_older_than_a_fork_is_what_its_parent_has() {
             // Its labels are written anew, behind it.
             let is_label = |at: &u32| fork.nodes[*at as usize].kind == Kind::Label;
             let last = fork.path(fork.inherited().unwrap()).into_iter().rfind(|at| !is_label(at)).unwrap();
-            assert_eq!(fork.nodes[last as usize].id, parent.nodes[split.at as usize].id, "{:?}", library[key].path);
+            assert_eq!(fork.nodes[last as usize].id, parent.nodes[split as usize].id, "{:?}", library[key].path);
             forks += 1;
         }
     }

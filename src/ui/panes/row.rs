@@ -124,8 +124,9 @@ impl Row<'_> {
         let Self { model, pen, .. } = *self;
         let Some(fork) = model.tree.forks.get(place) else { return (Vec::new(), Vec::new()) };
         let session = &fork.session;
-        let mut facts = vec![format!("+{}", count(fork.split.own, "entry", "entries"))];
-        facts.extend(some_dollars(model.library.own(fork.key).cost));
+        let own = model.library.own(fork.key);
+        let mut facts = vec![format!("+{}", count(own.entries, "entry", "entries"))];
+        facts.extend(some_dollars(own.cost));
         facts.extend(session.modified.map(|then| time::age(model.now, then)));
         let right = self.fitting(dots(facts));
         let glyphs = pen.glyphs();

@@ -112,7 +112,7 @@ impl Pane {
             Some(Selected::Entry(entry) | Selected::Run(entry)) => Some(entry),
             Some(Selected::Fork(key)) => {
                 let fork = self.forks.iter().find(|fork| fork.key == key);
-                fork.and_then(|fork| self.entry(fork.split.at))
+                fork.and_then(|fork| self.entry(fork.split))
             }
             Some(Selected::Inherited | Selected::Start) | None => None,
         };
@@ -172,7 +172,7 @@ impl Pane {
 
     /// Goes to the next hit, or the previous one. Returns whether that was from the other end on; `None` without hits.
     pub(crate) fn next_hit(&mut self, forward: bool) -> Option<bool> {
-        let here = self.selected_entry().or_else(|| self.selected_fork().map(|fork| fork.split.at));
+        let here = self.selected_entry().or_else(|| self.selected_fork().map(|fork| fork.split));
         let here = here.and_then(|at| self.entry(at));
         let (hit, is_wrapped) = self.find.as_ref()?.next(here, forward)?;
         self.select(hit.at);

@@ -22,7 +22,6 @@ use crate::library::{EntryRef, SessionKey};
 use crate::search::query::Query;
 use crate::session::digest::Shared;
 use crate::session::entry::kind::Kind;
-use crate::session::family::Split;
 use crate::session::tree::{Index, Tree};
 use deeds::{Deeds, Inherited};
 use find::Find;
@@ -37,7 +36,7 @@ pub struct Fork {
     /// What the list knows of it.
     pub session: Shared,
     /// Where it left.
-    pub split: Split,
+    pub split: Index,
 }
 
 /// The state of the pane.
@@ -264,7 +263,7 @@ impl Pane {
     pub(crate) fn rebuild(&mut self) {
         let Some(tree) = &self.tree else { return };
         let forks: Vec<(Index, usize)> =
-            self.forks.iter().enumerate().map(|(place, fork)| (fork.split.at, place)).collect();
+            self.forks.iter().enumerate().map(|(place, fork)| (fork.split, place)).collect();
         // Another session is no hit.
         let forks = if self.find.as_ref().is_some_and(|find| find.only_hits) { Vec::new() } else { forks };
         let folds = self.folds.iter().map(|entry| entry.at).collect();
