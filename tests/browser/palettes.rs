@@ -1,12 +1,17 @@
 //! Palettes: actions, labels, files. Keys in, screens out.
 
+use std::fs;
+
 use pitree::app::layers::palette::Palette;
 use pitree::app::message::Msg;
 use pitree::config::Filter;
 use pitree::keymap::Place;
+use serde_json::json;
 
 use super::changes::{World, to_entry};
+use super::finding::marked;
 use super::harness::{Browser, shows};
+use crate::common::session::Session;
 
 snapshot!(actions, (100, 24), ":");
 snapshot!(actions_filtered, (100, 24), "j l : b r a n c h");
@@ -119,7 +124,9 @@ fn what_is_done_most_often_stands_first_and_leads_to_its_pane() {
     shows(&browser, "Label the entry");
     browser.press("esc esc");
     browser.press("ctrl+n ctrl+n ctrl+n ctrl+n ctrl+s ctrl+s :");
-    let first = |browser: &Browser, at: usize| browser.palettes()[0].drawn(at).0[0].text.clone();
+    let first = |browser: &Browser, at: usize| {
+        browser.palettes()[0].drawn(at, 100, &browser.model.setting.glyphs).0[0].text.clone()
+    };
     assert!(first(&browser, 0).contains("that have a name") && first(&browser, 1).contains("next way"));
     browser.type_text("outline only").press("enter");
     assert_eq!((browser.model.focus, browser.model.tree.filter), (Place::Tree, pitree::config::Filter::Outline));
@@ -208,6 +215,23 @@ fn a_file_leads_to_the_entries_that_touched_it() {
     shows(&browser, "in 3 forks");
     browser.press("enter");
     assert!(browser.selected().contains("0004_sessions.sql"), "{}", browser.selected());
+}
+
+#[test]
+fn of_a_long_path_the_name_of_the_file_is_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = format!("/{}the-last-of-them/chosen.rs", "a-rather-long-directory/".repeat(6));
+    let session = Session::new("one").user("u1", "look").tool("r1", "read", &json!({ "path": path }), "fn");
+    fs::write(dir.path().join("one.jsonl"), session.text()).unwrap();
+    for columns in [40, 80, 120] {
+        let mut browser = Browser::on(&[dir.path()], columns, 20);
+        browser.press("G F").type_text("chosen");
+        assert!(marked(&browser).contains("chosen"), "{}", browser.screen());
+        shows(&browser, "chosen.rs ");
+        shows(&browser, "read 1×");
+        browser.press("enter");
+        shows(&browser, "chosen.rs ─");
+    }
 }
 
 #[test]

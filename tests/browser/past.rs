@@ -82,7 +82,9 @@ fn the_history_is_a_list_in_which_anything_is_taken_back() {
     browser.press("Z");
     let list = browser.palettes()[0];
     assert_eq!(list.counts(), (3, 3));
-    let text = |at: usize| list.drawn(at).0.iter().map(|span| span.text.as_str()).collect::<String>();
+    let text = |at: usize| {
+        list.drawn(at, 100, &browser.model.setting.glyphs).0.iter().map(|span| span.text.as_str()).collect::<String>()
+    };
     assert_eq!(text(0), "name \"two\"  two");
     assert!(
         text(1).starts_with("2 sessions are in the trash  ") && text(1).ends_with(".jsonl and 1 other"),

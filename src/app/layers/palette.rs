@@ -10,7 +10,7 @@ use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::sheet::{largest, middle};
 use crate::base::fold::fold;
-use crate::base::text::{Span, mark};
+use crate::base::text::{Glyphs, Span, mark, width};
 use crate::keymap::{Action, Key, Place};
 use crate::library::{ProjectKey, SessionKey};
 use crate::search::words::Words;
@@ -143,16 +143,23 @@ impl Palette {
         self.shown.get(self.cursor.at).map(|&at| &self.rows[at])
     }
 
-    /// A row of those that match, as it is drawn: what it says to the left and to the right, matches marked.
-    pub fn drawn(&self, at: usize) -> (Vec<Span>, Vec<Span>) {
+    /// A row of those that match, as it is drawn in so many columns: what it says to the left and to the right, matches
+    /// marked.
+    pub fn drawn(&self, at: usize, columns: usize, glyphs: &Glyphs) -> (Vec<Span>, Vec<Span>) {
         let Some(row) = self.shown.get(at).map(|&at| &self.rows[at]) else { return Default::default() };
-        let marks = self.words.marks(&text(&row.left, &row.right));
-        let len: usize = row.left.iter().map(|span| span.text.len()).sum();
+        let mut left = row.left.clone();
+        if let PaletteKind::Files(_) = self.kind {
+            // Of a path the name is seen.
+            let room = columns.saturating_sub(width(&row.facts.text) + 1);
+            left.iter_mut().for_each(|path| path.text = glyphs.cut_start(&path.text, room).into_owned());
+        }
+        let marks = self.words.marks(&text(&left, &row.right));
+        let len: usize = left.iter().map(|span| span.text.len()).sum();
         let behind: Vec<_> = marks.iter().filter(|mark| mark.end > len).collect();
         let behind: Vec<_> = behind.into_iter().map(|mark| mark.start.saturating_sub(len)..mark.end - len).collect();
         let mut right = mark(&row.right, &behind);
         right.push(row.facts.clone());
-        (mark(&row.left, &marks), right)
+        (mark(&left, &marks), right)
     }
 
     /// Where the box stands.

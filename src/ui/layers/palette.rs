@@ -15,7 +15,12 @@ use crate::ui::widgets::{List, list, typed};
 pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Pen<'_>) {
     let Rect { width, height, .. } = Palette::area(model.size);
     let room = usize::from(width.saturating_sub(6));
-    boxed(frame, pen, (width, height), &pen.glyphs().cut(&palette.title, room), &foot(palette, model, room));
+    let title = match palette.kind {
+        // It begins with a path.
+        PaletteKind::Touches { .. } => pen.glyphs().cut_start(&palette.title, room),
+        _ => pen.glyphs().cut(&palette.title, room),
+    };
+    boxed(frame, pen, (width, height), &title, &foot(palette, model, room));
     let area = Palette::list_area(model.size);
     let line = Rect { y: area.y.saturating_sub(1), height: 1, ..area };
     let (shown, all) = palette.counts();
@@ -45,7 +50,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
     // The scroll bar stands beside the rows.
     let rows = List { area: Rect { width: area.width + 1, ..area }, cursor: palette.cursor, len: shown, focused: true };
     list(frame, pen, &rows, |at, columns| {
-        let (left, right) = palette.drawn(at);
+        let (left, right) = palette.drawn(at, columns, pen.glyphs());
         both(&left, &right, columns, pen.glyphs())
     });
 }
