@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::app::panes::preview::Hit;
+use crate::app::panes::preview::{Hit, Unseen};
 use crate::app::panes::tree::Fork;
 use crate::app::ticket::Ticket;
 use crate::changes::past::Past;
@@ -121,8 +121,8 @@ pub enum Reply {
         /// Whether these are the first ones, and whether they are the last.
         first_last: (bool, bool),
     },
-    /// It is known where the text of the preview has what is looked for.
-    Seen(Vec<Hit>),
+    /// It is known where the text of the preview has what is looked for, or where the entry has it instead.
+    Seen(Vec<Hit>, Option<Unseen>),
     /// The whole text of an entry was read, or why it was not.
     Text(Result<String, String>),
     /// All that was changed, the newest first; or why that is not known.
@@ -280,6 +280,8 @@ pub enum Work {
         lines: Arc<Vec<DocLine>>,
         /// The words.
         words: Arc<Words>,
+        /// The entry, if it was found by them.
+        found: Option<Body>,
     },
     /// Read the whole text of an entry.
     Text(Body),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow, bail};
 
 use crate::app::message::{Body, Changed, Failure, Reply, Work};
-use crate::app::panes::preview;
+use crate::app::panes::preview::{self, Unseen};
 use crate::app::panes::tree::Fork;
 use crate::app::panes::tree::find::seen;
 use crate::app::setting::Setting;
@@ -24,6 +24,8 @@ use crate::library::search::Searcher;
 use crate::render;
 use crate::render::DocLine;
 use crate::search::lists::Lists;
+use crate::search::words::Words;
+use crate::session::entry::field::{self, Field};
 use crate::session::entry::read;
 use crate::session::family;
 use crate::session::tree::node::Node;
@@ -103,8 +105,10 @@ impl Desk {
                     reply(Reply::EntriesFound { hits, first_last: (true, true) });
                 }
             }
-            Work::Look { lines, words } => {
-                reply(Reply::Seen(preview::hits(&lines, &words, is_wanted)));
+            Work::Look { lines, words, found } => {
+                let hits = preview::hits(&lines, &words, is_wanted);
+                let unseen = found.filter(|_| hits.is_empty()).and_then(|body| self.unseen(&body, &words));
+                reply(Reply::Seen(hits, unseen));
             }
             Work::Text(body) => {
                 let text = self.line(&body).map(|line| {
@@ -237,6 +241,25 @@ impl Desk {
             bail!("{} changed since it was opened; reload to see it as it is now", path.display());
         }
         Ok(line)
+    }
+
+    /// Where an entry has some of the words, if its text does not show them.
+    fn unseen(&self, body: &Body, words: &Words) -> Option<Unseen> {
+        let has = |text: &str| !words.marks(text).is_empty();
+        let mut shown = render::entry::related(&body.tree, body.at).into_iter().chain([body.at]);
+        let mut unseen = shown.any(|at| has(&body.tree.nodes[at as usize].text)).then_some(Unseen::Other);
+        let look = |line: &[u8], related: &[Vec<u8>]| {
+            for line in related.iter().map(Vec::as_slice).chain([line]) {
+                let Ok(Some(entry)) = read::line(line) else { continue };
+                field::texts(&entry, line, &mut |field, text| match field {
+                    Field::Arguments if has(&text.text()) => unseen = Some(Unseen::Arguments),
+                    _ if unseen.is_none() && has(&text.text()) => unseen = Some(Unseen::Other),
+                    _ => {}
+                });
+            }
+        };
+        self.read(body, look).ok()?;
+        unseen
     }
 
     fn document(&self, body: &Body, ticket: &Ticket) -> Result<Vec<DocLine>> {

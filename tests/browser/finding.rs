@@ -1,8 +1,11 @@
 //! Looking for words in the tree and in the preview: keys in, screens out.
 
+use std::fs;
+
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::keymap::Place;
 use ratatui::style::Modifier;
+use serde_json::json;
 
 use super::changes::{World, to_entry};
 use super::common::session::Session;
@@ -122,6 +125,34 @@ fn what_tools_gave_is_found_and_shown_in_the_preview() {
     assert!(marked(&browser).to_lowercase().contains("revoked"), "{}", browser.screen());
     let number = browser.model.preview.hit().unwrap();
     assert!(number.1 > 0);
+}
+
+#[test]
+fn the_preview_says_where_the_words_are_that_it_does_not_show() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::new("one")
+        .user("u1", "where is **it**?")
+        .tool("r1", "grep", &json!({ "pattern": "it", "glob": "*.toml" }), "nowhere")
+        .user("u2", "well");
+    fs::write(dir.path().join("one.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 40);
+    browser.press("G l");
+    for (words, said) in [
+        ("toml", " in the arguments"),
+        ("pattern", " in the arguments"),
+        ("**it**", " in what is not shown"),
+        ("content)", " in what is not shown"),
+        ("where", " 1/1"),
+    ] {
+        browser.press("/").type_text(words);
+        let screen = browser.screen();
+        let title = screen.lines().find(|line| line.contains(" ───")).unwrap();
+        assert!(title.ends_with(said), "{words}\n{screen}");
+        browser.press("esc");
+    }
+    // Who looks for words in the preview wants them there.
+    browser.press("/").type_text("toml").press("enter tab /").type_text("toml");
+    shows(&browser, " no hits");
 }
 
 #[test]

@@ -33,6 +33,15 @@ pub fn hits(lines: &[DocLine], words: &Words, is_wanted: impl Fn() -> bool) -> V
     lines.iter().enumerate().take_while(|_| is_wanted()).flat_map(marks).take(MOST_HITS).collect()
 }
 
+/// Where an entry has words that its text does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unseen {
+    /// In the arguments of a call: their names, and values that its title leaves out.
+    Arguments,
+    /// In something else: in details, in signs of Markdown, in a row.
+    Other,
+}
+
 /// What the preview is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Subject {
@@ -85,8 +94,10 @@ struct Before {
 struct Looked {
     words: Arc<Words>,
     problem: Option<String>,
-    /// Every match.
+    /// Every match,
     hits: Vec<Hit>,
+    /// and where the words are instead, if there is none.
+    unseen: Option<Unseen>,
     /// Whether they are still to be looked for, as words or text are new.
     is_due: bool,
     /// Who waits for them.
@@ -271,6 +282,11 @@ impl Pane {
         Some((find.at, find.hits.len()))
     }
 
+    /// Where the entry has what is looked for, if its text does not show it.
+    pub fn unseen(&self) -> Option<Unseen> {
+        self.find.as_ref()?.unseen
+    }
+
     /// Whether a search was begun here.
     pub(crate) fn is_searched(&self) -> bool {
         self.find.as_ref().is_some_and(|find| find.from.is_some())
@@ -313,10 +329,10 @@ impl Pane {
     }
 
     /// Takes what was found: goes to the first hit from where the search began.
-    pub(crate) fn take_hits(&mut self, hits: Vec<Hit>) {
+    pub(crate) fn take_hits(&mut self, hits: Vec<Hit>, unseen: Option<Unseen>) {
         let Some(find) = &mut self.find else { return };
         find.looking = None;
-        find.hits = hits;
+        (find.hits, find.unseen) = (hits, unseen);
         if !std::mem::take(&mut find.goes) {
             return;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::app::flows::search::{Search, around};
 use crate::app::layers::Layer;
-use crate::app::message::{Effect, Work};
+use crate::app::message::{Body, Effect, Work};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
 use crate::app::widgets::line::LineEdit;
@@ -99,9 +99,18 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     };
     model.preview.show_words(words);
     if let Some((lines, words)) = model.preview.take_due() {
-        let claim = model.ask(Work::Look { lines, words }, effects);
+        let found = found_entry(model);
+        let claim = model.ask(Work::Look { lines, words, found }, effects);
         model.preview.await_hits(claim);
     }
+}
+
+/// The entry of the preview, if it was found by what is looked for in the tree.
+fn found_entry(model: &Model) -> Option<Body> {
+    let Subject::Entry(entry) = model.preview.subject else { return None };
+    let is_found = !model.preview.is_searched() && model.tree.words_of(entry).is_some();
+    let (session, tree) = (model.library.get(entry.session)?, model.tree.tree.clone()?);
+    is_found.then(|| Body { path: session.path.clone(), tree, at: entry.at })
 }
 
 /// The open session is searched for what a search over all found it by.

@@ -55,7 +55,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::Values(values) => searching::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => searching::take_hits(model, hits, more, progress),
         Reply::Elsewhere(found) => searching::take_elsewhere(model, found),
-        Reply::Seen(hits) => model.preview.take_hits(hits),
+        Reply::Seen(hits, unseen) => model.preview.take_hits(hits, unseen),
         Reply::EntriesFound { hits, first_last } => model.tree.take_hits(hits, first_last),
         Reply::Text(text) => take_text(model, text, effects),
         Reply::Past(past) => take_past(model, past),

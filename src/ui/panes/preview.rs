@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
-use crate::app::panes::preview::Subject;
+use crate::app::panes::preview::{Subject, Unseen};
 use crate::base::text::{Span, Tone};
 use crate::keymap::Place;
 use crate::render::wrap::Way;
@@ -17,7 +17,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     let pane = &model.preview;
     let height = usize::from(area.body.height);
     let (top, len, is_whole) = pane.seen(model.now);
-    let hits = pane.hit().map(|(at, count)| hits(Some(at), count));
+    let hits = pane.hit().map(|(at, count)| match pane.unseen() {
+        Some(Unseen::Arguments) => "in the arguments".into(),
+        Some(Unseen::Other) => "in what is not shown".into(),
+        None => hits(Some(at), count),
+    });
     let side = match pane.wrapped.way() {
         Way { is_sideways: false, .. } => None,
         Way { left: 0, .. } => Some("unwrapped".into()),
