@@ -86,6 +86,18 @@ fn the_list_of_a_search_and_the_preview_share_a_narrow_terminal() {
 }
 
 #[test]
+fn hits_stand_under_their_projects_as_soon_as_there_are_rows_for_it() {
+    let mut browser = Browser::demo(80, 24);
+    search(&mut browser, "is:named");
+    browser.send(Msg::Click { column: 10, row: 2, double: false });
+    assert!(browser.model.sessions.is_flat);
+    browser.press("z");
+    assert!(!browser.model.sessions.is_flat, "{}", browser.screen());
+    browser.press("z");
+    assert!(browser.model.sessions.is_flat);
+}
+
+#[test]
 fn the_mouse_knows_where_the_list_of_a_search_and_the_preview_are() {
     let mut browser = Browser::demo(80, 16);
     browser.press("/");
