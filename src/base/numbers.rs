@@ -20,7 +20,8 @@ pub fn thousands(number: usize) -> String {
 
 /// `$412.80`, `$0.004`
 pub(crate) fn dollars(cost: f64) -> String {
-    if cost > 0.0 && cost < 0.01 { format!("${cost:.3}") } else { format!("${cost:.2}") }
+    // What would be a whole cent is one.
+    if cost > 0.0 && cost < 0.0095 { format!("${cost:.3}") } else { format!("${cost:.2}") }
 }
 
 /// A cost, if there is any to speak of.
@@ -75,6 +76,7 @@ mod tests {
         let durations = [0.0, 340.0, 1500.0, 45_400.0, 125_000.0, 59_600.0].map(duration);
         assert_eq!(durations, ["0.0 s", "0.3 s", "1.5 s", "45 s", "2 min 5 s", "1 min 0 s"]);
         assert_eq!((dollars(0.0), dollars(0.004), dollars(1.2)), ("$0.00".into(), "$0.004".into(), "$1.20".into()));
+        assert_eq!((dollars(0.0094), dollars(0.0096)), ("$0.009".into(), "$0.01".into()));
         assert_eq!((tokens(950.0), tokens(12_400.0), tokens(1_200_000.0)), ("950".into(), "12k".into(), "1.2M".into()));
     }
 }

@@ -49,6 +49,18 @@ fn an_action_is_chosen_and_done() {
 }
 
 #[test]
+fn who_types_a_name_means_the_action_of_that_name() {
+    let mut browser = Browser::demo(100, 30);
+    for name in ["fold", "fork", "rename", "reload"] {
+        browser.press(": ").type_text(&name[..name.len() - 1]);
+        assert!(chosen(&browser).ends_with(&format!("  {name}")), "{}", chosen(&browser));
+        browser.type_text(&name[name.len() - 1..]);
+        assert!(chosen(&browser).ends_with(&format!("  {name}")), "{}", chosen(&browser));
+        browser.press("esc esc");
+    }
+}
+
+#[test]
 fn esc_clears_the_query_before_it_closes() {
     let mut browser = Browser::demo(100, 30);
     browser.press(":").type_text("brnch pnt");

@@ -113,6 +113,24 @@ fn what_a_fork_inherited_is_behind_one_row() {
 }
 
 #[test]
+fn what_is_seen_of_a_fork_stays_whatever_the_filter() {
+    let dir = tempfile::tempdir().unwrap();
+    let gone = dir.path().join("gone.jsonl");
+    let inherited = Session::new("x").user("u", "the question").assistant("a", "the answer").text();
+    let (_, inherited) = inherited.split_once('\n').unwrap();
+    let header = Session::new("fork").parent(&gone).at(100).text();
+    let own = r#"{"type":"thinking_level_change","id":"t","parentId":"a","timestamp":"2026-01-05T10:00:00.000Z","thinkingLevel":"off"}"#;
+    std::fs::write(dir.path().join("a.jsonl"), format!("{header}{inherited}{own}\n")).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 30);
+    browser.press("l");
+    shows(&browser, "forked here from a session that is gone · 1 since");
+    for filter in ["1", "5", "1"] {
+        browser.press(filter);
+        shows(&browser, "user  the question");
+    }
+}
+
+#[test]
 fn the_leaf_is_told_where_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let session = Session::new("hidden").user("u", "a prompt").assistant("a", "an answer").assistant("b", "another");

@@ -286,6 +286,24 @@ fn the_keys_of_the_list_work_while_typing() {
 }
 
 #[test]
+fn who_chose_no_hit_comes_back_to_where_the_search_began() {
+    let mut browser = Browser::demo(120, 30);
+    browser.press("j j j");
+    let before = browser.selected();
+    for (query, keys) in [("kubernetes", "esc"), ("nothing-has-this", "esc esc"), ("cookie", "esc esc")] {
+        search(&mut browser, query);
+        assert!(browser.model.sessions.hits.is_some());
+        browser.press(keys).press("esc");
+        assert_eq!((browser.selected(), browser.model.sessions.hits.is_none()), (before.clone(), true), "{query}");
+    }
+    search(&mut browser, "cookie");
+    browser.press("down");
+    let chosen = browser.selected();
+    browser.press("esc esc");
+    assert_eq!(browser.selected(), chosen);
+}
+
+#[test]
 fn hits_have_three_orders() {
     let mut browser = Browser::demo(120, 40);
     search(&mut browser, "is:fork");

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::app::context::Context;
+use crate::app::panes::sessions::RowKey;
 use crate::app::ticket::Claim;
 use crate::app::widgets::line::LineEdit;
 use crate::library::Library;
@@ -35,6 +36,8 @@ pub struct Search {
     pub cycle: Option<Cycle>,
     /// Whether somebody chose a row since the query changed: until then the best hit is selected.
     pub chosen: bool,
+    /// The row that was selected when the search began: one comes back to it who chose none.
+    pub from: Option<RowKey>,
     /// Whether the keyboard was in the line when a hit was gone to: one comes back to it.
     pub from_line: bool,
     /// How many entries were found, each counted once; nothing if that is not known.
@@ -121,6 +124,7 @@ impl Search {
             completion: None,
             cycle: None,
             chosen: false,
+            from: context.sessions.selected_key(),
             from_line: false,
             entries: 0,
             elsewhere: None,
@@ -132,6 +136,12 @@ impl Search {
             dirs: Vec::new(),
             answered: None,
         }
+    }
+
+    /// Somebody chooses a row.
+    pub(crate) fn choose(&mut self) {
+        self.chosen = true;
+        self.from = None;
     }
 
     /// Whether the sessions are others than those that are searched.

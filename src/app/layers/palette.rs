@@ -62,6 +62,8 @@ pub struct Choice {
     pub facts: Span,
     /// What it leads to.
     pub leads: Leads,
+    /// The name by which it can be called; empty if it has none.
+    name: &'static str,
     folded: String,
 }
 
@@ -69,7 +71,12 @@ impl Choice {
     /// Something that can be chosen.
     pub fn new(left: Vec<Span>, right: Vec<Span>, facts: Span, leads: Leads) -> Self {
         let folded = fold(&text(&left, &right));
-        Self { left, right, facts, leads, folded }
+        Self { left, right, facts, leads, name: "", folded }
+    }
+
+    /// The same, that can be called by a name.
+    pub(crate) fn called(self, name: &'static str) -> Self {
+        Self { name, ..self }
     }
 }
 
@@ -127,10 +134,14 @@ impl Palette {
     /// Finds the rows that match what is typed.
     fn narrow(&mut self) {
         self.words = Arc::new(Words::plain(self.line.value()));
-        let mut found: Vec<(i64, usize)> =
-            (0..self.rows.len()).filter_map(|at| Some((self.words.score(&self.rows[at].folded)?, at))).collect();
-        found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        self.shown = found.into_iter().map(|(_, at)| at).collect();
+        let typed = fold(self.line.value().trim());
+        // Who types a name means what is called so, before all that only speaks of it.
+        let begins = |row: &Choice| !typed.is_empty() && row.name.starts_with(&typed);
+        let called = |row: &Choice| begins(row).then_some(std::cmp::Reverse(row.name.len()));
+        let rank = |(at, row): (usize, &Choice)| Some((called(row), self.words.score(&row.folded)?, at));
+        let mut found: Vec<_> = self.rows.iter().enumerate().filter_map(rank).collect();
+        found.sort_by_key(|&(called, score, _)| std::cmp::Reverse((called, score)));
+        self.shown = found.into_iter().map(|(.., at)| at).collect();
     }
 
     /// How many rows match, and how many there are.

@@ -15,7 +15,8 @@ pub fn palette(context: &Context<'_>) -> Palette {
     let row = |action: &Action| {
         let left = vec![Span::new(Tone::Text, action.help()), Span::new(Tone::Dim, format!("  {}", action.name()))];
         let keys: Vec<String> = keymap.keys(*action).iter().map(Key::to_string).collect();
-        Choice::new(left, Vec::new(), Span::new(Tone::Accent, keys.join(", ")), Leads::Act(*action))
+        let keys = Span::new(Tone::Accent, keys.join(", "));
+        Choice::new(left, Vec::new(), keys, Leads::Act(*action)).called(action.name())
     };
     let is_of = |action: &Action, place: &Place| action.places().contains(place);
     let is_listed =

@@ -189,7 +189,7 @@ fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
 
 fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool, effects: &mut Vec<Effect>) {
     if let Some(search) = &mut model.search {
-        search.chosen = true;
+        search.choose();
         model.layers.close_search();
     }
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };

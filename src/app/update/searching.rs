@@ -33,11 +33,20 @@ pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
     ask(model, effects);
 }
 
-/// Ends the search; the selection stays on its session. What was kept for it is given back.
+/// Ends the search; the selection stays on the session that was chosen, or goes back to where the search began. What was
+/// kept for it is given back.
 pub(super) fn close(model: &mut Model, effects: &mut Vec<Effect>) {
+    go_to_start(model);
     end(model, effects);
     model.sessions.hits = None;
     model.sessions.rebuild(&model.library, &model.setting.glyphs);
+}
+
+/// Goes back to where a search began, unless somebody chose a row since.
+fn go_to_start(model: &mut Model) {
+    if let Some(from) = model.search.as_ref().and_then(|search| search.from) {
+        model.sessions.select_key(from);
+    }
 }
 
 /// Keeps the query that is in the line, to be called back.
@@ -58,7 +67,7 @@ fn end(model: &mut Model, effects: &mut Vec<Effect>) {
 /// Somebody goes on in the list: the selection stays where it is, whatever is found.
 pub(super) fn stay(model: &mut Model) {
     if let Some(search) = model.search.as_mut().filter(|_| !model.sessions.rows.is_empty()) {
-        search.chosen = true;
+        search.choose();
         search.from_line &= model.focus != Place::Sessions;
     }
 }
@@ -132,6 +141,9 @@ fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
     };
     model.search = Some(search);
     if let Some(hits) = hits {
+        if hits.is_none() {
+            go_to_start(model);
+        }
         model.sessions.hits = hits;
         model.sessions.rebuild(&model.library, &model.setting.glyphs);
     }

@@ -30,7 +30,7 @@ pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>), eff
             searching::set_line(model, "", effects);
         }
         Some(action) if action.places().contains(&Place::Sessions) => {
-            search.chosen = true;
+            search.choose();
             act::act(model, action, effects);
         }
         action if search.line.press(key, action) => searching::changed(model, effects),
@@ -62,7 +62,7 @@ pub(super) fn press_saved(model: &mut Model, key: Key, effects: &mut Vec<Effect>
 /// Leaves the line; goes to the entry in which the selected session was found.
 fn enter(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(search) = &mut model.search else { return };
-    search.chosen = true;
+    search.choose();
     if search.line.value().trim().is_empty() {
         return searching::close(model, effects);
     }

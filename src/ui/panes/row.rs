@@ -142,7 +142,8 @@ impl Row<'_> {
         let Some(Inherited { own, cost, .. }) = model.tree.inherited else { return Vec::new() };
         let parent = model.tree.session.and_then(|key| model.library.families().parent(key));
         let sign = if model.tree.rows.list[at].folded { &glyphs.folded } else { &glyphs.unfolded };
-        let mut facts = vec![format!("{own} own")];
+        // Of what came from a session that is gone, the card counts as the fork's own what no other one has.
+        let mut facts = vec![format!("{own} {}", if parent.is_some() { "own" } else { "since" })];
         facts.extend(some_dollars(cost));
         let right = format!(" {} {} ", glyphs.dot, facts.join(&format!(" {} ", glyphs.dot)));
         let dashes = |columns: usize| Span::new(Tone::Dim, glyphs.dash.repeat(columns));

@@ -172,6 +172,16 @@ impl Pane {
         self.rows.get(self.cursor.at)
     }
 
+    /// What the selected row is known by.
+    pub(crate) fn selected_key(&self) -> Option<RowKey> {
+        self.key(self.cursor.at)
+    }
+
+    /// Selects a row as soon as the rows are made anew.
+    pub(crate) fn select_key(&mut self, key: RowKey) {
+        self.selected = Some(key);
+    }
+
     /// The selected session, if the row is one.
     pub fn selected_session(&self) -> Option<SessionKey> {
         match self.selected_row()? {

@@ -389,6 +389,8 @@ impl Pane {
     /// Shows other entries.
     pub(crate) fn set_filter(&mut self, filter: Filter) {
         self.filter = filter;
+        // What was seen, if only as there was nothing else, does not fold by itself.
+        self.shows_inherited |= self.rows.list.iter().any(|row| row.is_inherited);
         self.rebuild();
     }
 
