@@ -188,6 +188,19 @@ fn the_row_of_a_fork_counts_what_its_card_and_its_own_tree_count() {
 }
 
 #[test]
+fn a_turn_takes_until_its_work_is_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::new("turns").user("u", "a prompt").later(6).assistant("a", "an answer").later(2600);
+    let level = "\"thinkingLevel\":\"high\"";
+    let session = session.entry("t", "thinking_level_change", level).user("v", "unanswered").name("n", "named");
+    std::fs::write(dir.path().join("a.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 30);
+    browser.press("l 7");
+    shows(&browser, "7.0 s");
+    assert!(!browser.screen().contains(" min"), "{}", browser.screen());
+}
+
+#[test]
 fn what_is_older_than_a_fork_is_what_its_parent_has() {
     use pitree::disk::{files::Files, load};
     use pitree::session::entry::kind::Kind;

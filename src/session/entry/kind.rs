@@ -131,6 +131,28 @@ impl Kind {
         }
     }
 
+    /// Whether it is what was done because of a prompt. Settings, marks and what extensions put in come at any time.
+    pub(crate) fn is_work(self) -> bool {
+        match self {
+            Self::Assistant | Self::ToolResult | Self::Bash | Self::Compaction => true,
+            Self::User
+            | Self::SystemRole
+            | Self::CustomRole
+            | Self::SummaryRole
+            | Self::OtherMessage
+            | Self::CustomMessage
+            | Self::BranchSummary
+            | Self::ModelChange
+            | Self::ThinkingLevel
+            | Self::Custom
+            | Self::Label
+            | Self::SessionInfo
+            | Self::Usage
+            | Self::ContextEdit
+            | Self::Unknown => false,
+        }
+    }
+
     /// Whether its text goes back to the user, who may send it again in other words, when pi is to go on from it: pi's
     /// `/tree` then goes on from its parent (0.87.1).
     pub(crate) fn goes_back_to_user(self) -> bool {

@@ -22,7 +22,7 @@ pub struct Deeds {
     pub failed: usize,
     /// US dollars.
     pub cost: f64,
-    /// The newest entry, in milliseconds since 1970.
+    /// The newest entry that is work, in milliseconds since 1970.
     pub latest: Option<i64>,
 }
 
@@ -34,7 +34,7 @@ impl Deeds {
         for at in entries {
             let node = &tree.nodes[at as usize];
             deeds.cost += node.cost;
-            deeds.latest = deeds.latest.max(node.time);
+            deeds.latest = deeds.latest.max(node.time.filter(|_| node.kind.is_work()));
             if node.kind != Kind::ToolResult {
                 continue;
             }
