@@ -1,6 +1,6 @@
 //! Tables of plain text. What is counted or typed again is whole. On a terminal the rest gives way, so that no line is wider
-//! than it unless those columns alone are, with as little of the others as tells something: paths show their ends and words
-//! their beginnings. In a pipe only words are cut.
+//! than it unless those columns alone are: paths show their ends and words their beginnings, and what would be too short to
+//! tell something is left out. In a pipe only words are cut.
 
 use std::array;
 use std::borrow::Cow;
@@ -21,8 +21,8 @@ pub(super) const TITLE: usize = 40;
 /// The most columns of a path that is not what the list is about.
 pub(super) const PATH: usize = 40;
 
-/// As narrow a column gets that is cut, and the last one.
-const LEAST: (usize, usize) = (8, 20);
+/// As narrow a column gets that is cut, and the last one: if need be, as narrow as the others.
+const LEAST: (usize, [usize; 2]) = (8, [20, 8]);
 
 /// What stands in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ fn lines<const COLUMNS: usize>(
     })
 }
 
-/// As wide each column gets: where not all fits, the widest of those that may be cut gives way, the last one half as much.
+/// As wide each column gets. What has no room beside the whole ones is left out: from the right, but the last one at last.
 fn widths<const COLUMNS: usize>(
     columns: [Column; COLUMNS],
     rows: &[[String; COLUMNS]],
@@ -102,18 +102,36 @@ fn widths<const COLUMNS: usize>(
         }
     });
     let Some(room) = room else { return widths };
+    let may_be_cut = |&at: &usize| matches!(columns[at], Column::Path(_) | Column::Words(_));
+    let mut left_out = (0..COLUMNS).rev().skip(1).chain([COLUMNS - 1]).filter(may_be_cut);
+    loop {
+        let fitted = LEAST.1.iter().find_map(|&last| fitted(columns, widths, room, last));
+        if let Some(fitted) = fitted {
+            return fitted;
+        }
+        let Some(at) = left_out.next() else { return widths };
+        widths[at] = 0;
+    }
+}
+
+/// Widths that fit: the widest of the columns that may be cut gives way, the last one half as much and down to `last`.
+fn fitted<const COLUMNS: usize>(
+    columns: [Column; COLUMNS],
+    mut widths: [usize; COLUMNS],
+    room: usize,
+    last: usize,
+) -> Option<[usize; COLUMNS]> {
     let gaps = 2 * widths.iter().filter(|&&columns| columns > 0).count().saturating_sub(1);
     let is_last = |at: usize| at + 1 == COLUMNS;
     for _ in room..widths.iter().sum::<usize>() + gaps {
         let may_be_cut = |&at: &usize| match columns[at] {
             Column::Number | Column::Whole => false,
-            Column::Path(_) | Column::Words(_) => widths[at] > if is_last(at) { LEAST.1 } else { LEAST.0 },
+            Column::Path(_) | Column::Words(_) => widths[at] > if is_last(at) { last } else { LEAST.0 },
         };
-        let widest = (0..COLUMNS).filter(may_be_cut).max_by_key(|&at| widths[at] * if is_last(at) { 1 } else { 2 });
-        let Some(widest) = widest else { break };
+        let widest = (0..COLUMNS).filter(may_be_cut).max_by_key(|&at| widths[at] * if is_last(at) { 1 } else { 2 })?;
         widths[widest] -= 1;
     }
-    widths
+    Some(widths)
 }
 
 #[cfg(test)]
@@ -124,12 +142,10 @@ mod tests {
     const COLUMNS: [Column; 5] =
         [Column::Number, Column::Whole, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
 
-    fn rows() -> Vec<[String; 5]> {
+    fn rows() -> [[String; 5]; 2] {
         let deep = "~/work/clients/acme-corporation/backend/services/token-refresher";
         let (long, short) = ("Why do all tokens expire twice? ".repeat(9), "Fix it");
-        [["2d", "0199f2c1", "", deep, &long], ["12mo", "01a", "", "~/a", short]]
-            .map(|row| row.map(String::from))
-            .to_vec()
+        [["2d", "0199f2c1", "", deep, &long], ["12mo", "01a", "", "~/a", short]].map(|row| row.map(String::from))
     }
 
     fn fitted(room: Option<usize>) -> Vec<String> {
@@ -146,11 +162,26 @@ mod tests {
             let words = |line: &str, start| line.find(start).map(|at| width(&line[..at]));
             assert_eq!(words(&lines[0], "Why"), words(&lines[1], "Fix"));
         }
-        assert!(width(&fitted(Some(5))[0]) < 50, "what is whole stays so");
+        assert_eq!(fitted(Some(5)), ["  2d  0199f2c1", "12mo  01a"], "what is whole stays so");
         let wide = fitted(Some(1000));
         assert_eq!(width(&wide[0]), 4 + 2 + 8 + 2 + PATH + 2 + LAST, "nothing is wider than it earns");
         let ascii: Vec<String> = lines(COLUMNS, &rows(), Some(80), &ASCII).collect();
         assert!(ascii[0].is_ascii() && ascii[0].ends_with("..."), "{ascii:?}");
+    }
+
+    #[test]
+    fn what_has_no_room_is_left_out() {
+        let id = "0199f2c1-aaaa-7000-8000-000000000001";
+        let wide = rows().map(|mut row| {
+            row[1] = id.into();
+            row
+        });
+        for room in 42..100 {
+            let lines: Vec<String> = lines(COLUMNS, &wide, Some(room), &UNICODE).collect();
+            assert!(lines.iter().all(|line| width(line) <= room && line.contains(id)), "{room}: {lines:?}");
+            assert_eq!(lines[0].contains("  Why"), room >= 4 + 2 + 36 + 2 + 8, "{room}: {lines:?}");
+            assert_eq!(lines[0].contains("  …"), room >= 4 + 2 + 36 + 2 + 8 + 2 + 8, "{room}: {lines:?}");
+        }
     }
 
     #[test]
