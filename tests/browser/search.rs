@@ -459,3 +459,25 @@ fn screens() {
     search(&mut browser, "qqqqqq");
     assert_snapshot!("search_nothing", browser.screen());
 }
+
+#[test]
+fn what_is_looked_for_is_told_where_its_line_is_closed() {
+    let mut browser = Browser::demo(160, 40);
+    search(&mut browser, "voucher");
+    let title =
+        |browser: &Browser| browser.screen().lines().find(|line| line.contains("Sessions")).unwrap().to_string();
+    assert!(!title(&browser).contains("voucher"), "{}", title(&browser));
+    browser.press("enter");
+    assert!(title(&browser).contains(" messages · voucher"), "{}", title(&browser));
+    for columns in [40, 60, 80, 100] {
+        browser.send(Msg::Resized(columns, 24));
+        browser.model.focus = Place::Sessions;
+        let title = title(&browser);
+        assert!(title.contains("· v") && !title.contains("letters"), "{columns}: {title}");
+    }
+    browser.send(Msg::Resized(160, 40));
+    browser.press("/");
+    search(&mut browser, "flkychk");
+    browser.press("enter");
+    assert!(title(&browser).contains(" · letters in order · flkychk"), "{}", title(&browser));
+}

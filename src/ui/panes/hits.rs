@@ -7,9 +7,13 @@ use crate::base::text::{Glyphs, Span, Tone, clean, mark, spans_width, width};
 use crate::keymap::Action;
 use crate::library::search::SessionHit;
 use crate::render::unmarked::words;
+use crate::search::matching::Tier;
 use crate::session::entry::field::Field;
 use crate::ui::pen::Pen;
 use crate::ui::widgets::key_of;
+
+/// The columns of a query that are seen at least.
+const LEAST_QUERY: usize = 16;
 
 /// How many were found, in which order, and how far the reading of texts is.
 pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
@@ -26,8 +30,27 @@ pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
         facts.extend(
             pane.is_flat.then(|| if pane.shows.newest_hits_first { "newest first" } else { "best first" }.into()),
         );
+        let is_fuzzy = !found.is_empty() && found.values().all(|found| found.hit.tier == Tier::Fuzzy);
+        facts.extend(is_fuzzy.then(|| "letters in order".into()));
     }
     facts
+}
+
+/// Puts what is looked for behind facts of a line, unless its own line is open. The last ones give way to its beginning.
+pub(super) fn add_query(facts: &mut Vec<String>, model: &Model, columns: usize, glyphs: &Glyphs) {
+    let Some(search) = model.search.as_ref().filter(|_| !model.layers.has_search()) else { return };
+    let query = clean(search.line.value().trim());
+    if query.is_empty() {
+        return;
+    }
+    let room = |facts: &[String]| {
+        let used: usize = facts.iter().map(|fact| width(fact) + width(&glyphs.dot) + 2).sum();
+        columns.saturating_sub(used)
+    };
+    while facts.len() > 1 && room(facts) < LEAST_QUERY.min(width(&query)) {
+        facts.pop();
+    }
+    facts.push(glyphs.cut(&query, room(facts)).into_owned());
 }
 
 /// What stands in place of hits: that there are none so far, that all of them are hidden, or where there would be some.

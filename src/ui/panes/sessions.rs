@@ -35,9 +35,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     facts.extend(pane.shows.named_only.then(|| "named only".into()));
     facts.extend(pane.shows.here_only.then(|| "here".into()));
     facts.extend(pane.shows.subagents.then(|| "sub-agents".into()));
-    let facts = format!("  {}", facts.join(&format!(" {} ", pen.glyphs().dot)));
-    let focused = model.focus == Place::Sessions;
     let columns = usize::from(area.title.width);
+    let dot = format!(" {} ", pen.glyphs().dot);
+    hits::add_query(&mut facts, model, columns.saturating_sub(width("  Sessions  ")), pen.glyphs());
+    let facts = format!("  {}", facts.join(&dot));
+    let focused = model.focus == Place::Sessions;
     let heads = match pane.hits {
         Some(_) => hits::keys(model, pen),
         None => heads(model, columns.saturating_sub(1)),
