@@ -177,10 +177,7 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         let points = count(digest.branch_points, "branch point", "branch points");
         lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
     }
-    let wall = |ms: i64| {
-        let time = context.setting.zoned(ms)?;
-        Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(context.now, ms)))
-    };
+    let wall = |ms| wall(context, ms);
     lines.extend(digest.modified.and_then(wall).map(|time| fact("last active", &time)));
     lines.extend(header.created.and_then(wall).map(|time| fact("created", &time)));
     let gone = if context.library.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
@@ -188,6 +185,12 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     if header.version < 3.0 {
         lines.push(fact("version", &format!("{}: pi rewrites the file when it opens it", header.version)));
     }
+}
+
+/// A time as a clock on the wall says it, and how long ago that is.
+fn wall(context: &Context<'_>, ms: i64) -> Option<String> {
+    let time = context.setting.zoned(ms)?;
+    Some(format!("{} ({})", time.strftime("%Y-%m-%d %H:%M"), time::age(context.now, ms)))
 }
 
 fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
@@ -274,13 +277,11 @@ fn project(context: &Context<'_>, project: &Project) -> Vec<DocLine> {
         lines.push(DocLine::default());
     }
     let sessions = || project.sessions.iter().filter_map(|&key| context.library.get(key));
-    lines.push(fact("sessions", &project.sessions.len().to_string()));
-    lines.push(fact("entries", &project.sum.entries.to_string()));
+    lines.push(fact("sessions", &thousands(project.sessions.len())));
+    lines.push(fact("entries", &thousands(project.sum.entries)));
     lines.push(fact("size", &bytes(sessions().map(|session| session.bytes).sum())));
     lines.push(fact("used", &dollars(project.sum.cost)));
-    if project.latest > i64::MIN {
-        lines.push(fact("last active", &time::age(context.now, project.latest)));
-    }
+    lines.extend(wall(context, project.latest).map(|time| fact("last active", &time)));
     let unreadable = &context.library.unreadable;
     if !unreadable.is_empty() {
         heading(&mut lines, "Unreadable, here or in other projects");

@@ -51,6 +51,20 @@ fn long_texts_leave_room_for_the_rest() {
 }
 
 #[test]
+fn the_card_of_a_project_tells_as_much_as_that_of_a_session() {
+    let dir = tempfile::tempdir().unwrap();
+    let many = (0..1200).fold(Session::new("many"), |session, at| session.user(&format!("u{at}"), "on"));
+    for (name, session) in [("many", many), ("few", Session::new("few").user("u", "hello"))] {
+        fs::write(dir.path().join(format!("{name}.jsonl")), session.text()).unwrap();
+    }
+    let mut browser = Browser::on(&[dir.path()], 160, 48);
+    browser.press("g");
+    let lines = card(&browser);
+    assert!(lines.contains(&"entries     1,201".into()), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("last active 2026-01-05 09:20 (")), "{lines:#?}");
+}
+
+#[test]
 fn a_fork_says_what_is_its_own_first() {
     let dir = tempfile::tempdir().unwrap();
     let parent = Session::new("parent").user("u1", "the question").assistant("a1", "the answer");
