@@ -1,7 +1,9 @@
 //! The keys that the line at the bottom names, where it has room for them: those that work in the place that has the keyboard.
 
+use crate::app::flows::picker;
 use crate::app::layers::Layer;
 use crate::app::model::Model;
+use crate::app::panes::tree::rows::Item;
 use crate::base::text::{ASCII, width};
 use crate::keymap::{Action, Key, Place};
 
@@ -40,7 +42,7 @@ pub fn hints(model: &Model) -> Vec<Hint> {
         place => wanted(place),
     };
     let mut hints: Vec<Hint> = Vec::new();
-    for &action in actions {
+    for &action in actions.iter().filter(|&&action| does_something(model, action)) {
         // Where text is typed, a key that types means nothing else.
         let works = |key: &&Key| !(model.place().takes_text() && key.typed().is_some());
         let Some(&key) = model.setting.keymap.keys(action).iter().find(works) else { continue };
@@ -135,7 +137,7 @@ fn wanted(place: Place) -> &'static [Action] {
         Place::Palette => &[A::Accept, A::ListDown, A::ListUp, A::ListPageDown, A::Cancel, A::Help],
         Place::Labels => &[A::Accept, A::RenameLabel, A::ClearLabel, A::ListDown, A::ListUp, A::Cancel, A::Help],
         Place::Question => &[A::Confirm, A::Down, A::Up, A::Back, A::Help],
-        Place::Note => &[A::Down, A::Up, A::Quit],
+        Place::Note => &[A::Down, A::Up],
         Place::Help => &[A::Back, A::Down, A::Up, A::PageDown, A::Quit],
     }
 }
@@ -149,6 +151,47 @@ const HITS: &[Action] =
 /// What can be done without sessions.
 const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action::Quit];
 
+/// Whether an action does anything with what is selected, or is about something else.
+fn does_something(model: &Model, action: Action) -> bool {
+    use Action as A;
+    match model.layers.top() {
+        Some(Layer::Note(note)) => return note.sheet(model.size).scrolls(),
+        Some(_) => return true,
+        None => {}
+    }
+    let (sessions, context) = (&model.sessions, model.context());
+    let is_row = match model.focus {
+        Place::Sessions => sessions.selected_row().is_some(),
+        Place::Tree => model.tree.selected_item().is_some(),
+        _ => sessions.selected_session().is_some(),
+    };
+    match action {
+        A::Rename | A::Copy => sessions.selected_session().is_some(),
+        A::Label | A::Fork => context.meant_entry().is_some(),
+        A::Files => sessions.selected_row().is_some(),
+        // A project of hits has no folds.
+        A::Confirm if is_project(model) => sessions.hits.is_none(),
+        A::Confirm
+        | A::Delete
+        | A::Mark
+        | A::MarkAll
+        | A::Fold
+        | A::Unfold
+        | A::FoldAll
+        | A::UnfoldAll
+        | A::NextBranchPoint
+        | A::SegmentDown
+        | A::GoToLeaf => is_row,
+        A::Find | A::NextFilter if model.focus == Place::Tree => model.tree.tree.is_some(),
+        _ => true,
+    }
+}
+
+/// Whether the keyboard is at a project.
+fn is_project(model: &Model) -> bool {
+    model.focus == Place::Sessions && model.sessions.selected_project().is_some()
+}
+
 /// The word for an action here and now.
 fn word(model: &Model, action: Action) -> &'static str {
     match (model.layers.top(), action) {
@@ -156,6 +199,9 @@ fn word(model: &Model, action: Action) -> &'static str {
         (Some(Layer::Question(_)), Action::Back) => "cancel",
         (Some(_), Action::Back) => "close",
         (Some(_), action) => action.word(),
+        (None, Action::Confirm) if toggles(model) == Some(true) => "unfold",
+        (None, Action::Confirm) if toggles(model) == Some(false) => "fold",
+        (None, Action::Confirm) if goes_there(model) => "go there",
         (None, Action::Confirm) if model.setting.picker.is_some() => "choose",
         (None, Action::NextPane) => match model.focus {
             Place::Sessions => "tree",
@@ -167,6 +213,27 @@ fn word(model: &Model, action: Action) -> &'static str {
         }
         (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
         (None, action) => action.word(),
+    }
+}
+
+/// Whether the row that the keyboard is at is folded, if it is one that Enter folds and unfolds.
+fn toggles(model: &Model) -> Option<bool> {
+    match model.focus {
+        Place::Sessions => is_project(model).then(|| model.sessions.is_folded(model.sessions.cursor.at)),
+        Place::Tree => {
+            let row = model.tree.rows.list.get(model.tree.cursor.at)?;
+            (row.item == Item::Inherited).then_some(row.folded)
+        }
+        _ => None,
+    }
+}
+
+/// Whether the keyboard is at the row of another session, or of a hit.
+fn goes_there(model: &Model) -> bool {
+    match model.focus {
+        Place::Sessions => model.sessions.selected_hit().is_some() && !picker::wants_session(&model.context()),
+        Place::Tree => model.tree.selected_fork().is_some(),
+        _ => false,
     }
 }
 

@@ -6,6 +6,7 @@ use pitree::config::Config;
 use pitree::disk::demo;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
+use pitree::keymap::Place;
 
 use crate::harness::{Browser, shows};
 
@@ -69,6 +70,26 @@ fn the_help_begins_with_the_keys_of_the_layer_it_was_opened_over() {
 }
 
 #[test]
+#[test]
+fn the_footer_leaves_out_what_does_nothing_with_the_selected_row() {
+    let mut browser = Browser::demo(160, 30);
+    browser.press("g");
+    assert!(browser.footer().starts_with("? help  ↵ fold  "), "{}", browser.footer());
+    assert!(!browser.footer().contains("rename") && browser.footer().contains("delete"), "{}", browser.footer());
+    browser.press("h");
+    assert!(browser.footer().starts_with("? help  ↵ unfold  "), "{}", browser.footer());
+    browser.press("tab");
+    assert_eq!(browser.model.focus, Place::Tree);
+    for word in ["resume", "L label", "fork", "find"] {
+        assert!(!browser.footer().contains(word), "{word}: {}", browser.footer());
+    }
+    browser.press("shift+tab l /").type_text("zzzzqqq").press("enter");
+    assert!(browser.model.sessions.rows.is_empty() && browser.model.layers.is_empty());
+    for word in ["resume", "rename", "delete", "mark", "fold"] {
+        assert!(!browser.footer().contains(word), "{word}: {}", browser.footer());
+    }
+}
+
 fn keys_in_lists_and_lines_can_be_changed() {
     let text = "[keys]\nlist-down = ['ctrl+j']\naccept = ['ctrl+o']\ndelete-to-start = ['ctrl+x']\n";
     let config = Config::parse(text, "config.toml").unwrap();
