@@ -65,6 +65,14 @@ pub fn age(now: i64, then: i64) -> String {
     }
 }
 
+/// The same for a sentence: `just now`, `5m ago`.
+pub(crate) fn ago(now: i64, then: i64) -> String {
+    match age(now, then) {
+        age if age == "now" => "just now".into(),
+        age => format!("{age} ago"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,5 +113,6 @@ mod tests {
         ] {
             assert_eq!(age(0, then), said);
         }
+        assert_eq!((ago(0, -59_999), ago(0, -HOUR)), ("just now".into(), "1h ago".into()));
     }
 }

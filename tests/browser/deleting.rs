@@ -46,6 +46,7 @@ fn a_parent_goes_alone_or_with_its_family() {
     assert_eq!(browser.trashed(), ["fork.jsonl", "grandchild.jsonl", "main.jsonl"]);
     assert_eq!(browser.selected(), "the twin session");
     browser.press("g ctrl+d");
+    shows(&browser, "project nowhere (/)");
     shows(&browser, "2 files, ");
     browser.press("enter");
     assert!(browser.model.library.is_empty());

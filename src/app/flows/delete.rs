@@ -12,6 +12,7 @@ use crate::app::layers::prompt::Prompt;
 use crate::app::layers::question::{Choice, Question};
 use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{bytes, count};
+use crate::base::paths::{shorten, split_name};
 use crate::base::text::Tone;
 use crate::base::time;
 use crate::changes::{Request, Seen};
@@ -33,7 +34,7 @@ pub fn ask(context: &Context<'_>) -> Command {
     let (pane, library) = (context.sessions, context.library);
     let (marked, hidden) = pane.marked(library);
     let mut choices = Vec::new();
-    let mut notes = Vec::new();
+    let (mut notes, mut project) = (Vec::new(), None);
     let all = if context.focus == Place::Sessions && !marked.is_empty() {
         if hidden > 0 {
             let hidden = count(hidden, "marked session is", "marked sessions are");
@@ -45,6 +46,7 @@ pub fn ask(context: &Context<'_>) -> Command {
         match pane.selected_row() {
             Some(SessionRow::Project(at)) if context.focus == Place::Sessions => {
                 let sessions = with_subagents(context, &pane.projects[*at].sessions);
+                project = Some(named_project(context, &pane.projects[*at].cwd));
                 choices.push(to_trash(context, 't', "trash", &sessions));
                 sessions
             }
@@ -60,7 +62,7 @@ pub fn ask(context: &Context<'_>) -> Command {
         }
     };
     choices.push(cancel());
-    let lines = facts(context, &all, &notes);
+    let lines = project.into_iter().chain(facts(context, &all, &notes)).collect();
     let question = Command::show(Layer::Question(Question::new("Move to the trash?", lines, choices)));
     // A pi may have been started since the sessions were read.
     Command::All(vec![Command::LookForPis, question])
@@ -139,6 +141,17 @@ fn with_subagents(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<Session
 }
 
 fn size(context: &Context<'_>, sessions: &[SessionKey]) -> String {
+/// A project, by its name and the directory that it is in.
+fn named_project(context: &Context<'_>, cwd: &str) -> DocLine {
+    let path = shorten(cwd, &context.setting.home);
+    let said = match split_name(&path) {
+        (_, "") => "sessions without a directory".into(),
+        ("", name) => format!("project {name}"),
+        (dir, name) => format!("project {name} ({dir})"),
+    };
+    DocLine::new(Tone::Strong, &said)
+}
+
     let total = sessions.iter().map(|&key| context.library[key].bytes).sum();
     format!("{}, {}", count(sessions.len(), "file", "files"), bytes(total))
 }
@@ -150,7 +163,7 @@ fn facts(context: &Context<'_>, sessions: &[SessionKey], notes: &[String]) -> Ve
     let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
     lines.extend(named(context, sessions).map(|title| DocLine::new(Tone::Strong, &title)));
     let newest = sessions.iter().filter_map(|&key| library[key].modified).max();
-    let newest = newest.map_or(String::new(), |newest| format!(", last active {} ago", time::age(context.now, newest)));
+    let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(context.now, newest)));
     lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(context, sessions))));
     lines.extend(signs(context, sessions));
     let links = sessions.iter().filter(|&&key| library[key].is_link).count();
