@@ -8,7 +8,7 @@ use crate::app::hints::{Hint, hints};
 use crate::app::layers::Layer;
 use crate::app::model::{Model, Pending};
 use crate::app::widgets::line::LineEdit;
-use crate::base::numbers::thousands;
+use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, spans_width, width};
 use crate::keymap::{Action, Place};
 use crate::ui::pen::{Pen, cut};
@@ -88,7 +88,11 @@ fn progress(model: &Model, pending: &Pending) -> String {
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
     match model.layers.top() {
         Some(Layer::Prompt(prompt)) => {
-            let aside = ends(model, "accepts", "cancels");
+            let aside = match (&prompt.problem, prompt.options.len()) {
+                (Some(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
+                (None, 0) => ends(model, "accepts", "cancels"),
+                (None, options) => Span::new(Tone::Dim, format!("  {} ", count(options, "directory", "directories"))),
+            };
             return line(frame, area, (&prompt.question, &prompt.line), aside, pen);
         }
         Some(Layer::Find(find)) => return line(frame, area, ("/", find), find_aside(model), pen),

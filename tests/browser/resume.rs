@@ -241,7 +241,14 @@ fn where_the_directory_is_gone_another_one_can_be_named() {
         browser.press("ctrl+u").type_text(text);
     };
     typed(&mut browser, dir.path().join("ne").to_str().unwrap());
+    std::fs::create_dir(dir.path().join("neighbour")).unwrap();
+    browser.press("tab");
+    shows(&browser, "\n neighbour");
+    shows(&browser, "\n new");
+    browser.type_text("w");
+    assert!(!browser.screen().contains("neighbour"));
     browser.press("tab").type_text("a").press("tab enter");
+    assert!(browser.model.layers.is_empty());
     assert_eq!(places(&browser), [format!("{}/", moved.display())]);
     assert!(pitree::disk::moved::now(browser.desk.state_dir.as_deref(), &gone).is_some());
 
@@ -250,7 +257,12 @@ fn where_the_directory_is_gone_another_one_can_be_named() {
     typed(&mut browser, "/no/such/directory");
     browser.press("enter");
     shows(&browser, "there is no directory /no/such/directory");
-    assert!(browser.wants.is_empty());
+    assert!(browser.wants.is_empty() && browser.asks(), "it can be typed on");
+    shows(&browser, "directory: /no/such/directory");
+    browser.press("backspace");
+    assert!(!browser.screen().contains("there is no directory"));
+    browser.press("tab");
+    shows(&browser, "no directory goes on like this");
 }
 
 #[test]

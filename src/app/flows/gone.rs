@@ -67,23 +67,40 @@ fn start(gone: &str) -> String {
     Path::new(gone).parent().map_or(String::new(), |parent| format!("{}/", parent.display()))
 }
 
-/// Goes on where a gone directory is said to be now.
-pub(crate) fn go(go_on: GoOn, kept: Result<PathBuf, String>) -> Command {
+/// Goes on where a gone directory is said to be now. A line that says what is none stays, to be typed on.
+pub(crate) fn go(layers: &mut Layers<Command>, go_on: GoOn, kept: Result<PathBuf, String>) -> Command {
+    if let Some(prompt) = prompt(layers) {
+        match kept {
+            Ok(_) => drop(layers.pop()),
+            Err(why) => {
+                prompt.problem = Some(why);
+                return Command::nothing();
+            }
+        }
+    }
     match kept {
         Ok(dir) => Command::GoOn(GoOn { cwd: dir.to_string_lossy().into_owned(), ..go_on }),
         Err(why) => Command::Complain("pi was not started", why),
     }
 }
 
-/// Completes the directory in the line on top, if it is still what was `typed`.
-pub(crate) fn complete(layers: &mut Layers<Command>, (typed, path): (&str, &str), home: &str) {
-    if let Some(Layer::Prompt(prompt)) = layers.top_mut()
-        && matches!(prompt.purpose, Purpose::Directory { .. })
-        && prompt.line.value() == typed
-    {
+/// The line for a directory, if it is on top.
+fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
+    match layers.top_mut() {
+        Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, Purpose::Directory { .. }) => Some(prompt),
+        _ => None,
+    }
+}
+
+/// Completes the directory in the line on top, if it is still what was `typed`, and lists the names that it could go on with.
+pub(crate) fn complete(layers: &mut Layers<Command>, (typed, path): (&str, &str), names: Vec<String>, home: &str) {
+    let Some(prompt) = prompt(layers).filter(|prompt| prompt.line.value() == typed) else { return };
+    prompt.problem = names.is_empty().then(|| "no directory goes on like this".into());
+    if !names.is_empty() {
         // A slash at the end says that it is one directory.
         let end = if path.ends_with('/') { "/" } else { "" };
         let short = if typed.starts_with('~') { shorten(path, home) + end } else { path.into() };
         prompt.line = LineEdit::new(&short);
     }
+    prompt.options = if names.len() > 1 { names } else { Vec::new() };
 }

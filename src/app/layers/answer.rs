@@ -38,6 +38,8 @@ pub enum Answer<C> {
     GiveUp,
     /// The layer closes; a line was typed.
     Accepted(Purpose, String),
+    /// A line was typed; the layer closes when it is known that it will do.
+    Tried(Purpose, String),
     /// A row of a list was chosen.
     Leads(Leads),
     /// An action is to be done that is not the layer's own.

@@ -145,7 +145,7 @@ impl<C: Clone> Layers<C> {
                 line.paste(text);
                 return Answer::Typed(line.value().into());
             }
-            Some(Layer::Prompt(prompt)) => prompt.line.paste(text),
+            Some(Layer::Prompt(prompt)) => prompt.paste(text),
             Some(Layer::Palette(palette)) => palette.paste(text),
             Some(Layer::Help(help)) => help.paste(text),
             Some(Layer::Question(_) | Layer::Note(_)) => {} // there is nothing to paste into

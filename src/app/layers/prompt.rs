@@ -13,23 +13,42 @@ pub struct Prompt {
     pub question: String,
     /// What is typed.
     pub line: LineEdit,
+    /// How it may go on, as far as that was asked for.
+    pub options: Vec<String>,
+    /// Why it was not taken.
+    pub problem: Option<String>,
 }
 
 impl Prompt {
     /// A line that begins with `value`.
     pub fn new(purpose: Purpose, question: impl Into<String>, value: &str) -> Self {
-        Self { purpose, question: question.into(), line: LineEdit::new(value) }
+        let line = LineEdit::new(value);
+        Self { purpose, question: question.into(), line, options: Vec::new(), problem: None }
+    }
+
+    /// Text was pasted.
+    pub(super) fn paste(&mut self, text: &str) {
+        self.line.paste(text);
+        self.forget();
+    }
+
+    /// What was said of the line does not hold for another one.
+    fn forget(&mut self) {
+        self.options.clear();
+        self.problem = None;
     }
 
     pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>) -> Answer<C> {
+        let is_dir = matches!(self.purpose, Purpose::Directory { .. });
         match action {
+            Some(Action::Accept) if is_dir => Answer::Tried(self.purpose.clone(), self.line.value().into()),
             Some(Action::Accept) => Answer::Accepted(self.purpose.clone(), self.line.value().into()),
             Some(Action::Cancel | Action::Close) => Answer::Close,
-            Some(Action::Complete) if matches!(self.purpose, Purpose::Directory { .. }) => {
-                Answer::Complete(self.line.value().into())
-            }
+            Some(Action::Complete) if is_dir => Answer::Complete(self.line.value().into()),
             action => {
-                self.line.press(key, action);
+                if self.line.press(key, action) {
+                    self.forget();
+                }
                 Answer::Stay
             }
         }

@@ -124,7 +124,7 @@ fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
         Answer::Keep => finding::keep(model),
         Answer::GiveUp => finding::give_up(model),
         Answer::Complete(typed) => carry::errand(model, Work::CompleteDir(typed), None, effects),
-        Answer::Accepted(purpose, text) => {
+        Answer::Accepted(purpose, text) | Answer::Tried(purpose, text) => {
             let command = name::accept(&model.context(), purpose, text);
             carry::carry(model, command, effects);
         }

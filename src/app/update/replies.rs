@@ -68,15 +68,13 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         }
         Reply::Remembered(kept) => {
             if let Some(go_on) = model.errand.take().and_then(|errand| errand.then) {
-                carry::carry(model, gone::go(go_on, kept), effects);
+                let command = gone::go(&mut model.layers, go_on, kept);
+                carry::carry(model, command, effects);
             }
         }
         Reply::CompletedDir(typed, path, names) => {
             model.errand = None;
-            gone::complete(&mut model.layers, (&typed, &path), &model.setting.home);
-            if names.len() > 1 {
-                model.say(Tone::Dim, names.join("  "));
-            }
+            gone::complete(&mut model.layers, (&typed, &path), names, &model.setting.home);
         }
         Reply::Copied(text, done) => {
             let then = model.errand.take().and_then(|errand| errand.then);

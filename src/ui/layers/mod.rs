@@ -10,7 +10,6 @@ use crate::app::layers::Layer;
 use crate::app::model::Model;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::keymap::Action;
-use crate::search::query::complete::Candidate;
 use crate::ui::pen::Pen;
 use crate::ui::widgets::{key_of, typed};
 use sheet::{boxed, rows};
@@ -19,8 +18,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
     for layer in model.layers.all() {
         match layer {
             // They have a line in the footer.
-            Layer::Find(_) | Layer::Prompt(_) => {}
-            Layer::Search => candidates(frame, model, pen),
+            Layer::Find(_) => {}
+            Layer::Prompt(prompt) => {
+                let options: Vec<(&str, &str)> = prompt.options.iter().map(|option| (&**option, "")).collect();
+                candidates(frame, pen, &options, None);
+            }
+            Layer::Search => {
+                let Some(cycle) = model.search.as_ref().and_then(|search| search.cycle.as_ref()) else { continue };
+                let options: Vec<(&str, &str)> =
+                    cycle.options.iter().map(|option| (&*option.text, &*option.means)).collect();
+                candidates(frame, pen, &options, Some(cycle.at));
+            }
             Layer::Palette(palette) => palette::draw(frame, palette, model, pen),
             Layer::Question(question) => {
                 let sheet = question.sheet(model.size);
@@ -58,27 +66,29 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
 /// The most candidates that are seen at once.
 const CANDIDATES: usize = 8;
 
-/// How the line of a search may go on, above it.
-fn candidates(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
-    let Some(cycle) = model.search.as_ref().and_then(|search| search.cycle.as_ref()) else { return };
+/// How a line may go on, with what that means, above it; and which of that is in the line.
+fn candidates(frame: &mut Frame<'_>, pen: &Pen<'_>, options: &[(&str, &str)], at: Option<usize>) {
+    if options.is_empty() {
+        return;
+    }
     let screen = frame.area();
-    let height = cycle.options.len().min(CANDIDATES).min(usize::from(screen.height.saturating_sub(4)));
+    let height = options.len().min(CANDIDATES).min(usize::from(screen.height.saturating_sub(4)));
     // The one in the line is in the middle, as far as there are others around it.
-    let top = cycle.at.saturating_sub(height / 2).min(cycle.options.len() - height);
+    let top = at.unwrap_or(0).saturating_sub(height / 2).min(options.len() - height);
     let columns = usize::from(screen.width);
-    let width_of = |option: &Candidate| width(&clean(&option.text));
-    let text = cycle.options[top..top + height].iter().map(width_of).max().unwrap_or(0).min(columns / 2);
+    let text =
+        options[top..top + height].iter().map(|(text, _)| width(&clean(text))).max().unwrap_or(0).min(columns / 2);
     let rule = Rect { y: screen.bottom() - 2 - height as u16, height: 1, ..screen };
     pen.put(frame, rule, &[Span::new(Tone::Dim, pen.glyphs().dash.repeat(columns))]);
-    for (row, option) in (0..).zip(&cycle.options[top..top + height]) {
+    for (row, (text_of, means)) in (0..).zip(&options[top..top + height]) {
         let area = Rect { y: rule.y + 1 + row, height: 1, ..screen };
-        let value = pen.glyphs().cut(&clean(&option.text), text).into_owned();
+        let value = pen.glyphs().cut(&clean(text_of), text).into_owned();
         let gap = " ".repeat(text - width(&value) + 2);
-        let means = Span::new(Tone::Dim, &*option.means);
+        let means = Span::new(Tone::Dim, *means);
         let mut spans = vec![Span::new(Tone::Text, format!(" {value}{gap}")), means];
         spans.push(Span::new(Tone::Text, " ".repeat(columns.saturating_sub(spans_width(&spans)))));
         pen.put(frame, area, &spans);
-        if top + usize::from(row) == cycle.at {
+        if at == Some(top + usize::from(row)) {
             frame.buffer_mut().set_style(area, pen.selection(true));
         }
     }
