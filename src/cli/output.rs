@@ -84,7 +84,7 @@ pub(super) fn end(mut unreadable: Vec<Unreadable>) -> ExitCode {
     if let Some(state_dir) = locate::state_dir() {
         Changes::new(state_dir, Trash::default()).explain(&mut unreadable);
     }
-    for Unreadable { path, reason, is_headless } in &unreadable {
+    for Unreadable { path, reason, is_headless, .. } in &unreadable {
         let can_not = if *is_headless { "" } else { "can't read " };
         complain(&format!("{can_not}{}: {reason}", path.display()));
     }

@@ -18,6 +18,16 @@ pub struct Located {
     pub origin: String,
 }
 
+/// How directories were found that nobody named.
+const DEFAULT: &str = "pi's default";
+
+impl Located {
+    /// Whether nobody named them: pi makes them with the first session.
+    pub fn is_default(&self) -> bool {
+        self.origin == DEFAULT
+    }
+}
+
 /// The environment variables and files that pi looks at.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -103,7 +113,7 @@ pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environm
     if let Some(dir) = &environment.session_dir {
         return Located { dirs: vec![resolve(dir.as_ref())], origin: "$PI_CODING_AGENT_SESSION_DIR".into() };
     }
-    let origin = if environment.agent_dir.is_some() { "$PI_CODING_AGENT_DIR" } else { "pi's default" };
+    let origin = if environment.agent_dir.is_some() { "$PI_CODING_AGENT_DIR" } else { DEFAULT };
     let settings = environment.settings();
     let dir = settings.iter().find_map(|settings| Some((settings, setting(settings, "sessionDir")?)));
     match dir {

@@ -51,12 +51,14 @@ pub struct Unreadable {
     pub reason: String,
     /// Whether it is readable, but holds entries without a header: see [`NotASession::Headless`].
     pub is_headless: bool,
+    /// Whether there is nothing at its path.
+    pub is_missing: bool,
 }
 
 impl Unreadable {
     /// What could not be read, and why.
     pub fn new(path: &Path, reason: &impl ToString) -> Self {
-        Self { path: path.into(), reason: reason.to_string(), is_headless: false }
+        Self { path: path.into(), reason: reason.to_string(), is_headless: false, is_missing: false }
     }
 
     fn file(path: &Path, error: &io::Error) -> Self {
@@ -77,7 +79,9 @@ pub struct FoundFiles {
 impl FoundFiles {
     /// Gives a result, and takes note of an error.
     fn note<T>(&mut self, path: &Path, result: io::Result<T>) -> Option<T> {
-        result.map_err(|error| self.unreadable.push(Unreadable::new(path, &error))).ok()
+        let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let unreadable = |error| Unreadable { is_missing: is_missing(&error), ..Unreadable::new(path, &error) };
+        result.map_err(|error| self.unreadable.push(unreadable(error))).ok()
     }
 }
 

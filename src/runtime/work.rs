@@ -280,7 +280,10 @@ impl Desk {
     }
 
     fn scan(&self, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
-        let found = scan::find(self.files, &self.setting.located.dirs);
+        let located = &self.setting.located;
+        let mut found = scan::find(self.files, &located.dirs);
+        // It is not there before the first session.
+        found.unreadable.retain(|one| !(one.is_missing && located.is_default() && located.dirs.contains(&one.path)));
         let total = found.files.len();
         if !reply(Reply::FilesFound { total, unreadable: found.unreadable, pis: live::running() }) {
             return;

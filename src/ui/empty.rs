@@ -33,13 +33,20 @@ pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, lines
 /// The screen for no sessions: where pitree looked, and what to do.
 pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
     let located = &model.setting.located;
-    let mut lines = vec![DocLine::new(Tone::Strong, "No sessions here."), DocLine::default()];
-    lines.push(DocLine::new(Tone::Text, &format!("pitree looked in (from {}):", located.origin)));
+    let is_new = located.is_default() && model.library.unreadable.is_empty();
+    let (title, dirs) = match is_new {
+        true => ("No sessions yet.", format!("pi will write them to ({}):", located.origin)),
+        false => ("No sessions here.", format!("pitree looked in (from {}):", located.origin)),
+    };
+    let mut lines = vec![DocLine::new(Tone::Strong, title), DocLine::default(), DocLine::new(Tone::Text, &dirs)];
     for dir in &located.dirs {
         let problem = model.library.unreadable.iter().find(|one| &one.path == dir);
-        let reason = problem.map_or("no session files".into(), |one| one.reason.clone());
+        let reason = problem.map_or("no session files", |one| &one.reason);
         let path = shorten(&dir.to_string_lossy(), &model.setting.home).into_owned();
-        lines.push(DocLine::new(Tone::Warning, &format!("  {path}: {reason}")));
+        lines.push(match is_new {
+            true => DocLine::new(Tone::Text, &format!("  {path}")),
+            false => DocLine::new(Tone::Warning, &format!("  {path}: {reason}")),
+        });
     }
     lines.push(DocLine::default());
     for text in [

@@ -79,7 +79,7 @@ impl Browser {
 
     /// On pi's directory in a home.
     pub(crate) fn at_home(home: &std::path::Path, size: (u16, u16)) -> Self {
-        let located = Located { dirs: vec![home.join(".pi/agent/sessions")], origin: "the default".into() };
+        let located = Located { dirs: vec![home.join(".pi/agent/sessions")], origin: "pi's default".into() };
         let config = Config::default();
         let setting = Setting::new(&config, located, home.to_str().unwrap().into(), false);
         Self::with(setting, &config, Files::Disk, size)

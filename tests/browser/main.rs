@@ -33,7 +33,7 @@ mod talks;
 mod tickets;
 
 use common::session::Session;
-use harness::Browser;
+use harness::{Browser, shows};
 use pitree::app::message::{Effect, Msg, Reply};
 use pitree::app::panes::preview::Subject;
 use pitree::app::ticket::Ticket;
@@ -188,6 +188,25 @@ fn enter_resumes_a_session_or_its_leaf_and_folds_a_project() {
     browser.press("esc").press("esc g enter");
     assert_eq!(browser.wants.len(), 2);
     assert!(browser.model.sessions.is_folded(0));
+}
+
+#[test]
+fn the_first_run_is_calm() {
+    let home = tempfile::tempdir().unwrap();
+    let mut browser = Browser::at_home(home.path(), (100, 30));
+    for text in ["No sessions yet.", "  ~/.pi/agent/sessions\n", "pi's default"] {
+        shows(&browser, text);
+    }
+    assert!(!browser.screen().contains("unreadable"), "{}", browser.screen());
+    for key in ["y", "ctrl+r", "ctrl+d"] {
+        browser.press(key);
+        assert_eq!(browser.footer(), "no session is selected", "{key}");
+    }
+    // A directory that somebody named is another thing.
+    let missing = home.path().join("missing");
+    let browser = Browser::on(&[missing.as_path()], 100, 30);
+    shows(&browser, "⚠ 1 unreadable");
+    shows(&browser, "No sessions here.");
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn an_empty_directory_is_friendly() {
     let home = Home::new();
     home.dir(".pi/agent/sessions");
     let pitree = home.open(&[]);
-    for text in ["No sessions here.", "~/.pi/agent/sessions: no session files", "pi's default", "--dir DIR", "--demo"] {
+    for text in ["No sessions yet.", "~/.pi/agent/sessions", "pi's default", "--dir DIR", "--demo"] {
         pitree.wait_for(text);
     }
     pitree.quit();

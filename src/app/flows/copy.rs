@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::app::command::{Command, GoOn};
 use crate::app::context::Context;
+use crate::app::flows::NO_SESSION;
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::layers::question::{Choice, Question};
@@ -19,7 +20,8 @@ const BY_HAND: usize = 50_000;
 /// Asks what to copy.
 pub fn ask(context: &Context<'_>) -> Command {
     let Some((_, session)) = context.meant_session() else {
-        return Command::warn("a project has nothing to copy: select a session");
+        let is_project = context.sessions.selected_project().is_some();
+        return Command::warn(if is_project { "a project has nothing to copy: select a session" } else { NO_SESSION });
     };
     let text = |text: String| Some(Command::Copy(Clip::Text(text)));
     let mut choices = Vec::new();

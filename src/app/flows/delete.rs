@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
-use crate::app::flows::{cancel, refusal};
+use crate::app::flows::{NO_SESSION, cancel, refusal};
 use crate::app::layers::Layer;
 use crate::app::layers::answer::Purpose;
 use crate::app::layers::prompt::Prompt;
@@ -58,7 +58,8 @@ pub fn ask(context: &Context<'_>) -> Command {
                 }
                 one
             }
-            Some(SessionRow::Project(_)) | None => return Command::warn("select a session"),
+            Some(SessionRow::Project(_)) => return Command::warn("select a session"),
+            None => return Command::warn(NO_SESSION),
         }
     };
     choices.push(cancel());
@@ -140,7 +141,6 @@ fn with_subagents(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<Session
     all
 }
 
-fn size(context: &Context<'_>, sessions: &[SessionKey]) -> String {
 /// A project, by its name and the directory that it is in.
 fn named_project(context: &Context<'_>, cwd: &str) -> DocLine {
     let path = shorten(cwd, &context.setting.home);
@@ -152,6 +152,7 @@ fn named_project(context: &Context<'_>, cwd: &str) -> DocLine {
     DocLine::new(Tone::Strong, &said)
 }
 
+fn size(context: &Context<'_>, sessions: &[SessionKey]) -> String {
     let total = sessions.iter().map(|&key| context.library[key].bytes).sum();
     format!("{}, {}", count(sessions.len(), "file", "files"), bytes(total))
 }

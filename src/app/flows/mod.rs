@@ -14,6 +14,9 @@ use crate::app::command::Command;
 use crate::app::context::Context;
 use crate::app::layers::question::Choice;
 
+/// Where the list is empty.
+const NO_SESSION: &str = "no session is selected";
+
 /// Leaves everything as it is: the answer no.
 fn cancel() -> Choice<Command> {
     cancel_by('n')

@@ -2,7 +2,7 @@
 
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
-use crate::app::flows::delete;
+use crate::app::flows::{NO_SESSION, delete};
 use crate::app::layers::Layer;
 use crate::app::layers::answer::Purpose;
 use crate::app::layers::prompt::Prompt;
@@ -14,7 +14,8 @@ use crate::session::entry::EntryId;
 /// Asks for the name of the session that is meant.
 pub fn rename(context: &Context<'_>) -> Command {
     let Some((key, session)) = context.meant_session() else {
-        return Command::warn("a project can't be renamed: select a session");
+        let is_project = context.sessions.selected_project().is_some();
+        return Command::warn(if is_project { "a project can't be renamed: select a session" } else { NO_SESSION });
     };
     let name = session.name.as_deref().unwrap_or_default();
     Command::show(Layer::Prompt(Prompt::new(Purpose::Name(key), "name: ", name)))
