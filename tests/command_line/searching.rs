@@ -122,6 +122,10 @@ fn a_wrong_query_is_shown_and_nothing_found_is_said_by_the_exit_code() {
     let slip = pitree.run(&["--demo", "serach", "jwt"]);
     assert_eq!((slip.code, slip.out.as_str()), (2, ""));
     assert!(slip.err.starts_with("pitree: unknown command serach; did you mean search?\n"), "{}", slip.err);
+    for (word, name) in [("treee", "tree"), ("undoo", "undo"), ("labls", "labels")] {
+        let said = pitree.run(&["--demo", word]).err;
+        assert!(said.contains(&format!("did you mean {name}?\n  to search for it: pitree -- {word}")), "{said}");
+    }
     assert!(pitree.run(&["--demo", "--", "serach"]).err.contains("needs a terminal"));
 }
 
