@@ -35,7 +35,7 @@ pub(super) struct Switches {
     #[arg(long)]
     pub(super) json: bool,
     /// Wait so many seconds for another program that holds a file
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = crate::cli::number)]
     pub(super) wait: u64,
 }
 

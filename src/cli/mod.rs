@@ -21,6 +21,7 @@ mod table;
 mod tree;
 mod undo;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -315,6 +316,16 @@ impl clap::ValueEnum for Print {
         };
         Some(clap::builder::PossibleValue::new(self.name()).help(help))
     }
+}
+
+/// A number as it is typed.
+fn number(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "a number is wanted")
+}
+
+/// A number as it is typed, of at least one.
+fn some(text: &str) -> Result<NonZeroUsize, &'static str> {
+    text.parse().map_err(|_| "a number of at least 1 is wanted")
 }
 
 /// Now, in milliseconds since 1970.

@@ -68,7 +68,7 @@ pub(super) struct SearchCommand {
     #[arg(long)]
     all: bool,
     /// Print so many hits at most
-    #[arg(long, value_name = "N", default_value = "100")]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = crate::cli::some)]
     limit: NonZeroUsize,
     /// Also sessions of sub-agents
     #[arg(long)]

@@ -24,6 +24,7 @@ const COLUMNS: [Column; 5] = [Column::Number, Column::Number, Column::Whole, Col
 #[derive(Debug, clap::Args)]
 pub(super) struct Undo {
     /// The number of a change in the list, if not the last one
+    #[arg(value_parser = crate::cli::number)]
     number: Option<u64>,
     /// List the changes, the newest last
     #[arg(long, conflicts_with_all = ["number", "dry_run"])]

@@ -29,6 +29,19 @@ fn wrong_usage_ends_with_2() {
 }
 
 #[test]
+fn a_wrong_number_is_told_in_words() {
+    let pitree = Pitree::new();
+    for (args, said) in [
+        (&["undo", "x"][..], "'x' for '[NUMBER]': a number is wanted"),
+        (&["undo", "--wait=-1"], "a number is wanted"),
+        (&["search", "--limit", "0", "x"], "'0' for '--limit <N>': a number of at least 1 is wanted"),
+    ] {
+        let outcome = pitree.run(args);
+        assert!(outcome.code == 2 && outcome.err.contains(said), "{args:?}: {}", outcome.err);
+    }
+}
+
+#[test]
 fn lists_the_demo_as_a_table() {
     let table = Pitree::new().print(&["ls", "--demo"]);
     // The first column is an age, which grows.
