@@ -229,3 +229,18 @@ fn a_link_goes_and_what_it_points_at_stays() {
     assert!(real.exists() && world.path("other").symlink_metadata().is_err());
     assert!(browser.all().all(|session| session.path != world.path("other")));
 }
+
+#[test]
+fn what_folds_hide_is_not_marked_and_that_is_said() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("g h *");
+    shows(&browser, "0 sessions marked, not those 5 in folded rows");
+    browser.press("l * *");
+    shows(&browser, "0 sessions marked");
+    browser.press("*");
+    shows(&browser, "5 sessions marked");
+    shows_not(&browser, "not those");
+    browser.press("g h *");
+    assert_eq!(browser.model.sessions.marks.len(), 5, "what was marked stays so");
+}

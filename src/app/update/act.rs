@@ -13,7 +13,7 @@ use crate::app::model::{Model, Pending, Scan};
 use crate::app::palettes;
 use crate::app::panes::layout::{Layout, TALL};
 use crate::app::panes::preview::Subject;
-use crate::base::numbers::count;
+use crate::base::numbers::{count, thousands};
 use crate::base::text::Tone;
 use crate::changes::Request;
 use crate::config::Filter;
@@ -87,9 +87,18 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::Redo => carry::carry(model, Command::Change(Request::Redo, After::Show), effects),
         Action::Mark => model.sessions.toggle_mark(),
         Action::MarkAll => {
-            model.sessions.toggle_all_marks();
+            let folded = model.sessions.toggle_all_marks();
             let marked = count(model.sessions.marks.len(), "session marked", "sessions marked");
-            model.say(Tone::Dim, marked);
+            let unfold = model.setting.key(Action::UnfoldAll);
+            model.say(
+                Tone::Dim,
+                match folded {
+                    0 => marked,
+                    folded => {
+                        format!("{marked}, not those {} in folded rows: {unfold} unfolds them", thousands(folded))
+                    }
+                },
+            );
         }
         Action::Search => searching::open(model, "", effects),
         Action::SearchEverything => searching::toggle_everything(model, effects),

@@ -57,13 +57,15 @@ impl Pane {
         self.cursor.go(1, self.rows.len());
     }
 
-    /// Marks all sessions that have a row; if all are, takes all marks away.
-    pub(crate) fn toggle_all_marks(&mut self) {
+    /// Marks all sessions that have a row; if all are, takes all marks away. Returns how many a fold keeps from being marked.
+    pub(crate) fn toggle_all_marks(&mut self) -> usize {
         let all = self.in_rows();
-        if all.iter().all(|key| self.marks.contains(key)) {
+        let folded = if self.hits.is_some() { 0 } else { self.totals.sessions.saturating_sub(all.len()) };
+        if !all.is_empty() && all.iter().all(|key| self.marks.contains(key)) {
             self.marks.clear();
-        } else {
-            self.mark(&all, true);
+            return 0;
         }
+        self.mark(&all, true);
+        folded
     }
 }
