@@ -48,7 +48,9 @@ const PANES_AND_BOXES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Questio
 const SEARCHED: &[Place] = &[P::Sessions, P::Search];
 const PANES_AND_SEARCH: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search];
 /// Where leaving pitree is not what a key that leaves means.
-const LEAVING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Help];
+const LEAVING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Help];
+/// The same, and boxes that any key closes.
+const SUSPENDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Help];
 const EVERYWHERE: &[Place] = &[
     P::Sessions,
     P::Tree,
@@ -193,7 +195,7 @@ actions! {
     Editor, "editor", ["E"], PANES, Doing, "editor", "Open a copy of what the preview is about in an editor ($VISUAL or $EDITOR).";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Read the sessions again.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show all keys.";
-    Suspend, "suspend", ["ctrl+z"], LEAVING, Doing, "suspend", "Suspend pitree and go to the shell; fg brings it back.";
+    Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree and go to the shell; fg brings it back.";
     Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Leave pitree.";
 
     Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Give the session a name; an empty one clears it.";

@@ -28,6 +28,19 @@ fn the_wheel_over_a_box_scrolls_the_box_and_nothing_beneath() {
 }
 
 #[test]
+fn any_key_closes_a_box_and_does_nothing_else() {
+    let mut browser = Browser::demo(160, 30);
+    for key in ["q", "ctrl+c", "x", "enter", "esc"] {
+        browser.send(Msg::NotResumed("line\nline".into()));
+        assert_eq!(browser.footer(), "");
+        browser.press(key);
+        assert!(!browser.has_note() && browser.wants.is_empty() && browser.model.layers.is_empty(), "{key}");
+    }
+    note(&mut browser);
+    assert_eq!(browser.footer(), "j down  k up");
+}
+
+#[test]
 fn what_is_pasted_goes_to_the_layer_on_top_alone() {
     let mut browser = Browser::demo(160, 30);
     browser.press("/").type_text("re");
@@ -58,19 +71,6 @@ fn the_footer_says_which_keys_work_in_the_layer_on_top() {
 }
 
 #[test]
-fn the_help_begins_with_the_keys_of_the_layer_it_was_opened_over() {
-    let mut browser = Browser::demo(120, 30);
-    browser.press("' f1");
-    let screen = browser.screen();
-    let here = screen.find("Here").unwrap();
-    let rename = screen.find("Rename the selected label.").unwrap();
-    assert!(here < rename, "{screen}");
-    browser.press("esc");
-    assert_eq!(browser.palettes().len(), 1, "the list is still there");
-}
-
-#[test]
-#[test]
 fn the_footer_leaves_out_what_does_nothing_with_the_selected_row() {
     let mut browser = Browser::demo(160, 30);
     browser.press("g");
@@ -90,6 +90,19 @@ fn the_footer_leaves_out_what_does_nothing_with_the_selected_row() {
     }
 }
 
+#[test]
+fn the_help_begins_with_the_keys_of_the_layer_it_was_opened_over() {
+    let mut browser = Browser::demo(120, 30);
+    browser.press("' f1");
+    let screen = browser.screen();
+    let here = screen.find("Here").unwrap();
+    let rename = screen.find("Rename the selected label.").unwrap();
+    assert!(here < rename, "{screen}");
+    browser.press("esc");
+    assert_eq!(browser.palettes().len(), 1, "the list is still there");
+}
+
+#[test]
 fn keys_in_lists_and_lines_can_be_changed() {
     let text = "[keys]\nlist-down = ['ctrl+j']\naccept = ['ctrl+o']\ndelete-to-start = ['ctrl+x']\n";
     let config = Config::parse(text, "config.toml").unwrap();

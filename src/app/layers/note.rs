@@ -44,7 +44,6 @@ impl Note {
             Some(Action::Down) => 1,
             Some(Action::PageUp) => -page,
             Some(Action::PageDown) => page,
-            Some(Action::Quit) => return Answer::Act(Action::Quit),
             _ => return Answer::Close,
         };
         if !sheet.scrolls() {
