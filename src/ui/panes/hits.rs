@@ -13,7 +13,7 @@ use crate::ui::pen::Pen;
 use crate::ui::widgets::key_of;
 
 /// The columns of a query that are seen at least.
-const LEAST_QUERY: usize = 16;
+const LEAST_QUERY: usize = 8;
 
 /// How many were found, in which order, and how far the reading of texts is.
 pub(super) fn facts(model: &Model, search: &Search) -> Vec<String> {
