@@ -204,7 +204,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     heading(lines, "Family");
     if let Some(parent) = parent {
         let what = if digest.owner.is_some() { "sub-agent of" } else { "forked from" };
-        lines.push(fact(what, &title(&library[parent])));
+        lines.push(fact(what, &context.short_title(parent)));
     } else if let Some(path) = &digest.header.parent_session {
         let known = digest.parent_path.as_deref().is_some_and(|path| library.has_file(path));
         let what = if known { "parents in a circle" } else { "not there" };
@@ -212,7 +212,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     } else if let Some(id) = &digest.header.parent_id {
         lines.push(fact("forked from", &format!("{id} (missing)")));
     }
-    lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", &title(&library[fork]))));
+    lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", &context.short_title(fork))));
     more(lines, forks.len());
     let first = library.families().line(key).last().unwrap_or(key);
     let family = library.families().family(first);

@@ -14,6 +14,7 @@ use crate::changes::{Refusal, Request, Seen};
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::table::words;
 use crate::cli::{Chosen, ask, now, output, resolve};
+use crate::disk::live;
 use crate::library::live::{AT_WORK, LOSES};
 use crate::library::{Library, SessionKey};
 use crate::session::digest::{Digest, Shared};
@@ -24,7 +25,7 @@ const NAMED: usize = 20;
 /// Move sessions to the trash
 ///
 /// `pitree restore` and `pitree undo` bring them back. Without --yes a person is asked first, and told if a pi may be at
-/// work in them.
+/// work in them; --dry-run tells that as well.
 #[derive(Debug, clap::Args)]
 pub(super) struct Rm {
     /// Paths, ids, or unambiguous starts of ids
@@ -51,6 +52,9 @@ impl Rm {
             return Ok(ExitCode::from(2));
         }
         let mut removal = self.removal(chosen, asks)?;
+        if self.switches.dry_run {
+            removal.tell_signs(&changer);
+        }
         let mut is_retried = false;
         loop {
             if asks && !removal.is_wanted(&changer, chosen.config.signs())? {
@@ -76,7 +80,13 @@ impl Rm {
 
     /// The sessions that are to go, among those that are known.
     fn removal(&self, chosen: &Chosen, asks: bool) -> Result<Removal> {
-        let mut library = if asks || self.family { every(chosen) } else { Library::default() };
+        let mut library = if asks || self.family {
+            every(chosen)
+        } else {
+            let mut none = Library::default();
+            none.set_pis(live::running(), now());
+            none
+        };
         let (mut paths, mut others, sessions) = (Vec::new(), Vec::new(), resolve::Sessions::new(chosen));
         for word in &self.sessions {
             let session = resolve::digest(&sessions.file(word)?)?;
@@ -173,18 +183,25 @@ impl Removal {
                 count(orphans.len(), "session that stays loses its parent", "sessions that stay lose their parent");
             output::tell(&format!("{stay}: {}{more}", titles.join(", ")));
         }
-        let signs = self.library.signs(&self.goes, now, changer.home());
-        if signs.is_empty() {
+        if !self.tell_signs(changer) {
             return ask::is_yes("Move to the trash?");
         }
+        Ok(ask::ask("Type yes to move to the trash all the same:")? == "yes")
+    }
+
+    /// Says what tells that a pi may be at work in them; returns whether anything does.
+    fn tell_signs(&self, changer: &Changer<'_>) -> bool {
+        let signs = self.library.signs(&self.goes, now(), changer.home());
         for sign in signs.iter().take(NAMED) {
             output::tell(&format!("{AT_WORK}: {sign}."));
         }
         if signs.len() > NAMED {
             output::tell(&format!("and {} more", signs.len() - NAMED));
         }
-        output::tell(LOSES);
-        Ok(ask::ask("Type yes to move to the trash all the same:")? == "yes")
+        if !signs.is_empty() {
+            output::tell(LOSES);
+        }
+        !signs.is_empty()
     }
 
     /// Sessions that stay, and whose parent goes.

@@ -81,7 +81,10 @@ pub(crate) fn signs(sessions: &[&Digest], pis: &Pis, now: i64, home: &str) -> Ve
             _ => format!("\"{}\"", UNICODE.cut(&clean(session.title()), TITLE)),
         };
         let seconds = usize::try_from((now - session.mtime) / 1000).unwrap_or_default();
-        format!("{what} was written {} ago", count(seconds, "second", "seconds"))
+        match seconds {
+            0 => format!("{what} was written just now"),
+            _ => format!("{what} was written {} ago", count(seconds, "second", "seconds")),
+        }
     });
     runs.chain(written).collect()
 }

@@ -123,6 +123,8 @@ fn what_pitree_writes_makes_no_session_live() {
     );
     fs::write(&path, fs::read_to_string(&path).unwrap() + &line).unwrap();
     assert_eq!(pitree.objects(&["search", "is:live", "--json"]).len(), 1);
+    let outcome = pitree.run(&["rm", name, "--dry-run"]);
+    assert!(outcome.code == 0 && outcome.err.contains(": it was written "), "{}", outcome.err);
 }
 
 #[test]
