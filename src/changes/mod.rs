@@ -110,16 +110,13 @@ fn carry_out(work: &mut Engine<'_>, request: &Request) -> Result<Done> {
     match request {
         Request::Rename { path, name } => name::make(work, path, name),
         Request::Label { path, target, label, migrate } => {
-            let migrated = migrate::if_old(work, path, *migrate)?;
-            migrated.and_then(work.is_dry(), || label::make(work, path, target, label))
+            migrate::before(work, (path, *migrate), |work| label::make(work, path, target, label))
         }
         Request::MoveLeaf { path, to, migrate } => {
-            let migrated = migrate::if_old(work, path, *migrate)?;
-            migrated.and_then(work.is_dry(), || leaf::make(work, path, to.as_ref()))
+            migrate::before(work, (path, *migrate), |work| leaf::make(work, path, to.as_ref()))
         }
         Request::Fork { path, at: Some(at), migrate } => {
-            let migrated = migrate::if_old(work, path, *migrate)?;
-            migrated.and_then(work.is_dry(), || fork::make(work, path, Some(at)))
+            migrate::before(work, (path, *migrate), |work| fork::make(work, path, Some(at)))
         }
         Request::Fork { path, at: None, .. } => fork::make(work, path, None),
         Request::Trash { files } => trash::make(work, files),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::disk::create;
 
@@ -36,12 +37,12 @@ pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> 
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
         Err(error) => return Err(at(&error.to_string())),
     };
-    match serde_json::from_slice::<Versioned<serde_json::Value>>(&text) {
-        Ok(file) if file.version > VERSION => return Err(at("was written by a newer pitree; update this one")),
-        _ => {}
+    let odd = |error| at(&format!("not as pitree writes it ({error}); mend or remove it"));
+    let Versioned { version, said } = serde_json::from_slice::<Versioned<Value>>(&text).map_err(odd)?;
+    if version > VERSION {
+        return Err(at("was written by a newer pitree; update this one"));
     }
-    let file = serde_json::from_slice::<Versioned<T>>(&text);
-    file.map(|file| file.said).map_err(|error| at(&format!("not as pitree writes it ({error}); mend or remove it")))
+    serde_json::from_value(said).map_err(odd)
 }
 
 /// Writes a file, for nobody else to read.

@@ -22,11 +22,21 @@ use crate::disk::trash::Bin;
 use crate::disk::{create, load};
 use crate::session::write::migrate;
 
-/// Brings a file into the form of version 3 if it is older; does nothing to one of today.
+/// Makes a change of a file that has the form of version 3: an older one is brought into it first, if that is `allowed`.
 ///
 /// # Errors
-/// It is older, and nobody said that it may be.
-pub(crate) fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<Done> {
+/// It is older, and nobody said that it may be; or the change can't be made.
+pub(crate) fn before<'a>(
+    work: &mut Engine<'a>,
+    (path, allowed): (&Path, bool),
+    change: impl FnOnce(&mut Engine<'a>) -> Result<Done>,
+) -> Result<Done> {
+    let migrated = if_old(work, path, allowed)?;
+    migrated.and_then(work.is_dry(), || change(work))
+}
+
+/// Brings a file into the form of version 3 if it is older; does nothing to one of today.
+fn if_old(work: &mut Engine<'_>, path: &Path, allowed: bool) -> Result<Done> {
     let tree = load::writable(path)?;
     if tree.header.version >= 3.0 {
         return Ok(Done::default());

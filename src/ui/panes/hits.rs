@@ -98,14 +98,13 @@ pub(super) fn marked(model: &Model, text: &str, tone: Tone, is_hit: bool) -> Vec
 pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &Glyphs) -> Vec<Span> {
     let Some(quote) = &found.snippet else { return Vec::new() };
     let path = if found.is_active == Some(false) { "abandoned: " } else { "" };
-    let (of, tone) = match quote.of {
-        Some(Field::User) => ("user ", Tone::User),
-        Some(Field::Assistant) => ("asst ", Tone::Assistant),
-        Some(field) => (field.name(), Tone::Dim),
-        None => ("", Tone::Dim),
+    let of = match quote.of {
+        Some(Field::User) => Span::new(Tone::User, "user "),
+        Some(Field::Assistant) => Span::new(Tone::Assistant, "asst "),
+        Some(field) => Span::new(Tone::Dim, format!("{}: ", field.name())),
+        None => Span::default(),
     };
-    let mut before = vec![Span::new(Tone::Active, path), Span::new(tone, of)];
-    before.extend((tone == Tone::Dim && !of.is_empty()).then(|| Span::new(Tone::Dim, ": ")));
+    let before = vec![Span::new(Tone::Active, path), of];
     let left = room.saturating_sub(spans_width(&before));
     let said = clean(&quote.text);
     let mut text = marked(model, &words(&said), Tone::Dim, true);
