@@ -57,7 +57,11 @@ fn key_in_conversations_of_1_gb(bencher: Bencher, query: &str) {
 
 fn sessions_of_1_gb() -> Arc<[Sought]> {
     let dirs = [crate::many(2000, 1_000_000_000)];
-    let library = Library::read((Files::Disk, &dirs, "/home/dev"), 0, Path::to_path_buf);
+    let library = Library::read(
+        scan::Sources { files: Files::Disk, dirs: &dirs, home: "/home/dev", cache: None },
+        0,
+        Path::to_path_buf,
+    );
     assert_eq!(library.len(), 2000);
     library.sought()
 }

@@ -124,7 +124,7 @@ fn agree(digest: &Digest, tree: &Tree, file: &[u8]) {
     for label in &digest.labels {
         assert_eq!(tree.labels.get(&label.at).map(|label| &label.text), Some(&label.text));
     }
-    assert!(digest.touches.iter().all(|touched| (touched.entry as usize) < tree.nodes.len()));
+    assert!(digest.details().touches.iter().all(|touched| (touched.entry as usize) < tree.nodes.len()));
     let mut builder = texts::Builder::default();
     lines(file).for_each(|line| builder.line(line));
     let texts = builder.texts().expect("texts of a session");

@@ -116,9 +116,9 @@ fn said_last(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, r
     let parent = library.families().parent(key).and_then(|parent| library.get(parent));
     let is_parents = |said: &&LastSaid| {
         let known = digest.known_as(said.at);
-        parent.is_some_and(|parent| known.is_some_and(|known| parent.entries.ids.contains(&known)))
+        parent.is_some_and(|parent| known.is_some_and(|known| parent.details().entries.ids.contains(&known)))
     };
-    let both = [("prompt", &digest.last_prompt), ("answer", &digest.last_answer)];
+    let both = [("prompt", &digest.details().last_prompt), ("answer", &digest.details().last_answer)];
     let last = both.map(|(name, said)| Some((name, said.as_ref()?)));
     let is_new = |(_, said): &(&str, &LastSaid)| !is_parents(said);
     if digest.header.is_fork() && !last.iter().flatten().any(is_new) && parent.is_some() {
@@ -130,7 +130,7 @@ fn said_last(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, r
         let line = fact(name, &format!("{text}{ellipsis}"));
         lines.push(shortened(line, room, &context.setting.glyphs));
     }
-    if digest.last_prompt.is_some() && digest.last_answer.is_none() {
+    if digest.details().last_prompt.is_some() && digest.details().last_answer.is_none() {
         lines.push(DocLine { spans: vec![Span::new(Tone::Dim, "answer      none yet")], ..DocLine::default() });
     }
 }
@@ -230,7 +230,7 @@ fn more(lines: &mut Vec<DocLine>, all: usize) {
 
 /// What was done in it: files, labels, models.
 fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
-    let mut files: Vec<_> = digest.touches.uses().collect();
+    let mut files: Vec<_> = digest.details().touches.uses().collect();
     if !files.is_empty() {
         heading(lines, "Files");
         files.sort_by_key(|&(path, uses)| (Reverse((uses.changes, uses.reads)), path));
@@ -254,14 +254,14 @@ fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
         }
         more(lines, digest.labels.len());
     }
-    if !digest.models.is_empty() {
+    if !digest.details().models.is_empty() {
         heading(lines, "Models");
-        for (name, uses) in digest.models.iter().take(LONGEST) {
+        for (name, uses) in digest.details().models.iter().take(LONGEST) {
             let answers = count(uses.answers, "answer", "answers");
             lines.push(DocLine::new(Tone::Text, &format!("{name}  {answers}, {}", dollars(uses.cost))));
         }
-        more(lines, digest.models.len());
-        for name in digest.response_models.iter().take(LONGEST) {
+        more(lines, digest.details().models.len());
+        for name in digest.details().response_models.iter().take(LONGEST) {
             lines.push(DocLine::new(Tone::Dim, &format!("a provider answered as {name}")));
         }
     }

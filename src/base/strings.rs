@@ -1,7 +1,7 @@
 //! Many short texts in one piece: each costs its bytes and a number, not a place of its own.
 
 /// Texts, each with a number, from 0 on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Strings {
     joined: String,
     /// Where each text ends.

@@ -151,6 +151,15 @@ pub fn is_unsafe(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Whether a text has such characters.
+pub fn has_unsafe(text: &str) -> bool {
+    // Most texts are printable ASCII, of which many bytes are looked at at once.
+    // Unsafe ones above it begin with one of five bytes.
+    let is_in = |b: u8| matches!(b, b' '..=b'~' | 0x80..=0xc1 | 0xc3..=0xd7 | 0xd9..=0xe1 | 0xe3..=0xee | 0xf0..=0xf2);
+    let is_plain = |some: &[u8]| some.iter().fold(true, |is_plain, &b| is_plain & is_in(b));
+    !text.as_bytes().chunks(64).all(is_plain) && text.contains(is_unsafe)
+}
+
 /// What is shown in the place of an unsafe character: its picture for C0, the replacement character for the rest.
 fn picture(c: char) -> char {
     match c {
@@ -162,7 +171,7 @@ fn picture(c: char) -> char {
 
 /// Makes text safe for one line: tabs and line breaks become a space, other unsafe characters visible stand-ins.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unsafe) {
+    if !has_unsafe(text) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(text.chars().map(clean_char).collect())

@@ -100,7 +100,7 @@ pub fn sessions<'a>(
     scan::read(Files::Disk, &files.into_values().collect::<Vec<_>>(), "", |batch| {
         let known = batch.sessions.into_iter().map(|session| {
             let said = (session.title().to_owned(), session.header.cwd.clone());
-            (session.path, said)
+            (session.path.clone(), said)
         });
         read.extend(known);
         is_wanted()

@@ -15,9 +15,8 @@ use crate::base::time;
 use crate::cli::table::{self, Column};
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::load;
-use crate::disk::scan::{self, FoundFiles};
 use crate::library::files::{TouchedFile, full_path, outline};
-use crate::session::digest::Digest;
+use crate::session::digest::Shared;
 
 /// List the files that tools read, wrote or edited, those touched last first
 #[derive(Debug, clap::Args)]
@@ -57,22 +56,21 @@ struct Call {
 
 impl FilesCommand {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let FoundFiles { files, mut unreadable } = match &self.session {
-            Some(session) => {
-                let file = scan::one(chosen.files, &resolve::session(session, chosen)?, None);
-                FoundFiles { files: file.into_iter().collect(), unreadable: Vec::new() }
-            }
-            None => scan::find(chosen.files, &chosen.located.dirs),
+        let mut scan = match &self.session {
+            Some(session) => chosen.sources().one(&resolve::session(session, chosen)?),
+            None => chosen.sources().scan(),
         };
+        let mut unreadable = std::mem::take(&mut scan.found.unreadable);
         let wanted = self.project.as_ref().map(|dir| project(dir, chosen)).transpose()?;
         let is_wanted =
             |cwd: &str| wanted.as_ref().is_none_or(|dirs| dirs.iter().any(|dir| Path::new(cwd).starts_with(dir)));
-        let mut sessions: Vec<Digest> = Vec::new();
-        scan::read(chosen.files, &files, &chosen.home, |batch| {
+        let mut sessions: Vec<Shared> = Vec::new();
+        scan.read(|batch| {
             sessions.extend(batch.sessions.into_iter().filter(|session| is_wanted(&session.header.cwd)));
             unreadable.extend(batch.unreadable);
             true
         });
+        let _ = scan.keep(); // that costs time alone
         if let (Some(_), [one]) = (&self.session, &unreadable[..])
             && one.is_headless
         {
@@ -84,7 +82,7 @@ impl FilesCommand {
         if let (Some(dir), []) = (&self.project, &sessions[..]) {
             bail!("no session worked in {}; `pitree ls` shows where sessions worked", dir.display());
         }
-        let files = outline(sessions.iter(), &chosen.home);
+        let files = outline(sessions.iter().map(|session| &**session), &chosen.home);
         let mut out = output::stdout();
         if self.json {
             let mut calls = match &self.session {
@@ -139,11 +137,11 @@ fn project(dir: &Path, chosen: &Chosen) -> Result<Vec<PathBuf>> {
 }
 
 /// The entries that touched each file, in file order.
-fn calls(sessions: &[Digest], chosen: &Chosen) -> Result<HashMap<String, Vec<Call>>> {
+fn calls(sessions: &[Shared], chosen: &Chosen) -> Result<HashMap<String, Vec<Call>>> {
     let mut calls: HashMap<String, Vec<Call>> = HashMap::new();
     for session in sessions {
         let tree = load::tree(chosen.files, &session.path, &chosen.home)?;
-        for touched in session.touches.iter() {
+        for touched in session.details().touches.iter() {
             let call = Call {
                 id: tree.nodes.get(touched.entry as usize).and_then(|node| node.id.as_deref()).map(String::from),
                 touch: touched.touch.name(),

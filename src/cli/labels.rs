@@ -11,7 +11,6 @@ use crate::base::time;
 use crate::cli::output::PathFields;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{Chosen, output, resolve};
-use crate::disk::scan;
 use crate::library::shares::{self, Listed};
 use crate::session::digest::{Digest, Label};
 use crate::session::entry::EntryId;
@@ -50,14 +49,16 @@ struct LabelLine {
 
 impl Labels {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let found = scan::find(chosen.files, &chosen.located.dirs);
-        let (mut sessions, mut ids, mut unreadable) = (Vec::new(), Vec::new(), found.unreadable);
-        scan::read(chosen.files, &found.files, &chosen.home, |batch| {
+        let mut scan = chosen.sources().scan();
+        let (mut sessions, mut ids) = (Vec::new(), Vec::new());
+        let mut unreadable = std::mem::take(&mut scan.found.unreadable);
+        scan.read(|batch| {
             ids.extend(batch.sessions.iter().map(|session| session.header.id.clone()));
             sessions.extend(batch.sessions.into_iter().filter(|session| !session.labels.is_empty()));
             unreadable.extend(batch.unreadable);
             true
         });
+        let _ = scan.keep(); // that costs time alone
         let ids = resolve::shortest(ids.iter().map(String::as_str));
         sessions.sort_by(|a, b| a.age().cmp(&b.age()));
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {

@@ -1,5 +1,6 @@
 //! `pitree ls`: the sessions as a table, or as JSON for scripts.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,12 +16,18 @@ use crate::base::time;
 use crate::cli::output::PathFields;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{Chosen, output, resolve};
-use crate::disk::scan;
+use crate::disk::crew;
 use crate::disk::scan::Unreadable;
 use crate::library::shares::Shares;
 use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, NO_MESSAGES};
 use crate::session::problem::Problem;
+
+/// As many sessions are made lines by one processor at a time.
+const PART: usize = 256;
+
+/// A session with what is its own.
+type Row<'a> = (&'a Digest, Tally);
 
 /// List sessions, newest first
 #[derive(Debug, clap::Args)]
@@ -35,33 +42,41 @@ pub(super) struct Ls {
 
 impl Ls {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let mut found = scan::find(chosen.files, &chosen.located.dirs);
-        let mut unreadable = std::mem::take(&mut found.unreadable);
-        if found.files.is_empty() && !unreadable.is_empty() {
+        let mut scan = chosen.sources().scan();
+        let mut unreadable = std::mem::take(&mut scan.found.unreadable);
+        if scan.found.files.is_empty() && !unreadable.is_empty() {
             bail!("{}", nothing(&unreadable, &chosen.located.origin));
         }
         if !self.subagents {
-            found.files.retain(|file| file.owner.is_none());
+            scan.skip_subagents();
         }
         let mut sessions = Vec::new();
-        scan::read(chosen.files, &found.files, &chosen.home, |batch| {
+        scan.read(|batch| {
             sessions.extend(batch.sessions);
             unreadable.extend(batch.unreadable);
             true
         });
+        let shares = Shares::new(sessions.iter().map(|session| &**session).enumerate(), Shares::default());
+        let mut sessions: Vec<Row<'_>> =
+            (0..).zip(&sessions).map(|(at, session)| (&**session, shares.own(at, session))).collect();
         // pi orders by time only; files of the same time keep a fixed order here.
-        sessions.sort_by(|a, b| b.order_time().cmp(&a.order_time()).then_with(|| b.path.cmp(&a.path)));
-        let shares = Shares::new(sessions.iter().enumerate(), Shares::default());
-        let own: Vec<Tally> = (0..).zip(&sessions).map(|(at, session)| shares.own(at, session)).collect();
+        sessions.sort_by(|(a, _), (b, _)| b.order_time().cmp(&a.order_time()).then_with(|| b.path.cmp(&a.path)));
         let mut out = output::stdout();
         if self.json {
-            for (session, own) in sessions.iter().zip(own) {
-                output::json(&mut out, &SessionLine::new(session, own))?;
+            let parts: Vec<&[Row<'_>]> = sessions.chunks(PART).collect();
+            let lines = |part: &&[Row<'_>]| {
+                part.iter().try_fold(String::new(), |lines, (session, own)| {
+                    Ok::<_, anyhow::Error>(lines + &output::json_line(&SessionLine::new(session, *own))?)
+                })
+            };
+            for lines in crew::map(&parts, lines) {
+                out.write_all(lines?.as_bytes())?;
             }
         } else {
-            table(&mut out, &sessions, &own, chosen)?;
+            table(&mut out, &sessions, chosen)?;
         }
         out.flush()?;
+        let _ = scan.keep(); // that costs time alone
         if sessions.is_empty() && !self.json {
             let dirs: Vec<_> = chosen.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
             output::tell(&format!("no sessions in {} (from {})", dirs.join(", "), chosen.located.origin));
@@ -89,7 +104,7 @@ struct SessionLine<'a> {
     id: &'a str,
     cwd: &'a str,
     name: Option<&'a str>,
-    first_message: &'a str,
+    first_message: Cow<'a, str>,
     message_count: usize,
     entry_count: usize,
     created: Option<String>,
@@ -116,7 +131,7 @@ impl<'a> SessionLine<'a> {
             id: &header.id,
             cwd: &header.cwd,
             name: session.name.as_deref(),
-            first_message: session.first_message.as_deref().unwrap_or(NO_MESSAGES),
+            first_message: session.first_message().unwrap_or(NO_MESSAGES.into()),
             message_count: session.message_count,
             entry_count: session.entry_count,
             created: header.created.and_then(time::iso),
@@ -138,19 +153,22 @@ impl<'a> SessionLine<'a> {
 }
 
 /// The path from the root of the file system, symbolic links as they are.
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+fn absolute(path: &Path) -> Cow<'_, Path> {
+    if path.is_absolute() {
+        return path.into(); // what scans find below such a directory has nothing to make plain
+    }
+    std::path::absolute(path).map_or(path.into(), PathBuf::into)
 }
 
 /// What a fork cost is what is its own, so that the column sums up to what was paid.
-fn table(out: &mut impl Write, sessions: &[Digest], own: &[Tally], chosen: &Chosen) -> Result<()> {
+fn table(out: &mut impl Write, sessions: &[Row<'_>], chosen: &Chosen) -> Result<()> {
     const COLUMNS: [Column; 6] =
         [Column::Number, Column::Number, Column::Number, Column::Whole, Column::Path(PATH), Column::Words(LAST)];
     let now = crate::cli::now();
-    let ids = resolve::shortest(sessions.iter().map(|session| &*session.header.id));
-    let is_fork = |session: &Digest, own: &Tally| own.entries < session.entries.all.entries;
-    let any_fork = sessions.iter().zip(own).any(|(session, own)| is_fork(session, own));
-    let row = |(session, own): (&Digest, &Tally)| {
+    let ids = resolve::shortest(sessions.iter().map(|(session, _)| &*session.header.id));
+    let is_fork = |session: &Digest, own: &Tally| own.entries < session.all.entries;
+    let any_fork = sessions.iter().any(|(session, own)| is_fork(session, own));
+    let row = |(session, own): &Row<'_>| {
         let age = session.modified.map_or("?".into(), |then| time::age(now, then));
         let cwd = shorten(&session.header.cwd, &chosen.home).into_owned();
         let id = cut(&session.header.id, ids).to_string();
@@ -161,6 +179,6 @@ fn table(out: &mut impl Write, sessions: &[Digest], own: &[Tally], chosen: &Chos
         };
         [age, session.entry_count.to_string(), dollars(own.cost) + mark, id, cwd, session.title().to_string()]
     };
-    let rows: Vec<[String; 6]> = sessions.iter().zip(own).map(row).collect();
+    let rows: Vec<[String; 6]> = sessions.iter().map(row).collect();
     table::print(out, COLUMNS, &rows, chosen.config.signs())
 }

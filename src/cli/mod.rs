@@ -5,6 +5,7 @@ mod change;
 mod config;
 mod files;
 mod fork;
+mod index;
 mod labels;
 mod ls;
 mod output;
@@ -38,6 +39,7 @@ use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
+use crate::disk::scan::Sources;
 use crate::runtime;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -69,6 +71,9 @@ pub struct Options {
     /// Show the sample sessions that come with pitree
     #[arg(long, global = true, conflicts_with = "dir")]
     demo: bool,
+    /// Read all sessions anew, and keep nothing of them for the next time
+    #[arg(long, global = true)]
+    no_index: bool,
     /// Read the configuration from this file
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
@@ -96,6 +101,7 @@ enum Command {
     Restore(restore::Restore),
     Undo(undo::Undo),
     Redo(undo::Redo),
+    Index(index::IndexCommand),
     Config(config::ConfigCommand),
 }
 
@@ -130,12 +136,14 @@ pub(crate) struct Chosen {
     pub located: Located,
     /// The home directory, for `~`.
     pub home: String,
+    /// The folder of the index, if one is to be used.
+    pub cache: Option<PathBuf>,
 }
 
 impl Chosen {
-    /// Where sessions are, in which directories, and what `~` is.
-    fn sessions(&self) -> (Files, &[PathBuf], &str) {
-        (self.files, &self.located.dirs, &self.home)
+    /// Where sessions are, and how they are read.
+    fn sources(&self) -> Sources<'_> {
+        Sources { files: self.files, dirs: &self.located.dirs, home: &self.home, cache: self.cache.as_deref() }
     }
 
     /// Refuses what needs files that are there.
@@ -221,6 +229,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Some(Command::Restore(command)) => command.run(&context),
         Some(Command::Undo(command)) => command.run(&context),
         Some(Command::Redo(command)) => command.run(&context),
+        Some(Command::Index(command)) => command.run(&context),
         Some(Command::Config(_)) => Ok(ExitCode::SUCCESS),
         None => browse(context, cli.print, &[cli.query, cli.words].concat()),
     }
@@ -232,7 +241,7 @@ fn browse(chosen: Chosen, print: Option<Print>, query: &[String]) -> Result<Exit
     {
         return Ok(wrong);
     }
-    let Chosen { config, files, mut located, home } = chosen;
+    let Chosen { config, files, mut located, home, cache } = chosen;
     // What is written down of a change must hold wherever pitree is started the next time.
     for dir in &mut located.dirs {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone());
@@ -247,7 +256,7 @@ fn browse(chosen: Chosen, print: Option<Print>, query: &[String]) -> Result<Exit
     }
     let state_dir = locate::state_dir().filter(|_| files == Files::Disk);
     let changes = state_dir.map(|dir| Changes::new(dir, change::trash(&config)));
-    runtime::run(setting, &config, files, changes).map(ExitCode::from)
+    runtime::run(setting, &config, (files, cache), changes).map(ExitCode::from)
 }
 
 fn context(options: &Options) -> Result<Chosen> {
@@ -258,12 +267,16 @@ fn context(options: &Options) -> Result<Chosen> {
     }
     if options.demo {
         let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
-        return Ok(Chosen { config, files: Files::Demo, located, home: demo::HOME.into() });
+        return Ok(Chosen { config, files: Files::Demo, located, home: demo::HOME.into(), cache: None });
     }
     let environment = Environment::current();
-    let located = locate::sessions(&options.dir, &config.dirs, &environment);
+    let mut located = locate::sessions(&options.dir, &config.dirs, &environment);
+    for dir in located.dirs.iter_mut().filter(|dir| dir.is_absolute()) {
+        *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone()); // with each part once
+    }
     let home = environment.home.to_string_lossy().into_owned();
-    Ok(Chosen { config, files: Files::Disk, located, home })
+    let cache = locate::index_dir().filter(|_| !options.no_index);
+    Ok(Chosen { config, files: Files::Disk, located, home, cache })
 }
 
 /// The configuration from `file`, or from its usual place if it is there.

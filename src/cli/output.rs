@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Number;
 
 use crate::base::paths;
-use crate::base::text::is_unsafe;
+use crate::base::text::{has_unsafe, is_unsafe};
 use crate::changes::Changes;
 use crate::disk::locate;
 use crate::disk::scan::Unreadable;
@@ -24,14 +24,20 @@ pub(super) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
 
 /// One object on one line. Characters that a terminal could act on are escaped: the same JSON to a reader.
 pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_string(value)?;
-    if !text.contains(is_unsafe) {
-        writeln!(out, "{text}")?;
-        return Ok(());
+    out.write_all(json_line(value)?.as_bytes())?;
+    Ok(())
+}
+
+/// The line that [`json`] writes.
+pub(super) fn json_line(value: &impl Serialize) -> Result<String> {
+    let mut text = serde_json::to_string(value)?;
+    text.push('\n');
+    if !has_unsafe(&text[..text.len() - 1]) {
+        return Ok(text);
     }
     let mut safe = String::with_capacity(text.len() + 64);
     for c in text.chars() {
-        if is_unsafe(c) {
+        if is_unsafe(c) && c != '\n' {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 write!(safe, "\\u{unit:04x}")?;
             }
@@ -39,8 +45,7 @@ pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
             safe.push(c);
         }
     }
-    writeln!(out, "{safe}")?;
-    Ok(())
+    Ok(safe)
 }
 
 /// A path as a script sees it.

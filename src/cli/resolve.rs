@@ -15,7 +15,7 @@ use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
 use crate::library::here::Here;
 use crate::library::{Library, SessionKey};
-use crate::session::digest::Digest;
+use crate::session::digest::{Digest, Shared};
 use crate::session::lines::Header;
 use crate::session::tree::{Index, Tree};
 
@@ -41,8 +41,8 @@ impl<'a> Sessions<'a> {
     /// The ids that start so, with their files.
     fn starting(&self, start: &str) -> &[(String, PathBuf)] {
         let all = self.by_id.get_or_init(|| {
-            let found = scan::find(self.chosen.files, &self.chosen.located.dirs);
-            let headers = scan::headers(self.chosen.files, &found.files).into_iter();
+            let mut scan = self.chosen.sources().scan();
+            let headers = scan.headers().into_iter();
             let mut all: Vec<_> = headers.map(|(found, header)| (header.id, found.path.clone())).collect();
             all.sort_by(|(one, _), (other, _)| one.cmp(other));
             all
@@ -53,7 +53,7 @@ impl<'a> Sessions<'a> {
 
     /// All of them, read: for names.
     fn library(&self) -> &Library {
-        self.library.get_or_init(|| Library::read(self.chosen.sessions(), now(), Path::to_path_buf))
+        self.library.get_or_init(|| Library::read(self.chosen.sources(), now(), Path::to_path_buf))
     }
 
     /// The sessions of a name.
@@ -69,9 +69,9 @@ impl<'a> Sessions<'a> {
 
     /// The newest session of the project in which one is, or below the directory.
     fn newest_here(&self) -> Result<PathBuf> {
-        let Chosen { files, located, home, .. } = self.chosen;
-        let found = scan::find(*files, &located.dirs).files;
-        let headers = scan::headers(*files, &found);
+        let Chosen { files, home, .. } = self.chosen;
+        let mut scan = self.chosen.sources().scan();
+        let headers = scan.headers();
         let cwd = Environment::current().cwd;
         let mut here = Here::new(cwd.to_string_lossy().into_owned(), home.clone());
         here.find(headers.iter().map(|(_, header)| header.cwd.as_str()));
@@ -85,7 +85,8 @@ impl<'a> Sessions<'a> {
         });
         let none =
             || format!("no session worked in {}, nor in a project around it; `pitree ls` lists all", cwd.display());
-        sessions.into_iter().max_by_key(Digest::order_time).map(|session| session.path).with_context(none)
+        let newest = sessions.into_iter().max_by_key(|session: &Shared| session.order_time());
+        newest.map(|session| session.path.clone()).with_context(none)
     }
 
     /// The file that `word` means, from the root of the file system, as the journal and forks name it.

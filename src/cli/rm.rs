@@ -222,7 +222,7 @@ impl Removal {
 /// Every session in the directories, by its path from the root.
 fn every(chosen: &Chosen) -> Library {
     let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    Library::read(chosen.sessions(), now(), place)
+    Library::read(chosen.sources(), now(), place)
 }
 
 fn title(session: &Digest, glyphs: &Glyphs) -> String {

@@ -114,7 +114,9 @@ impl SearchCommand {
         // What is looked for in all bytes needs no texts, but what must not be there does.
         let without_words = Matcher::new(&query.without_words(), &here);
         if !query.everything || query.words().is_empty() || without_words.has_texts() {
-            searcher.read(chosen.files, &sessions, |_, _| true);
+            // What lies in the index is searched there.
+            let unread: Vec<Sought> = sessions.iter().filter(|session| !session.digest.is_stored()).cloned().collect();
+            searcher.read(chosen.files, &unread, |_, _| true);
         }
         let search = Search { chosen, query, sessions, here, searcher, limit: self.limit.get() };
         let lines = search.lines(&mut unreadable)?;
@@ -136,7 +138,7 @@ impl SearchCommand {
 
     /// All sessions, the newest first, with what the browser would say of them.
     fn sessions(&self, chosen: &Chosen, now: i64) -> (Arc<[Sought]>, Vec<Unreadable>) {
-        let mut library = Library::read(chosen.sessions(), now, Path::to_path_buf);
+        let mut library = Library::read(chosen.sources(), now, Path::to_path_buf);
         let is_wanted = |session: &&Sought| self.subagents || session.digest.owner.is_none();
         let sessions = library.sought().iter().filter(is_wanted).cloned().collect();
         (sessions, std::mem::take(&mut library.unreadable))
@@ -241,7 +243,7 @@ impl Search<'_> {
             let (field, said) = match field {
                 MatchField::Label => ("label", tree.labels.get(&at).map(|label| label.text.to_string())),
                 MatchField::File => {
-                    let touched = session.touches.iter().find(|touched| touched.entry == at);
+                    let touched = session.details().touches.iter().find(|touched| touched.entry == at);
                     ("file", touched.map(|touched| touched.path.to_string()))
                 }
                 _ => {

@@ -93,6 +93,29 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
     });
 }
 
+/// What `work` makes of each of the items, in their order, by all processors if they are many.
+pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    /// Fewer are not worth another thread.
+    const WORTH_IT: usize = 16;
+    let work = &work;
+    if items.len() < WORTH_IT {
+        return items.iter().map(work).collect();
+    }
+    let mut parts = items.chunks(items.len().div_ceil(threads()));
+    let first = parts.next().unwrap_or_default();
+    thread::scope(|scope| {
+        let others: Vec<_> = parts.map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<R>>())).collect();
+        let mut done: Vec<R> = first.iter().map(work).collect();
+        for other in others {
+            match other.join() {
+                Ok(part) => done.extend(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    })
+}
+
 /// Where the threads put their results. Nobody is woken for each of them: of small files there are many thousands a second.
 struct Table<R> {
     state: Mutex<State<R>>,

@@ -1,14 +1,18 @@
 //! Reads the digest of one session file: in one pass, and at its end once more the few lines whose rows stand before
-//! their labels.
+//! their labels. When a long file has grown, only what is new of it is read.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::disk::files::Files;
+use serde::{Deserialize, Serialize};
+
+use crate::disk::files::{Files, Readable};
 use crate::disk::lines::{self, Wanted};
+use crate::disk::stamp::hash;
 use crate::session::digest::Digest;
 use crate::session::digest::builder::Builder;
 use crate::session::lines::{LONGEST, NotASession};
+use crate::session::texts::TextsBuf;
 
 /// How digests are read.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +21,52 @@ pub(crate) struct Reading<'a> {
     pub(crate) files: Files,
     /// In tool calls, paths below it start with `~`.
     pub(crate) home: &'a str,
+}
+
+/// What was read of a session.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The digest, without what the file system knows of it.
+    pub(crate) digest: Digest,
+    /// Its texts, if they were wanted.
+    pub(crate) texts: TextsBuf,
+    /// With what reading can go on: a [`State`] as it is written; empty if it can't.
+    pub(crate) state: Vec<u8>,
+}
+
+/// What reading stopped with, and how to tell the file again that was read. Its texts are not here.
+#[derive(Debug, Deserialize)]
+pub(crate) struct State {
+    builder: Builder,
+    ends: Ends,
+}
+
+/// Hashes of the first bytes of a file, and of the last ones before a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Ends([u64; 2]);
+
+/// How much of each end of a file tells it, in bytes.
+const END: u64 = 4096;
+
+impl Ends {
+    fn of(file: &mut dyn Readable, place: u64) -> io::Result<Self> {
+        let mut hash_of = |start: u64, end: u64| {
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(start))?;
+            file.take(end - start).read_to_end(&mut bytes).map(|_| hash(&bytes))
+        };
+        Ok(Self([hash_of(0, END.min(place))?, hash_of(place.saturating_sub(END), place)?]))
+    }
+}
+
+/// What is wanted of a file beside its digest.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    /// Its texts.
+    pub(crate) texts: bool,
+    /// With what reading can go on; where it stopped if the file has grown since, with the texts until there.
+    pub(crate) state: bool,
+    pub(crate) before: Option<(State, TextsBuf)>,
 }
 
 impl Reading<'_> {
@@ -32,23 +82,53 @@ impl Reading<'_> {
         buffer: &mut Vec<u8>,
         is_stopped: impl Fn() -> bool,
     ) -> io::Result<Option<Digest>> {
+        let read = self.session((path, mtime), Wishes::default(), buffer, is_stopped)?;
+        Ok(read.map(|session| session.digest))
+    }
+
+    /// As [`Reading::file`], with what else is wanted of it.
+    ///
+    /// # Errors
+    /// As [`Reading::file`].
+    pub(crate) fn session(
+        &self,
+        (path, mtime): (&Path, i64),
+        Wishes { texts, state, before }: Wishes,
+        buffer: &mut Vec<u8>,
+        is_stopped: impl Fn() -> bool,
+    ) -> io::Result<Option<Session>> {
         let Some(mut file) = self.files.session(path)? else { return Ok(None) };
-        let mut builder = Builder::new(self.home);
-        lines::each(&mut Wanted(&mut file, || !is_stopped()), 0, u64::MAX, buffer, |line| {
+        let mut goes_on = None;
+        if let Some((State { builder, ends }, texts)) = before
+            && ends == Ends::of(&mut *file, builder.place())?
+        {
+            goes_on = Some(builder.with_texts(texts));
+        }
+        let mut builder = goes_on.unwrap_or_else(|| {
+            let new = Builder::new(self.home);
+            if texts { new.with_texts(TextsBuf::default()) } else { new }
+        });
+        let start = builder.place();
+        file.seek(SeekFrom::Start(start))?;
+        lines::each(&mut Wanted(&mut file, || !is_stopped()), start, u64::MAX, buffer, |line| {
             builder.line(line);
             !builder.is_refused() && !is_stopped()
         })?;
         if is_stopped() {
             return Ok(None);
         }
+        let state = match state && builder.is_at_end() {
+            true => postcard::to_allocvec(&(&builder, Ends::of(&mut *file, builder.place())?)).unwrap_or_default(),
+            false => Vec::new(),
+        };
         let mut again = |offset| {
             let mut line = Vec::new();
             file.seek(SeekFrom::Start(offset)).ok()?;
             BufReader::new((&mut file).take(LONGEST)).read_until(b'\n', &mut line).ok()?;
             Some(line)
         };
-        match builder.finish(mtime, &mut again) {
-            Ok(digest) => Ok(Some(digest)),
+        match builder.finish_with_texts(mtime, &mut again) {
+            Ok((digest, texts)) => Ok(Some(Session { digest, texts, state })),
             Err(NotASession::NoHeader) => Ok(None),
             Err(why @ (NotASession::Headless | NotASession::TooMany)) => Err(io::Error::other(why)),
         }

@@ -86,6 +86,11 @@ pub(crate) fn state_dir() -> Option<PathBuf> {
     Some(dirs.state_dir().unwrap_or_else(|| dirs.data_local_dir()).to_path_buf())
 }
 
+/// Where the index is, if there is a home directory: `~/.cache/pitree` on Linux.
+pub(crate) fn index_dir() -> Option<PathBuf> {
+    directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.cache_dir().join("index"))
+}
+
 /// The text of a file that a person writes.
 ///
 /// # Errors

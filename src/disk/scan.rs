@@ -1,303 +1,217 @@
-//! Finds the session files and reads digests of them: newest first, by all processors, in batches.
-//! Nested and flat directories, as pi lays them out; what lies deeper is a sub-agent's.
+//! Reads digests of all session files, by all processors, in batches: what the index knows of them at once, then the rest,
+//! newest first.
 
-use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::thread;
 
 use crate::disk::crew;
-use crate::disk::demo;
-use crate::disk::digest::Reading;
+use crate::disk::digest::{Reading, Wishes};
 use crate::disk::files::Files;
+pub use crate::disk::find::{FoundFiles, SessionFile, Unreadable, find, milliseconds, one};
+use crate::disk::index::{Index, Known, WORTH_GOING_ON};
 use crate::disk::lines;
-use crate::session::digest::{Digest, Owner};
-use crate::session::lines::{Header, NotASession};
-
-/// Folders below a session's own that are looked into: `<session>/<hash>/run-0` and some more.
-const DEEPEST: usize = 8;
-
-/// A file that may be a session.
-#[derive(Clone, Debug)]
-pub struct SessionFile {
-    /// Where it is.
-    pub path: PathBuf,
-    /// With symbolic links resolved, if that differs.
-    pub real_path: Option<PathBuf>,
-    /// Whether the file itself is a symbolic link.
-    pub is_link: bool,
-    /// Its length in bytes.
-    pub bytes: u64,
-    /// When it was last written, in milliseconds since 1970.
-    pub mtime: i64,
-    /// Whose sub-agent wrote it.
-    pub owner: Option<Owner>,
-}
-
-impl AsRef<Path> for SessionFile {
-    fn as_ref(&self) -> &Path {
-        &self.path
-    }
-}
-
-/// Something that could not be read.
-#[derive(Clone, Debug)]
-pub struct Unreadable {
-    /// What it is.
-    pub path: PathBuf,
-    /// Why.
-    pub reason: String,
-    /// Whether it is readable, but holds entries without a header: see [`NotASession::Headless`].
-    pub is_headless: bool,
-    /// Whether there is nothing at its path.
-    pub is_missing: bool,
-}
-
-impl Unreadable {
-    /// What could not be read, and why.
-    pub fn new(path: &Path, reason: &impl ToString) -> Self {
-        Self { path: path.into(), reason: reason.to_string(), is_headless: false, is_missing: false }
-    }
-
-    fn file(path: &Path, error: &io::Error) -> Self {
-        let why = error.get_ref().and_then(|why| why.downcast_ref());
-        Self { is_headless: why == Some(&NotASession::Headless), ..Self::new(path, error) }
-    }
-}
-
-/// All files that may be sessions, newest first.
-#[derive(Clone, Debug, Default)]
-pub struct FoundFiles {
-    /// The files.
-    pub files: Vec<SessionFile>,
-    /// Directories that could not be read, missing ones included.
-    pub unreadable: Vec<Unreadable>,
-}
-
-impl FoundFiles {
-    /// Gives a result, and takes note of an error.
-    fn note<T>(&mut self, path: &Path, result: io::Result<T>) -> Option<T> {
-        let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-        let unreadable = |error| Unreadable { is_missing: is_missing(&error), ..Unreadable::new(path, &error) };
-        result.map_err(|error| self.unreadable.push(unreadable(error))).ok()
-    }
-}
+use crate::session::digest::{Digest, Owner, Shared};
+use crate::session::lines::Header;
 
 /// What was read since the last batch.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// Sessions.
-    pub sessions: Vec<Digest>,
+    pub sessions: Vec<Shared>,
     /// Files that could not be read.
     pub unreadable: Vec<Unreadable>,
     /// Files dealt with so far, those that are no sessions included.
     pub done: usize,
 }
 
-/// Looks for session files in directories.
-pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
-    let mut found = FoundFiles::default();
-    match files {
-        Files::Demo => found.files = demo::paths().map(demo_found).collect(),
-        Files::Disk => {
-            let mut seen = HashSet::new();
-            for dir in dirs {
-                let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
-                if seen.insert(real) {
-                    find_in(dir, &mut found);
-                }
-            }
-        }
-    }
-    // A directory may be named beside one that holds it.
-    let mut seen = HashSet::with_capacity(found.files.len());
-    let is_new: Vec<bool> = found.files.iter().map(|file| seen.insert(file.path.as_os_str())).collect();
-    let mut is_new = is_new.into_iter();
-    found.files.retain(|_| is_new.next() == Some(true));
-    found.files.sort_by(|a, b| b.mtime.cmp(&a.mtime).then_with(|| name(&b.path).cmp(name(&a.path))));
-    found
+/// Where sessions are, and how they are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// Where bytes come from.
+    pub files: Files,
+    /// The session directories.
+    pub dirs: &'a [PathBuf],
+    /// In tool calls, paths below it start with `~`.
+    pub home: &'a str,
+    /// The folder of the index, if one is to be used.
+    pub cache: Option<&'a Path>,
 }
 
-/// The file at a path, as it is now; `owner` as it is known. `None` if there is none.
-pub fn one(files: Files, path: &Path, owner: Option<Owner>) -> Option<SessionFile> {
-    if files == Files::Demo {
-        return Some(demo_found(path.to_path_buf()));
-    }
-    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let real_path = fs::canonicalize(path).ok().filter(|real| real != path);
-    let mtime = metadata.modified().map_or(0, milliseconds);
-    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
-    Some(SessionFile { path: path.to_path_buf(), real_path, is_link, bytes: metadata.len(), mtime, owner })
+/// The files of all sessions, to be read.
+#[derive(Debug)]
+pub struct Scan<'a> {
+    sources: Sources<'a>,
+    /// What was found.
+    pub found: FoundFiles,
+    /// What the index knows of each of the directories.
+    index: Vec<Index>,
 }
 
-fn demo_found(path: PathBuf) -> SessionFile {
-    let bytes = demo::file(&path).map_or(0, |bytes| bytes.len() as u64);
-    SessionFile { path, real_path: None, is_link: false, bytes, mtime: 0, owner: None }
-}
-
-/// The name of a file, as bytes: to look for the end of a path in its components takes long.
-fn name(path: &Path) -> &[u8] {
-    let path = path.as_os_str().as_encoded_bytes();
-    let start = memchr::memrchr(std::path::MAIN_SEPARATOR as u8, path).map_or(0, |at| at + 1);
-    &path[start..]
-}
-
-/// A directory's session files and folders, and whether they are symbolic links.
-struct Listing {
-    dir: PathBuf,
-    /// With symbolic links resolved, if that differs.
-    real: Option<PathBuf>,
-    sessions: Vec<(PathBuf, bool)>,
-    folders: Vec<(PathBuf, bool)>,
-}
-
-impl Listing {
-    /// The path of something in it with symbolic links resolved.
-    fn real_path(&self, path: &Path, is_link: bool) -> PathBuf {
-        let resolved = || fs::canonicalize(path).ok();
-        let beside = || Some(self.real.as_ref()?.join(path.file_name()?));
-        if is_link { resolved() } else { beside() }.unwrap_or_else(|| path.to_path_buf())
-    }
-
-    /// The sessions to which folders belong, by the names of the folders: of the same name, or the one whose id it is named
-    /// by. Symbolic links in their paths are resolved, as families are tied by real paths.
-    fn owners(&self) -> HashMap<&[u8], PathBuf> {
-        let names: HashSet<&[u8]> = self.folders.iter().map(|(folder, _)| name(folder)).collect();
-        let mut owners = HashMap::new();
-        for (path, is_link) in self.sessions.iter().filter(|_| !names.is_empty()) {
-            let stem = path.file_stem().unwrap_or_default().as_encoded_bytes();
-            let ids = memchr::memchr_iter(b'_', stem).map(|at| &stem[at + 1..]);
-            for name in ids.chain([stem]).filter(|name| names.contains(name)) {
-                owners.entry(name).or_insert_with(|| self.real_path(path, *is_link));
-            }
-        }
-        owners
-    }
-}
-
-/// Lists a directory; `real` is its path with symbolic links resolved.
-fn list(dir: &Path, real: PathBuf) -> io::Result<Listing> {
-    let real = (real != dir).then_some(real);
-    let mut listing = Listing { dir: dir.into(), real, sessions: Vec::new(), folders: Vec::new() };
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        if path.extension() == Some(OsStr::new("jsonl")) && !kind.is_dir() {
-            listing.sessions.push((path, kind.is_symlink()));
-        } else if kind.is_dir() || (kind.is_symlink() && path.is_dir()) {
-            listing.folders.push((path, kind.is_symlink()));
-        }
-    }
-    Ok(listing)
-}
-
-fn find_in(root: &Path, found: &mut FoundFiles) {
-    let top = fs::canonicalize(root).and_then(|real| list(root, real));
-    let Some(top) = found.note(root, top) else { return };
-    take_sessions(&top, None, found);
-    let owners = top.owners();
-    for (folder, is_link) in &top.folders {
-        let real = top.real_path(folder, *is_link);
-        // A folder beside a session of the same name holds its sub-agents; any other one is a project.
-        if let Some(owner) = owners.get(name(folder)) {
-            find_deeper((folder, real), &Owner { path: Some(owner.clone()) }, found);
-            continue;
-        }
-        let Some(project) = found.note(folder, list(folder, real)) else { continue };
-        take_sessions(&project, None, found);
-        let owners = project.owners();
-        for (below, _) in project.folders.iter().filter(|(_, is_link)| !is_link) {
-            let owner = Owner { path: owners.get(name(below)).cloned() };
-            find_deeper((below, project.real_path(below, false)), &owner, found);
-        }
-    }
-}
-
-fn find_deeper((folder, real): (&Path, PathBuf), owner: &Owner, found: &mut FoundFiles) {
-    let mut folders = vec![(folder.to_path_buf(), real, 1)];
-    while let Some((folder, real, depth)) = folders.pop() {
-        let Some(listing) = found.note(&folder, list(&folder, real)) else { continue };
-        take_sessions(&listing, Some(owner), found);
-        if depth < DEEPEST {
-            // Links are not followed down here: they could lead round in a circle.
-            let below = listing.folders.iter().filter(|(_, is_link)| !is_link);
-            folders.extend(below.map(|(path, _)| (path.clone(), listing.real_path(path, false), depth + 1)));
-        }
-    }
-}
-
-fn take_sessions(listing: &Listing, owner: Option<&Owner>, found: &mut FoundFiles) {
-    for (path, is_link) in &listing.sessions {
-        let metadata = match fs::metadata(path) {
-            Ok(metadata) => metadata,
-            // A directory may be listed and not entered: that is the same for all that is in it.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => {
-                found.note::<()>(&listing.dir, Err(error));
-                return;
-            }
-            Err(_) => continue, // gone, or a link that leads nowhere
+impl<'a> Sources<'a> {
+    /// Finds the files.
+    pub fn scan(self) -> Scan<'a> {
+        let Some(cache) = self.cache.filter(|_| self.files == Files::Disk) else {
+            return Scan { sources: self, found: find(self.files, self.dirs), index: Vec::new() };
         };
-        // Not everything of that name is a file.
-        if !metadata.is_file() {
-            continue;
-        }
-        found.files.push(SessionFile {
-            path: path.clone(),
-            real_path: Some(listing.real_path(path, *is_link)).filter(|real| real != path),
-            is_link: *is_link,
-            bytes: metadata.len(),
-            mtime: metadata.modified().map_or(0, milliseconds),
-            owner: owner.cloned(),
+        let open = || self.dirs.iter().map(|dir| Index::open(cache, dir, self.home)).collect();
+        let (found, index) = thread::scope(|scope| {
+            let index = scope.spawn(open);
+            (find(self.files, self.dirs), index.join().unwrap_or_default())
         });
+        Scan { sources: self, found, index }
     }
 }
 
-/// Milliseconds since 1970.
-pub fn milliseconds(time: SystemTime) -> i64 {
-    match time.duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(since) => since.as_millis() as i64,
-        Err(before) => -(before.duration().as_millis() as i64),
+impl<'a> Sources<'a> {
+    /// Some files alone, without the index.
+    pub fn of(self, files: Vec<SessionFile>) -> Scan<'a> {
+        Scan { sources: self, found: FoundFiles { files, unreadable: Vec::new() }, index: Vec::new() }
+    }
+
+    /// One file alone; nothing if there is none.
+    pub fn one(self, path: &Path) -> Scan<'a> {
+        self.of(one(self.files, path, None).into_iter().collect())
     }
 }
 
-/// Reads digests of the files and passes them on in batches, until all are done or `batch` returns false. In tool calls,
-/// paths below `home` start with `~`.
-pub fn read(files: Files, found: &[SessionFile], home: &str, mut batch: impl FnMut(Batch) -> bool) {
-    let reading = Reading { files, home };
-    let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: crew::Stop<'_>| {
-        digest(reading, found, buffer, || stop.is_due()).transpose()
-    };
-    let lost = |found: &SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
-    crew::each(found, (work, lost), |read| {
-        let done = read.done;
-        let (sessions, unreadable) = read.split();
-        batch(Batch { sessions, unreadable, done })
-    });
+impl Scan<'_> {
+    /// Leaves out the files of sub-agents.
+    pub fn skip_subagents(&mut self) {
+        self.found.files.retain(|file| file.owner.is_none());
+    }
+
+    /// Reads digests of the files and passes them on in batches, until all are done or `batch` returns false. Gives how
+    /// many files the index did not know.
+    pub fn read(&mut self, mut batch: impl FnMut(Batch) -> bool) -> usize {
+        let files = std::mem::take(&mut self.found.files);
+        let known = self.known(&files);
+        let (index, sources) = (&self.index, &self.sources);
+        let digests = crew::map(&known, |(file, known)| match *known {
+            Known::Same(place) => index[file.dir]
+                .digest(place)
+                .map(|digest| digest.map(|digest| Arc::new(sources.complete(file, digest)))),
+            _ => None,
+        });
+        let (mut sessions, mut rest) = (Vec::new(), Vec::new());
+        for (one, digest) in known.into_iter().zip(digests) {
+            match digest {
+                Some(digest) => sessions.extend(digest),
+                None => rest.push(one),
+            }
+        }
+        let before = files.len() - rest.len();
+        if before > 0 && !batch(Batch { sessions, unreadable: Vec::new(), done: before }) {
+            return rest.len();
+        }
+        let work = |(found, known): &(&SessionFile, Known), buffer: &mut Vec<u8>, stop: crew::Stop<'_>| {
+            let index = index.get(found.dir);
+            let digest = sources.digest((found, *known), index, buffer, || stop.is_due());
+            digest.map(|digest| digest.map(Arc::new)).transpose()
+        };
+        let lost =
+            |(found, _): &(&SessionFile, Known), reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
+        crew::each(&rest, (work, lost), |read| {
+            let done = before + read.done;
+            let (sessions, unreadable) = read.split();
+            batch(Batch { sessions, unreadable, done })
+        });
+        rest.len()
+    }
+
+    /// The headers of the files that are sessions: no more is read of those that the index does not know.
+    pub(crate) fn headers(&mut self) -> Vec<(&SessionFile, Header)> {
+        let files = std::mem::take(&mut self.found.files);
+        let known: Vec<Known> = self.known(&files).into_iter().map(|(_, known)| known).collect();
+        self.found.files = files;
+        let (index, source) = (&self.index, self.sources.files);
+        let mut buffer = Vec::new();
+        let mut read = |file: &SessionFile| lines::header(&mut source.session(&file.path).ok()??, &mut buffer).ok()?;
+        let files = self.found.files.iter().zip(known);
+        files
+            .filter_map(|(file, known)| {
+                let digest = if let Known::Same(place) = known { index[file.dir].digest(place) } else { None };
+                let header = digest.map_or_else(|| read(file), |digest| digest.map(|digest| digest.header));
+                Some((file, header?))
+            })
+            .collect()
+    }
+
+    /// Keeps in the index what was read anew.
+    ///
+    /// # Errors
+    /// It can't be written: the next scan takes longer for it.
+    pub fn keep(self) -> io::Result<()> {
+        self.index.into_iter().try_for_each(Index::finish)
+    }
+
+    /// What the index knows of each file.
+    fn known<'f>(&mut self, files: &'f [SessionFile]) -> Vec<(&'f SessionFile, Known)> {
+        let mut known: Vec<(&SessionFile, Known)> = files.iter().map(|file| (file, Known::Nothing)).collect();
+        for (dir, index) in self.index.iter_mut().enumerate() {
+            index.look(dir, &mut known);
+        }
+        known
+    }
 }
 
-/// The digest of one file; `None` if it is no session, or nobody waits for it any more.
-fn digest(
-    reading: Reading<'_>,
-    found: &SessionFile,
-    buffer: &mut Vec<u8>,
-    is_stopped: impl Fn() -> bool,
-) -> Result<Option<Digest>, Unreadable> {
-    let read = reading.file(&found.path, found.mtime, buffer, is_stopped);
-    let read = read.map_err(|error| Unreadable::file(&found.path, &error))?;
-    Ok(read.map(|digest| Digest {
-        path: found.path.clone(),
-        real_path: found.real_path.clone(),
-        is_link: found.is_link,
-        owner: found.owner.clone(),
-        bytes: found.bytes,
-        parent_path: digest.header.parent_session.as_ref().map(|parent| match reading.files {
-            Files::Disk => fs::canonicalize(parent).unwrap_or_else(|_| parent.into()),
+impl Sources<'_> {
+    /// The digest of one file; `None` if it is no session, or nobody waits for it any more.
+    fn digest(
+        &self,
+        (found, known): (&SessionFile, Known),
+        index: Option<&Index>,
+        buffer: &mut Vec<u8>,
+        is_stopped: impl Fn() -> bool,
+    ) -> Result<Option<Digest>, Unreadable> {
+        let before = match known {
+            Known::Before(place) if found.bytes >= WORTH_GOING_ON => index.and_then(|index| index.before(place)),
+            _ => None,
+        };
+        let wishes = Wishes { texts: index.is_some(), state: index.is_some() && found.bytes >= WORTH_GOING_ON, before };
+        let reading = Reading { files: self.files, home: self.home };
+        let read = reading.session((&found.path, found.mtime), wishes, buffer, &is_stopped);
+        let mut read = read.map_err(|error| Unreadable::file(&found.path, &error))?;
+        if let Some(index) = index.filter(|_| !is_stopped()) {
+            index.keep(found, read.as_mut());
+        }
+        Ok(read.map(|session| self.complete(found, session.digest)))
+    }
+
+    /// A digest with what the file system knows of its file.
+    fn complete(&self, found: &SessionFile, digest: Digest) -> Digest {
+        Digest {
+            path: found.path.clone(),
+            real_path: found.real_path.clone(),
+            is_link: found.is_link,
+            owner: found.owner.clone(),
+            bytes: found.bytes,
+            mtime: found.mtime,
+            parent_path: digest.header.parent_session.as_ref().map(|parent| self.real_path(found, Path::new(parent))),
+            ..digest
+        }
+    }
+}
+
+impl Sources<'_> {
+    /// A path that a session names its parent by, with symbolic links resolved if that exists.
+    fn real_path(&self, found: &SessionFile, parent: &Path) -> PathBuf {
+        // Nearly all lie in the same folder, which is known: then only the file itself may be a link.
+        let is_beside = found.real_path.is_none() && !found.is_link && parent.parent() == found.path.parent();
+        match self.files {
             Files::Demo => parent.into(),
-        }),
-        ..digest
-    }))
+            Files::Disk if is_beside && !parent.is_symlink() => parent.into(),
+            Files::Disk => fs::canonicalize(parent).unwrap_or_else(|_| parent.into()),
+        }
+    }
+}
+
+/// Reads digests of some files and passes them on in batches, until all are done or `batch` returns false. In tool calls,
+/// paths below `home` start with `~`.
+pub fn read(files: Files, found: &[SessionFile], home: &str, batch: impl FnMut(Batch) -> bool) {
+    Sources { files, dirs: &[], home, cache: None }.of(found.to_vec()).read(batch);
 }
 
 /// The digest of one file as it is now; `owner` as it is known. `None` if it is no session, or gone. In tool calls, paths
@@ -307,115 +221,6 @@ fn digest(
 /// It can't be read.
 pub fn again(path: &Path, owner: Option<Owner>, home: &str) -> Result<Option<Digest>, Unreadable> {
     let Some(found) = one(Files::Disk, path, owner) else { return Ok(None) };
-    digest(Reading { files: Files::Disk, home }, &found, &mut Vec::new(), || false)
-}
-
-/// The headers of the files that are sessions.
-pub(crate) fn headers(files: Files, found: &[SessionFile]) -> Vec<(&SessionFile, Header)> {
-    let mut buffer = Vec::new();
-    let mut header = |found: &SessionFile| {
-        let mut file = files.session(&found.path).ok()??;
-        lines::header(&mut file, &mut buffer).ok()?
-    };
-    found.iter().filter_map(|found| header(found).map(|header| (found, header))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn write(path: &Path) {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, "{\"type\":\"session\",\"id\":\"x\"}\n").unwrap();
-    }
-
-    fn names(dir: &Path) -> Vec<(String, Option<String>)> {
-        let mut names: Vec<_> = find(Files::Disk, &[dir.to_path_buf()])
-            .files
-            .iter()
-            .map(|found| {
-                let name = |path: &Path| path.strip_prefix(dir).unwrap().to_str().unwrap().to_string();
-                (name(&found.path), found.owner.as_ref().map(|owner| owner.path.as_deref().map_or("?".into(), name)))
-            })
-            .collect();
-        names.sort();
-        names
-    }
-
-    #[test]
-    fn finds_nested_flat_and_deeper_files() {
-        let dir = tempfile::tempdir().unwrap();
-        for file in [
-            "flat.jsonl",
-            "p/a.jsonl",
-            "p/b.jsonl.deleted.1",
-            "p/notes.txt",
-            "p/a/h/run-0/session.jsonl",
-            "flat/h/s.jsonl",
-            "p/other/s.jsonl",
-        ] {
-            write(&dir.path().join(file));
-        }
-        let own = |name: &str, owner: Option<&str>| (name.to_string(), owner.map(String::from));
-        assert_eq!(
-            names(dir.path()),
-            [
-                own("flat.jsonl", None),
-                own("flat/h/s.jsonl", Some("flat.jsonl")),
-                own("p/a.jsonl", None),
-                own("p/a/h/run-0/session.jsonl", Some("p/a.jsonl")),
-                own("p/other/s.jsonl", Some("?")),
-            ]
-        );
-    }
-
-    #[test]
-    fn a_folder_belongs_to_the_session_of_its_name_or_id() {
-        let dir = tempfile::tempdir().unwrap();
-        for file in ["p/2026_a_b.jsonl", "p/x.jsonl", "p/b/s.jsonl", "p/a_b/s.jsonl", "p/x/s.jsonl", "p/_b/s.jsonl"] {
-            write(&dir.path().join(file));
-        }
-        let owners: Vec<_> = names(dir.path()).into_iter().filter_map(|(name, owner)| Some((name, owner?))).collect();
-        let own = |name: &str, owner: &str| (name.to_string(), owner.to_string());
-        assert_eq!(
-            owners,
-            [
-                own("p/_b/s.jsonl", "?"),
-                own("p/a_b/s.jsonl", "p/2026_a_b.jsonl"),
-                own("p/b/s.jsonl", "p/2026_a_b.jsonl"),
-                own("p/x/s.jsonl", "p/x.jsonl"),
-            ]
-        );
-    }
-
-    #[test]
-    fn many_sessions_with_folders_take_no_longer_each() {
-        let dir = tempfile::tempdir().unwrap();
-        const COUNT: usize = 5000;
-        for at in 0..COUNT {
-            fs::write(dir.path().join(format!("2026_{at:04}.jsonl")), "").unwrap();
-            fs::create_dir(dir.path().join(format!("{at:04}"))).unwrap();
-        }
-        let start = std::time::Instant::now();
-        assert_eq!(find(Files::Disk, &[dir.path().into()]).files.len(), COUNT);
-        // Some 0.15 s; where each folder is held against each session it takes 10.
-        assert!(start.elapsed().as_secs() < 4, "{:?}", start.elapsed());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn follows_linked_folders_once_and_no_circles() {
-        use std::os::unix::fs::symlink;
-        let dir = tempfile::tempdir().unwrap();
-        let elsewhere = tempfile::tempdir().unwrap();
-        write(&elsewhere.path().join("a.jsonl"));
-        symlink(elsewhere.path(), dir.path().join("p")).unwrap();
-        symlink(dir.path(), elsewhere.path().join("round")).unwrap();
-        let found = find(Files::Disk, &[dir.path().into(), dir.path().join(".")]);
-        assert_eq!(found.files.len(), 1);
-        assert_eq!(
-            found.files[0].real_path.as_deref(),
-            Some(&*fs::canonicalize(elsewhere.path()).unwrap().join("a.jsonl"))
-        );
-    }
+    let sources = Sources { files: Files::Disk, dirs: &[], home, cache: None };
+    sources.digest((&found, Known::Nothing), None, &mut Vec::new(), || false)
 }

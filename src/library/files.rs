@@ -28,13 +28,13 @@ pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Ve
     let mut all: Vec<TouchedFile> = Vec::new();
     let mut first: ById<usize> = ById::default();
     for (number, session) in sessions.into_iter().enumerate() {
-        let mut known: Vec<Option<usize>> = vec![None; session.touches.paths.len()];
-        for &FileTouch { path, touch, time, entry, .. } in &session.touches.all {
+        let mut known: Vec<Option<usize>> = vec![None; session.details().touches.paths.len()];
+        for &FileTouch { path, touch, time, entry, .. } in &session.details().touches.all {
             if session.known_as(entry).is_some_and(|id| *first.entry(id).or_insert(number) != number) {
                 continue;
             }
             let at = *known[path as usize].get_or_insert_with(|| {
-                let path = full_path(session.touches.paths.get(path), &session.header.cwd, home);
+                let path = full_path(session.details().touches.paths.get(path), &session.header.cwd, home);
                 let (at, last) = places.entry(path).or_insert_with_key(|path| {
                     all.push(TouchedFile { path: path.clone(), uses: FileUse::default(), sessions: 0, latest: None });
                     (all.len() - 1, usize::MAX)
@@ -101,9 +101,9 @@ mod tests {
             let mut session = Digest::default();
             session.header.cwd = cwd.into();
             for (path, (name, touch, time)) in (0..).zip(touches) {
-                session.touches.paths.push(name);
+                session.details_mut().touches.paths.push(name);
                 let (touch, time) = (*touch, Some(*time));
-                session.touches.all.push(FileTouch { path, said: 0, entry: 0, touch, time });
+                session.details_mut().touches.all.push(FileTouch { path, said: 0, entry: 0, touch, time });
             }
             session
         };

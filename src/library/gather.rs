@@ -139,7 +139,7 @@ fn share_out<'a>(mut family: Vec<(&'a Sought, Vec<Fulfilling>)>, parts: &Parts) 
     }
     if !oldest.is_empty() {
         for (place, (session, _)) in family.iter().enumerate() {
-            for id in &session.digest.entries.ids {
+            for id in &session.digest.details().entries.ids {
                 oldest.entry(*id).and_modify(|oldest| *oldest = place.min(*oldest));
             }
         }

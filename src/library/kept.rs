@@ -1,5 +1,6 @@
 //! What is known of sessions that are searched: what a list shows of them, folded, and their texts as far as there is room.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::disk::files::Files;
@@ -7,10 +8,15 @@ use crate::library::shelves::{Place, Shelves};
 use crate::library::{Library, SessionKey, texts};
 use crate::search::candidate::{Titles, TitlesBuf};
 use crate::session::digest::Shared;
-use crate::session::texts::{Passages, Texts, TextsBuf};
+use crate::session::texts::{Passages, Room, Texts, TextsBuf};
 
 /// The most that stands there of sessions that have changed since, in bytes, before the rest is moved together.
 const MOST_DEAD: usize = 32 * 1024 * 1024;
+
+thread_local! {
+    /// Where a thread looks at texts that lie in the index.
+    static ROOM: Cell<Room> = Cell::default();
+}
 
 /// A session that is searched.
 #[derive(Clone, Debug)]
@@ -166,14 +172,23 @@ impl Kept {
         self.get(session).is_some_and(|known| matches!(known.text, Text::OnDisk))
     }
 
-    /// Does something with the texts of a session: as they are kept, as they are now in its file if there was no room to
-    /// keep them, or without any as long as they were not read.
+    /// Does something with the texts of a session: as they are kept, as they lie in the index, as they are now in its file
+    /// if there was no room to keep them, or without any as long as they were not read.
     pub(super) fn with_texts<T>(&self, files: Files, session: &Sought, act: impl FnOnce(Option<Texts<'_>>) -> T) -> T {
-        if self.is_on_disk(session) {
-            let read = texts::of(files, &session.digest.path).ok().flatten();
-            return act(read.as_ref().map(TextsBuf::as_texts));
+        if let Some(texts) = self.get(session).and_then(|known| self.texts(known)) {
+            return act(Some(texts));
         }
-        act(self.get(session).and_then(|known| self.texts(known)))
+        if session.digest.is_stored() {
+            let mut room = ROOM.take();
+            if let Some(texts) = session.digest.texts(&mut room) {
+                let done = act(Some(texts));
+                ROOM.set(room);
+                return done;
+            }
+        }
+        let is_read_now = self.is_on_disk(session) || session.digest.is_stored();
+        let read = is_read_now.then(|| texts::of(files, &session.digest.path).ok().flatten()).flatten();
+        act(read.as_ref().map(TextsBuf::as_texts))
     }
 }
 

@@ -90,9 +90,9 @@ impl Library {
     }
 
     /// Takes sessions that were read. A file that is there already is replaced.
-    pub fn add(&mut self, sessions: Vec<Digest>) {
+    pub fn add<S: Into<Shared>>(&mut self, sessions: Vec<S>) {
         for session in sessions {
-            self.put(session);
+            self.put(session.into());
         }
         self.tie();
     }
@@ -110,7 +110,7 @@ impl Library {
             let known = self.by_path.get(&session.path).map(|key| &self.slots[key.place()]);
             session.owner = known.and_then(|known| known.session.owner.clone());
             let is_new = known.is_none_or(|known| !known.is_there);
-            let key = self.put(session);
+            let key = self.put(session.into());
             first_new = first_new.or(is_new.then_some(key));
         }
         self.tie();
@@ -125,7 +125,7 @@ impl Library {
         self.tie();
     }
 
-    fn put(&mut self, session: Digest) -> SessionKey {
+    fn put(&mut self, session: Shared) -> SessionKey {
         let project = match self.by_dir.get(session.header.cwd.as_str()) {
             Some(known) => *known,
             None => {
@@ -135,7 +135,7 @@ impl Library {
                 key
             }
         };
-        let slot = Slot { session: Arc::new(session), project, is_there: true };
+        let slot = Slot { session, project, is_there: true };
         match self.by_path.get(&slot.session.path) {
             Some(key) => {
                 self.slots[key.place()] = slot;
@@ -257,7 +257,7 @@ impl Library {
     /// What a session's entries stand with if older sessions have some of them, in words; `None` if all are its own.
     pub fn came_with(&self, key: SessionKey) -> Option<&'static str> {
         let session = self.get(key)?;
-        (self.own(key).entries < session.entries.all.entries).then(|| session.came_with())
+        (self.own(key).entries < session.all.entries).then(|| session.came_with())
     }
 
     /// What sessions have together: what is in several of them counts once.

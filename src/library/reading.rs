@@ -1,25 +1,30 @@
 //! Reading a library at once, for commands: the browser shows sessions while they are read.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::disk::files::Files;
-use crate::disk::{live, scan};
+use crate::disk::live;
+use crate::disk::scan::Sources;
 use crate::library::{Library, SessionKey};
 use crate::session::digest::Digest;
 
 impl Library {
-    /// All sessions in some directories, and in which of them a pi is likely at work; `now` is in milliseconds since
-    /// 1970. In tool calls, paths below `home` start with `~`; `place` says by which path a session is known.
-    pub fn read((files, dirs, home): (Files, &[PathBuf], &str), now: i64, place: impl Fn(&Path) -> PathBuf) -> Self {
+    /// All sessions, and in which of them a pi is likely at work; `now` is in milliseconds since 1970. `place` says by
+    /// which path a session is known.
+    pub fn read(sources: Sources<'_>, now: i64, place: impl Fn(&Path) -> PathBuf) -> Self {
         let mut library = Self::default();
-        let found = scan::find(files, dirs);
-        library.unreadable = found.unreadable;
+        let mut scan = sources.scan();
+        library.unreadable = std::mem::take(&mut scan.found.unreadable);
         let mut all = Vec::new();
-        scan::read(files, &found.files, home, |batch| {
+        scan.read(|batch| {
             library.unreadable.extend(batch.unreadable);
-            all.extend(batch.sessions.into_iter().map(|session| Digest { path: place(&session.path), ..session }));
+            all.extend(batch.sessions.into_iter().map(|session| match place(&session.path) {
+                path if path == session.path => session,
+                path => Arc::new(Digest { path, ..(*session).clone() }),
+            }));
             true
         });
+        let _ = scan.keep(); // that costs time alone
         library.add(all);
         library.progress.finished = true;
         library.set_pis(live::running(), now);

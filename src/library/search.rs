@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 
-use crate::disk::crew::threads;
+use crate::disk::crew::{self, threads};
 use crate::disk::files::Files;
 pub use crate::library::kept::Sought;
 use crate::library::kept::{Kept, Known, Text};
@@ -16,7 +16,7 @@ use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::query::Query;
 use crate::session::digest::Digest;
 use crate::session::entry::field::Field;
-use crate::session::texts::Texts;
+use crate::session::texts::{Room, Texts};
 use crate::session::tree::{Index, Tree};
 
 /// Sessions that one thread tries before it looks whether anybody still waits.
@@ -139,7 +139,23 @@ impl Searcher {
             let is_known = |known: &Known| !matches!(known.text, Text::Unread);
             sessions.iter().filter(|session| !kept.get(session).is_some_and(is_known)).collect()
         };
-        let before = sessions.len() - missing.len();
+        let mut before = sessions.len() - missing.len();
+        let (lying, missing): (Vec<&Sought>, Vec<&Sought>) =
+            missing.into_iter().partition(|session| session.digest.is_stored());
+        let fetch = |session: &&Sought, room: &mut Room, _: crew::Stop<'_>| {
+            let texts = session.digest.texts(room)?;
+            self.kept_mut().put(session, texts, self.most);
+            None::<()>
+        };
+        let mut is_wanted = true;
+        crew::each(&lying, (fetch, |_, _| None), |batch| {
+            is_wanted = told(before + batch.done, sessions.len());
+            is_wanted
+        });
+        if !is_wanted {
+            return;
+        }
+        before += lying.len();
         let paths: Vec<_> = missing.iter().map(|session| &session.digest.path).collect();
         let found = |at: usize, texts: Texts<'_>| self.kept_mut().put(missing[at], texts, self.most);
         texts::read(files, &paths, found, |batch| told(before + batch.done, sessions.len()));
@@ -332,7 +348,7 @@ pub(super) fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) ->
             return whole(format!("[{}]", label.text));
         }
         MatchField::File => {
-            let touched = digest.touches.iter().find(|touched| Some(touched.entry) == place.entry)?;
+            let touched = digest.details().touches.iter().find(|touched| Some(touched.entry) == place.entry)?;
             return whole(touched.path.to_string());
         }
         MatchField::Name | MatchField::FirstMessage | MatchField::Id | MatchField::Cwd => return None,
@@ -344,7 +360,7 @@ pub(super) fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) ->
     let end = (place.at.end + AROUND_HIT.1).min(text.end.max(place.at.end));
     let of = match place.field {
         MatchField::Summary => Field::Summary,
-        _ if digest.prompts.binary_search(&entry).is_ok() => Field::User,
+        _ if digest.details().prompts.binary_search(&entry).is_ok() => Field::User,
         _ => Field::Assistant,
     };
     let said = passages.said(start..folded.ceil_char_boundary(end));
@@ -355,6 +371,7 @@ pub(super) fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) ->
 mod tests {
     use super::*;
     use crate::disk::demo;
+    use crate::disk::scan::Sources;
     use crate::library::Library;
 
     fn found(searcher: &Searcher, sessions: &Arc<[Sought]>, query: &str) -> Vec<(SessionKey, Option<Quote>)> {
@@ -366,7 +383,9 @@ mod tests {
 
     #[test]
     fn what_there_is_no_room_for_is_read_when_it_is_searched() {
-        let library = Library::read((Files::Demo, &[demo::ROOT.into()], demo::HOME), 0, std::path::Path::to_path_buf);
+        let dirs = [demo::ROOT.into()];
+        let sources = Sources { files: Files::Demo, dirs: &dirs, home: demo::HOME, cache: None };
+        let library = Library::read(sources, 0, std::path::Path::to_path_buf);
         let sessions = library.sought();
         assert_eq!(sessions.len(), 17);
         let all = Searcher::default();

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use crate::base::numbers::count;
 use crate::session::digest::Digest;
-use crate::session::digest::entries::{Entries, Tally};
+use crate::session::digest::details::Details;
+use crate::session::digest::entries::Tally;
 use crate::session::shape::ById;
 
 /// What sessions share. They are named by numbers of the caller's choice.
@@ -23,7 +24,7 @@ pub(crate) struct Shares {
 #[derive(Debug)]
 struct Group {
     /// Their numbers, the oldest first.
-    members: Vec<(usize, Arc<Entries>)>,
+    members: Vec<(usize, Arc<Details>)>,
     /// All of their entries: those that the same members have are one share.
     shares: Vec<Share>,
     /// What each has that no older one has.
@@ -47,8 +48,8 @@ impl Shares {
         let mut shares = Self::default();
         for mut kin in kin(&sessions) {
             kin.sort_by_key(|&at| sessions[at].1.age());
-            let members = kin.iter().map(|&at| (sessions[at].0, sessions[at].1.entries.clone()));
-            let members: Vec<(usize, Arc<Entries>)> = members.collect();
+            let members = kin.iter().map(|&at| (sessions[at].0, sessions[at].1.details().clone()));
+            let members: Vec<(usize, Arc<Details>)> = members.collect();
             for (place, &(session, _)) in (0..).zip(&members) {
                 shares.of.resize(shares.of.len().max(session + 1), None);
                 shares.of[session] = Some((shares.groups.len() as u32, place));
@@ -72,7 +73,7 @@ impl Shares {
 
     /// What a session has that no older one has.
     pub(crate) fn own(&self, session: usize, digest: &Digest) -> Tally {
-        self.place(session).map_or(digest.entries.all, |(group, _, place)| group.own[place])
+        self.place(session).map_or(digest.all, |(group, _, place)| group.own[place])
     }
 
     /// What some sessions have together.
@@ -84,7 +85,7 @@ impl Shares {
                 Some((group, at, place)) => {
                     groups.entry(at).or_insert_with(|| vec![false; group.members.len()])[place] = true;
                 }
-                None => sum += digest.entries.all,
+                None => sum += digest.all,
             }
         }
         for (at, is_wanted) in groups {
@@ -95,7 +96,7 @@ impl Shares {
     }
 }
 
-fn is_same(some: &[(usize, Arc<Entries>)], others: &[(usize, Arc<Entries>)]) -> bool {
+fn is_same(some: &[(usize, Arc<Details>)], others: &[(usize, Arc<Details>)]) -> bool {
     let is_same = |((a, one), (b, other)): (&(usize, _), &(usize, _))| a == b && Arc::ptr_eq(one, other);
     some.len() == others.len() && some.iter().zip(others).all(is_same)
 }
@@ -113,8 +114,8 @@ fn kin(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
         at
     }
     for (at, (_, digest)) in sessions.iter().enumerate() {
-        for &root in &digest.entries.roots {
-            let other = *with_root.entry(digest.entries.ids[root as usize]).or_insert(at);
+        for root in &digest.roots {
+            let other = *with_root.entry(*root).or_insert(at);
             if other != at {
                 let (one, other) = (end(&mut first, at), end(&mut first, other));
                 first[one.max(other)] = one.min(other);
@@ -132,11 +133,11 @@ fn kin(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
 }
 
 impl Group {
-    fn new(members: Vec<(usize, Arc<Entries>)>) -> Self {
+    fn new(members: Vec<(usize, Arc<Details>)>) -> Self {
         // A share in the making: its last member, and the share of the members before that.
         let mut made: Vec<(u32, Option<u32>)> = Vec::new();
         let mut share_of: ById<u32> = ById::default();
-        for (place, (_, entries)) in (0..).zip(&members) {
+        for (place, (_, details)) in (0..).zip(&members) {
             let mut next: HashMap<Option<u32>, u32> = HashMap::new();
             let mut with_this_one = |above: Option<u32>| {
                 *next.entry(above).or_insert_with(|| {
@@ -145,7 +146,7 @@ impl Group {
                 })
             };
             let start = with_this_one(None);
-            for id in &entries.ids {
+            for id in &details.entries.ids {
                 match share_of.entry(*id) {
                     // What this member made itself stands twice in its file.
                     Entry::Occupied(share) if *share.get() >= start => {}
@@ -159,7 +160,8 @@ impl Group {
         }
         let mut sums = vec![Tally::default(); made.len()];
         let mut own = vec![Tally::default(); members.len()];
-        for ((_, entries), own) in members.iter().zip(&mut own) {
+        for ((_, details), own) in members.iter().zip(&mut own) {
+            let entries = &details.entries;
             let mut used = entries.used.iter().peekable();
             for (at, id) in (0..).zip(&entries.ids) {
                 let used = used.next_if(|used| used.at == at);

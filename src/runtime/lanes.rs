@@ -177,6 +177,7 @@ mod tests {
         let located = Located { dirs: Vec::new(), origin: String::new() };
         let setting = Setting::new(&Config::default(), located, String::new(), true);
         Desk {
+            cache: None,
             setting: Arc::new(setting),
             files: Files::Demo,
             changes: None,

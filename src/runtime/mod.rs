@@ -68,7 +68,12 @@ enum End {
 ///
 /// # Errors
 /// There is no terminal to draw on.
-pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<Changes>) -> Result<u8> {
+pub fn run(
+    mut setting: Setting,
+    config: &Config,
+    (files, cache): (Files, Option<PathBuf>),
+    changes: Option<Changes>,
+) -> Result<u8> {
     if setting.picker.is_some() {
         terminal::output().context("there is no terminal to choose on")?;
     } else if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
@@ -97,8 +102,14 @@ pub fn run(mut setting: Setting, config: &Config, files: Files, changes: Option<
     let state_dir = locate::state_dir();
     let memory = Memory::new(state_dir.as_deref().filter(|_| !setting.demo), config);
     memory.restore(&mut model);
-    let desk =
-        Desk { setting: setting.clone(), files, changes, searcher: Arc::default(), state_dir: state_dir.clone() };
+    let desk = Desk {
+        setting: setting.clone(),
+        files,
+        cache,
+        changes,
+        searcher: Arc::default(),
+        state_dir: state_dir.clone(),
+    };
     let lanes = Lanes::new(&desk, &sender);
     drop(sender);
     let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };

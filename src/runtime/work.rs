@@ -18,6 +18,7 @@ use crate::base::fold::fold;
 use crate::changes::{Changes, News, Progress, Refusal, Request, touched};
 use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies};
+use crate::disk::scan::Sources;
 use crate::disk::{live, locate, moved, scan};
 use crate::library;
 use crate::library::search::Searcher;
@@ -40,6 +41,8 @@ pub struct Desk {
     pub setting: Arc<Setting>,
     /// Where bytes come from.
     pub files: Files,
+    /// The folder of the index, if one is to be used.
+    pub cache: Option<PathBuf>,
     /// Who makes changes; `None` where nothing can be changed.
     pub changes: Option<Changes>,
     /// Who searches sessions.
@@ -217,10 +220,7 @@ impl Desk {
         let (mut read, mut gone) = (Vec::new(), Vec::new());
         for path in touched {
             match scan::again(&path, None, &self.setting.home) {
-                Ok(Some(mut digest)) => {
-                    digest.first_message.as_mut().map(shorten);
-                    read.push(digest);
-                }
+                Ok(Some(digest)) => read.push(digest),
                 Ok(None) => gone.push(path),
                 Err(one) if one.is_headless => gone.push(path),
                 Err(_) => {} // the list keeps what it knows
@@ -281,20 +281,21 @@ impl Desk {
 
     fn scan(&self, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
         let located = &self.setting.located;
-        let mut found = scan::find(self.files, &located.dirs);
+        let cache = self.cache.as_deref();
+        let sources = Sources { files: self.files, dirs: &located.dirs, home: &self.setting.home, cache };
+        let mut scan = sources.scan();
+        let found = &mut scan.found;
         // It is not there before the first session.
         found.unreadable.retain(|one| !(one.is_missing && located.is_default() && located.dirs.contains(&one.path)));
         let total = found.files.len();
-        if !reply(Reply::FilesFound { total, unreadable: found.unreadable, pis: live::running() }) {
+        let unreadable = std::mem::take(&mut found.unreadable);
+        if !reply(Reply::FilesFound { total, unreadable, pis: live::running() }) {
             return;
         }
         let mut known = HashSet::new();
-        scan::read(self.files, &found.files, &self.setting.home, |mut batch| {
+        scan.read(|mut batch| {
             if let Some(changes) = &self.changes {
                 changes.explain(&mut batch.unreadable);
-            }
-            for first in batch.sessions.iter_mut().filter_map(|session| session.first_message.as_mut()) {
-                shorten(first);
             }
             let fresh = batch.sessions.iter().map(|session| &session.header.cwd);
             let fresh: HashSet<String> = fresh.filter(|cwd| !known.contains(*cwd)).cloned().collect();
@@ -304,6 +305,7 @@ impl Desk {
             is_wanted() && reply(Reply::Scanned { batch, gone })
         });
         reply(Reply::ScanDone);
+        let _ = scan.keep(); // that costs time alone
     }
 }
 
@@ -313,14 +315,5 @@ fn is_line_of(line: &[u8], node: &Node) -> bool {
         (Ok(Some(entry)), Some(id)) => entry.id.is_some_and(|now| now.is(id)),
         (Ok(Some(_)), None) => true,
         _ => false,
-    }
-}
-
-/// The first message is shown as a title and in a card: of a pasted file only the beginning is kept for that.
-fn shorten(first_message: &mut String) {
-    const KEPT: usize = 2000;
-    if let Some((end, _)) = first_message.char_indices().nth(KEPT) {
-        first_message.truncate(end);
-        first_message.shrink_to_fit();
     }
 }

@@ -41,10 +41,10 @@ impl Lists {
         let (mut files, mut labels) = (HashMap::new(), HashMap::new());
         let (mut models, mut tools) = (HashMap::new(), HashMap::new());
         for digest in digests {
-            count(&mut files, digest.touches.paths.iter());
+            count(&mut files, digest.details().touches.paths.iter());
             count(&mut labels, digest.labels.iter().map(|label| &*label.text));
             count(&mut models, digest.model_names());
-            count(&mut tools, digest.tools.keys().map(|tool| &**tool));
+            count(&mut tools, digest.details().tools.keys().map(|tool| &**tool));
         }
         let [files, labels, models, tools] = [files, labels, models, tools].map(most);
         Self { files, labels, models, tools }

@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, NEWEST, Stamp, read};
 use crate::session::json::data::Fields;
@@ -87,7 +89,7 @@ impl<'a> Line<'a> {
 }
 
 /// The first line of a session file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Header {
     /// `id`.
     pub id: String,
@@ -166,7 +168,7 @@ impl fmt::Display for NotASession {
 impl std::error::Error for NotASession {}
 
 /// What a label entry says: its target gets a label, or loses the one that it has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct LabelLine {
     target: IdHash,
     /// The id of the target.
@@ -178,7 +180,7 @@ pub(crate) struct LabelLine {
 }
 
 /// Gathers what all readers of a file need, line by line.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lines {
     first: First,
     /// How many entries stand before each header.
@@ -196,7 +198,7 @@ pub(crate) struct Lines {
 }
 
 /// What the first line that parses is.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 enum First {
     /// None was met so far.
     #[default]
@@ -363,7 +365,7 @@ impl Lines {
 }
 
 /// Lines that are not JSON, which pi skips, and those that are too long.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct BadLines {
     count: usize,
     first: u64,

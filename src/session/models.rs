@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::session::json::Str;
 
 /// How much a model answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelUse {
     /// Its messages.
     pub answers: usize,
@@ -14,7 +16,7 @@ pub struct ModelUse {
 }
 
 /// Counts the answers of models.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Models(BTreeMap<Box<str>, ModelUse>);
 
 impl Models {

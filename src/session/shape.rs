@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
+use serde::{Deserialize, Serialize};
+
 use crate::session::json::Str;
 use crate::session::problem::Problem;
 
@@ -11,7 +13,7 @@ use crate::session::problem::Problem;
 pub type Index = u32;
 
 /// An id by its hash: files have hundreds of thousands, and 64 bits tell them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdHash(u64);
 
 impl IdHash {
@@ -69,7 +71,7 @@ impl Hasher for Through {
 pub type ById<V> = HashMap<IdHash, V, BuildHasherDefault<Through>>;
 
 /// What an entry says of its place.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Ids {
     /// Its own id.
     pub id: Option<IdHash>,

@@ -50,6 +50,59 @@ pub struct PassagesBuf {
     capitals: Vec<u8>,
 }
 
+/// Room to look at texts that lie elsewhere, to be used again.
+#[derive(Debug, Default)]
+pub struct Room {
+    /// The texts as they lie there: see [`Texts::to_bytes`].
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) starts: [Vec<(u32, Index)>; 2],
+}
+
+/// How a number is written, in bytes.
+const NUMBER: usize = size_of::<u32>();
+
+impl<'a> Texts<'a> {
+    /// The texts in one piece, to be looked at as they lie.
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let passages = [self.conversation, self.summaries];
+        let lengths = passages.map(|one| [one.folded.len(), one.starts.len(), one.capitals.len()]);
+        let mut bytes = Vec::with_capacity(6 * NUMBER + passages.iter().map(Passages::bytes).sum::<usize>());
+        let put = |bytes: &mut Vec<u8>, number: u32| bytes.extend(number.to_le_bytes());
+        // Texts end before numbers do: see `PassagesBuf::push`.
+        lengths.iter().flatten().for_each(|&length| put(&mut bytes, length as u32));
+        for Passages { folded, starts, capitals } in passages {
+            bytes.extend(folded.as_bytes());
+            starts.iter().for_each(|&(start, entry)| {
+                put(&mut bytes, start);
+                put(&mut bytes, entry);
+            });
+            bytes.extend(capitals);
+        }
+        bytes
+    }
+
+    /// The texts that [`Texts::to_bytes`] gave; `starts` is room for what can't be looked at as it lies.
+    pub(crate) fn from_bytes(bytes: &'a [u8], starts: &'a mut [Vec<(u32, Index)>; 2]) -> Option<Self> {
+        let (numbers, mut rest) = bytes.split_at_checked(6 * NUMBER)?;
+        let mut lengths = numbers.chunks_exact(NUMBER).filter_map(|four| four.first_chunk());
+        let mut length = || lengths.next().map(|four| u32::from_le_bytes(*four) as usize);
+        let mut passages = [Passages::default(); 2];
+        for (one, room) in passages.iter_mut().zip(starts) {
+            let (folded, count, capitals) = (length()?, length()?, length()?);
+            let (folded, behind) = rest.split_at_checked(folded)?;
+            let (pairs, behind) = behind.split_at_checked(count.checked_mul(2 * NUMBER)?)?;
+            let (capitals, behind) = behind.split_at_checked(capitals)?;
+            let number = |pair: &[u8], at: usize| pair[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
+            room.clear();
+            room.extend(pairs.chunks_exact(2 * NUMBER).map(|pair| (number(pair, 0), number(pair, NUMBER))));
+            *one = Passages { folded: std::str::from_utf8(folded).ok()?, starts: room, capitals };
+            rest = behind;
+        }
+        let [conversation, summaries] = passages;
+        Some(Self { conversation, summaries })
+    }
+}
+
 impl Passages<'_> {
     /// How large they are, in bytes.
     pub(crate) fn bytes(&self) -> usize {
@@ -95,9 +148,28 @@ impl<'a> Passages<'a> {
 }
 
 impl TextsBuf {
+    /// Takes what is searched of the next entry.
+    pub(crate) fn take(&mut self, at: Index, entry: &Entry<'_>) {
+        if let Some((field, text)) = searched(entry) {
+            let passages = if field == Field::Summary { &mut self.summaries } else { &mut self.conversation };
+            passages.push(at, &text);
+        }
+    }
+
     /// To look at.
     pub fn as_texts(&self) -> Texts<'_> {
         Texts { conversation: self.conversation.as_passages(), summaries: self.summaries.as_passages() }
+    }
+}
+
+impl From<Texts<'_>> for TextsBuf {
+    fn from(texts: Texts<'_>) -> Self {
+        let [conversation, summaries] = [texts.conversation, texts.summaries].map(|passages| PassagesBuf {
+            folded: passages.folded.into(),
+            starts: passages.starts.into(),
+            capitals: passages.capitals.into(),
+        });
+        Self { conversation, summaries }
     }
 }
 
@@ -144,12 +216,8 @@ impl Builder {
     pub fn line(&mut self, line: Line<'_>) {
         let read = line.read();
         let place = self.lines.offsets().len() as Index;
-        if let Some(entry) = self.lines.note(&line, &read)
-            && let Some((field, text)) = searched(entry)
-        {
-            let passages =
-                if field == Field::Summary { &mut self.texts.summaries } else { &mut self.texts.conversation };
-            passages.push(place, &text);
+        if let Some(entry) = self.lines.note(&line, &read) {
+            self.texts.take(place, entry);
         }
     }
 

@@ -32,7 +32,7 @@ impl Sessions {
         });
         let sessions = digests.into_iter().map(|(path, digest)| {
             let texts = texts::of(Files::Disk, &path).unwrap().unwrap();
-            (short(&path, world.root()), (digest, texts))
+            (short(&path, world.root()), ((*digest).clone(), texts))
         });
         Self(sessions.collect())
     }

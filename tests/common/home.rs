@@ -80,13 +80,14 @@ impl Home {
         [("HOME", self.path.clone().into()), ("TZ", "UTC".into())]
     }
 
-    /// Every file: its contents and its time.
+    /// Every file but those of caches, which are nobody's loss: its contents and its time.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
         let file = |path: PathBuf| {
             let time = path.symlink_metadata().unwrap().modified().unwrap();
             (path.clone(), (fs::read(path).unwrap_or_default(), time))
         };
-        files_below(&self.path).into_iter().map(file).collect()
+        let is_cache = |path: &PathBuf| path.starts_with(self.path.join(".cache"));
+        files_below(&self.path).into_iter().filter(|path| !is_cache(path)).map(file).collect()
     }
 }
 

@@ -24,7 +24,7 @@ const MOST_FILES: usize = 500;
 pub(crate) fn look(context: &Context<'_>, path: &Path, cwd: &str) -> Work {
     let library = context.library;
     let session = library.key_of(path).map(|key| &library[key]);
-    let touched = session.into_iter().flat_map(|session| session.touches.paths.iter());
+    let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
     let touched = touched.take(MOST_FILES).map(String::from).collect();
     let known = library.project_dirs().filter(|dir| !library.gone_dirs.contains(&***dir));
     let known = known.map(|dir| PathBuf::from(&**dir)).collect();

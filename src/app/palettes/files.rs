@@ -115,9 +115,9 @@ pub(super) fn touches(context: &Context<'_>, file: &str, scope: Scope) -> Vec<Ch
         // Most paths differ in their last part already.
         let is_it =
             |path: &str| path.ends_with(name) && full_path(path, &digest.header.cwd, &context.setting.home) == file;
-        let wanted: Vec<bool> = digest.touches.paths.iter().map(is_it).collect();
+        let wanted: Vec<bool> = digest.details().touches.paths.iter().map(is_it).collect();
         if wanted.contains(&true) {
-            let touched = digest.touches.iter().zip(&digest.touches.all);
+            let touched = digest.details().touches.iter().zip(&digest.details().touches.all);
             let touched = touched.filter(|(_, touch)| wanted[touch.path as usize]).map(|(touched, _)| touched);
             found.extend(touched.map(|touched| ((digest.known_as(touched.entry), touched.touch), session, touched)));
         }

@@ -51,7 +51,7 @@ fn such<'a>(
     session: &Candidate<'a>,
     is_wanted: fn(Touch) -> bool,
 ) -> impl Iterator<Item = &'a FileTouch> + use<'a> {
-    let touches = &session.digest.touches;
+    let touches = &session.digest.details().touches;
     // A file is touched many times: each path is looked at once.
     let is_such: Vec<bool> =
         touches.paths.iter().map(|path| is_such_a_file(wanted, path, session.titles.cwd)).collect();

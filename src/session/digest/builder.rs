@@ -1,8 +1,11 @@
 //! Gathers a digest from the lines of a file in one pass, which can stop anywhere and go on when the file has grown.
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::js::{cut, js_trim};
 use crate::base::text::clean;
 use crate::base::time;
+use crate::session::digest::details::Details;
 use crate::session::digest::entries::{Entries, identity};
 use crate::session::digest::spoken::Spoken;
 use crate::session::digest::touches::Gatherer;
@@ -11,14 +14,18 @@ use crate::session::entry::call::{self, NEARBY};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Content, Entry, EntryId, Message, Stamp, ToolCall, read, row};
 use crate::session::json::data::Fields;
-use crate::session::lines::{Header, LabelLine, Line, Lines, NotASession};
+use crate::session::lines::{LabelLine, Line, Lines, NotASession};
 use crate::session::models::Models;
 use crate::session::problem::Problem;
 use crate::session::shape::{Index, Shape};
+use crate::session::texts::TextsBuf;
 use crate::session::tree::active::Active;
 
 /// How much is kept of the first message of a fork's own, in UTF-16 code units.
 const OWN_MESSAGE: usize = 300;
+
+/// About how much lists have of the first message, in bytes: it may be a pasted file.
+pub(super) const FIRST_MESSAGE: usize = 2000;
 
 /// Reads again the line that starts at an offset, if it can: for the rows of labelled entries, which stand before their
 /// labels.
@@ -32,14 +39,19 @@ struct Last {
     bytes: Box<[u8]>,
 }
 
-/// Gathers a digest from the lines of a file.
-#[derive(Clone, Debug, Default)]
+/// Gathers a digest from the lines of a file. It is written without its texts, and without what may be a part of a line.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Builder {
     home: Box<str>,
     lines: Lines,
     /// The last line, while no line break follows it: it may be a part of one.
+    #[serde(skip)]
     last: Option<Last>,
+    /// What is searched, if that is wanted too.
+    #[serde(skip)]
+    texts: Option<TextsBuf>,
     digest: Digest,
+    details: Details,
     /// The newest time of a user or an assistant.
     activity: Option<f64>,
     models: Models,
@@ -58,6 +70,11 @@ impl Builder {
         Self { home: home.into(), ..Self::default() }
     }
 
+    /// One that gathers the texts as well; `before` has those of the lines that were taken.
+    pub(crate) fn with_texts(self, before: TextsBuf) -> Self {
+        Self { texts: Some(before), ..self }
+    }
+
     /// Takes the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
         if line.ended {
@@ -71,6 +88,11 @@ impl Builder {
     /// Where to go on when the file has grown: at the last line, if no line break followed it, else behind it.
     pub fn place(&self) -> u64 {
         self.last.as_ref().map_or(self.lines.end().0, |last| last.offset)
+    }
+
+    /// Whether all lines that were taken are whole.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.last.is_none()
     }
 
     /// Whether no further line can make a session of it.
@@ -91,15 +113,33 @@ impl Builder {
     ///
     /// # Errors
     /// It is no session.
-    pub fn finish(mut self, mtime: i64, again: &mut Again<'_>) -> Result<Digest, NotASession> {
+    pub fn finish(self, mtime: i64, again: &mut Again<'_>) -> Result<Digest, NotASession> {
+        self.finish_with_texts(mtime, again).map(|(digest, _)| digest)
+    }
+
+    /// As [`Builder::finish`], with the texts; without any if they are not gathered.
+    ///
+    /// # Errors
+    /// As [`Builder::finish`].
+    pub(crate) fn finish_with_texts(
+        mut self,
+        mtime: i64,
+        again: &mut Again<'_>,
+    ) -> Result<(Digest, TextsBuf), NotASession> {
         if let Some(Last { offset, len, bytes }) = self.last.take() {
             self.take(Line { offset, len, bytes: &bytes, ended: false, behind: 0 });
         }
         let header = self.lines.session()?.clone();
         let shape = self.lines.shape();
         let labels = self.labels(&shape, again);
-        let entries = self.entries(&shape, &header);
         let mut digest = self.digest;
+        let mut details = self.details;
+        let may_repeat = header.version < 2.0 || !shape.duplicates.is_empty() || self.label_lines.len() > 1;
+        digest.all = self.entries.finish(may_repeat);
+        let is_label = |at: Index| self.label_lines.binary_search(&at).is_ok();
+        let is_root = |at: &Index| shape.parents[*at as usize].is_none_or(is_label);
+        let roots = (0..shape.parents.len() as Index).filter(is_root);
+        digest.roots = roots.map(|at| self.entries.ids[at as usize]).collect();
         let stubs = self.lines.stubs(&shape);
         for (children, is_stub) in shape.child_counts(&stubs).into_iter().zip(stubs) {
             digest.branch_points += usize::from(children > 1);
@@ -114,14 +154,19 @@ impl Builder {
         digest.problems.extend(self.is_hidden_in_pi.then_some(Problem::NoContent));
         digest.problems.extend(self.is_undrawn_in_pi.then_some(Problem::NoText));
         digest.labels = labels;
-        digest.entries = entries.into();
-        digest.prompts = self.spoken.prompts().collect();
-        (digest.last_prompt, digest.last_answer) = self.spoken.last(&shape);
-        digest.touches = self.touches.finish(&shape, &self.spoken);
-        digest.models = self.models.busiest_first();
-        digest.active = Active::new(&shape);
+        if let Some(first) = digest.first_message.take_if(|first| first.len() > FIRST_MESSAGE) {
+            digest.first_message = Some(first[..first.ceil_char_boundary(FIRST_MESSAGE)].into());
+            details.first_message = Some(first);
+        }
+        details.entries = self.entries;
+        details.prompts = self.spoken.prompts().collect();
+        (details.last_prompt, details.last_answer) = self.spoken.last(&shape);
+        details.touches = self.touches.finish(&shape, &self.spoken);
+        details.models = self.models.busiest_first();
+        details.active = Active::new(&shape);
         digest.header = header;
-        Ok(digest)
+        digest.details = details.into();
+        Ok((digest, self.texts.unwrap_or_default()))
     }
 
     fn take(&mut self, line: Line<'_>) {
@@ -138,6 +183,9 @@ impl Builder {
 
     fn entry(&mut self, entry: &Entry<'_>, line: &[u8]) {
         let at = self.digest.entry_count as Index;
+        if let Some(texts) = &mut self.texts {
+            texts.take(at, entry);
+        }
         self.digest.entry_count += 1;
         let time = entry.timestamp.and_then(Stamp::ms);
         let (cost, tokens) = entry.used().map_or((0.0, 0.0), |usage| (usage.cost, usage.tokens));
@@ -233,9 +281,9 @@ impl Builder {
         }
         if let Some(answered) = message.response_model {
             let answered = answered.text();
-            let is_new = !self.digest.response_models.contains(&*answered);
+            let is_new = !self.details.response_models.contains(&*answered);
             if is_new && !message.model.is_some_and(|model| model.is(&answered)) {
-                self.digest.response_models.insert(answered.into());
+                self.details.response_models.insert(answered.into());
             }
         }
     }
@@ -243,20 +291,11 @@ impl Builder {
     /// Takes a call of a tool.
     fn called(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
         let name = call.name.text();
-        match self.digest.tools.get_mut(&*name) {
+        match self.details.tools.get_mut(&*name) {
             Some(calls) => *calls += 1,
-            None => drop(self.digest.tools.insert(name.into(), 1)),
+            None => drop(self.details.tools.insert(name.into(), 1)),
         }
         self.touches.call(at, time, call);
-    }
-
-    fn entries(&mut self, shape: &Shape, header: &Header) -> Entries {
-        let mut entries = std::mem::take(&mut self.entries);
-        let is_label = |at: Index| self.label_lines.binary_search(&at).is_ok();
-        let is_root = |at: &Index| shape.parents[*at as usize].is_none_or(is_label);
-        let may_repeat = header.version < 2.0 || !shape.duplicates.is_empty() || self.label_lines.len() > 1;
-        entries.finish((0..shape.parents.len() as Index).filter(is_root).collect(), may_repeat);
-        entries
     }
 
     fn labels(&self, shape: &Shape, again: &mut Again<'_>) -> Vec<Label> {
@@ -362,7 +401,7 @@ mod tests {
             row: tree.nodes[at as usize].text.clone(),
         });
         assert_eq!(digest.labels, labels.collect::<Vec<_>>());
-        for touched in digest.touches.iter() {
+        for touched in digest.details().touches.iter() {
             assert_eq!(touched.time, tree.nodes[touched.entry as usize].time);
             let says = |at: &Index| {
                 let node = &tree.nodes[*at as usize];
@@ -378,21 +417,21 @@ mod tests {
         let prompt = to_root().find(is(Kind::User));
         let since = to_root().take_while(|&at| Some(at) != prompt);
         let answer = since.filter(is(Kind::Assistant)).find(|&at| !tree.nodes[at as usize].silent);
-        for (last, at) in [(&digest.last_prompt, prompt), (&digest.last_answer, answer)] {
+        for (last, at) in [(&digest.details().last_prompt, prompt), (&digest.details().last_answer, answer)] {
             assert_eq!(last.as_ref().map(|last| last.at), at);
             let texts = last.as_ref().map(|last| {
                 (js_trim(cut(&last.text().0, 100)).to_owned(), js_trim(cut(&tree.nodes[last.at as usize].text, 100)))
             });
             assert!(texts.as_ref().is_none_or(|(kept, row)| kept == row), "{texts:?}");
         }
-        let paths: BTreeSet<&str> = digest.touches.paths.iter().collect();
-        assert_eq!(paths.len(), digest.touches.paths.len(), "each path once");
+        let paths: BTreeSet<&str> = digest.details().touches.paths.iter().collect();
+        assert_eq!(paths.len(), digest.details().touches.paths.len(), "each path once");
         let of_tree = |problem: &&Problem| !matches!(problem, Problem::NoContent | Problem::NoText);
         assert_eq!(digest.problems.iter().filter(of_tree).copied().collect::<Vec<_>>(), tree.problems);
         let facts = (digest.entry_count, digest.branch_points, digest.leaves, digest.cost);
         let leaves: u32 = tree.roots.iter().map(|&root| tree.below(root).leaves).sum();
-        assert_eq!(digest.entries.ids.len(), digest.entry_count);
-        assert!(digest.entries.all.cost == digest.cost || digest.entries.all.entries < digest.entry_count);
+        assert_eq!(digest.details().entries.ids.len(), digest.entry_count);
+        assert!(digest.all.cost == digest.cost || digest.all.entries < digest.entry_count);
         assert_eq!(facts, (tree.nodes.len(), tree.branch_points(), leaves as usize, tree.cost()));
         let is_end = |at: &Index| !tree.is_stub(*at) && tree.branches(*at).next().is_none();
         assert_eq!((0..tree.nodes.len() as Index).filter(is_end).count(), digest.leaves);
@@ -456,14 +495,18 @@ mod tests {
             r#"{"type":"message","id":"1","parentId":"0","timestamp":5,"message":{"role":"assistant","model":"m","content":[{"type":"toolCall","id":"a","name":"read","arguments":{"path":"a.rs"}},{"type":"toolCall","id":"b","name":"edit","arguments":{"file_path":"a.rs"}},{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"}},{"type":"toolCall","id":"d","name":"read","arguments":{}}]}}"#,
             r#"{"type":"message","id":"2","parentId":"1","timestamp":7,"message":{"role":"toolResult","toolCallId":"b"}}"#,
         ]);
-        let touches: Vec<_> = found.touches.iter().map(|it| (it.path, it.touch, it.entry, it.time, it.said)).collect();
+        let touches: Vec<_> =
+            found.details().touches.iter().map(|it| (it.path, it.touch, it.entry, it.time, it.said)).collect();
         assert_eq!(
             touches,
             [("a.rs", Touch::Read, 1, Some(5), "Mend it"), ("a.rs", Touch::Edit, 2, Some(7), "Mend it")]
         );
-        let tools: Vec<(&str, u32)> = found.tools.iter().map(|(name, calls)| (&**name, *calls)).collect();
+        let tools: Vec<(&str, u32)> = found.details().tools.iter().map(|(name, calls)| (&**name, *calls)).collect();
         assert_eq!(tools, [("bash", 1), ("edit", 1), ("read", 2)]);
-        assert_eq!(found.models.iter().map(|(model, uses)| (&**model, uses.answers)).collect::<Vec<_>>(), [("m", 1)]);
+        assert_eq!(
+            found.details().models.iter().map(|(model, uses)| (&**model, uses.answers)).collect::<Vec<_>>(),
+            [("m", 1)]
+        );
     }
 
     #[test]
@@ -476,7 +519,10 @@ mod tests {
         let header = || r#"{"type":"session","version":3,"id":"s"}"#.to_string();
         let last = |lines: &[String]| {
             let found = of(&std::iter::once(&header()).chain(lines).map(String::as_str).collect::<Vec<_>>());
-            (found.last_prompt.map(|said| said.text().0), found.last_answer.map(|said| said.text().0))
+            (
+                found.details().last_prompt.as_ref().map(|said| said.text().0),
+                found.details().last_answer.as_ref().map(|said| said.text().0),
+            )
         };
         let (a, b) = (said("a", "", "user", "one"), said("b", "a", "assistant", "two"));
         let (c, d) = (said("c", "b", "user", "three"), said("d", "c", "assistant", "four"));
@@ -503,7 +549,7 @@ mod tests {
         let header = r#"{"type":"session","version":3,"id":"s"}"#.to_string();
         let lines = [header, answer("a"), call("b", "one"), answer("c"), call("d", "two"), call("e", "three")];
         let found = of(&lines.each_ref().map(String::as_str));
-        let touches: Vec<_> = found.touches.iter().map(|touched| (touched.path, touched.entry)).collect();
+        let touches: Vec<_> = found.details().touches.iter().map(|touched| (touched.path, touched.entry)).collect();
         assert_eq!(touches, [("one", 2), ("two", 3), ("three", 4)]);
     }
 
@@ -630,7 +676,7 @@ mod tests {
             text.push('\n');
         }
         let found = digest(text.as_bytes()).unwrap();
-        assert_eq!((found.touches.all.len(), found.touches.said.len()), (100_000, 1));
+        assert_eq!((found.details().touches.all.len(), found.details().touches.said.len()), (100_000, 1));
     }
 
     /// A file of any lines that matter, odd ones included.

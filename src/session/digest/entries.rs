@@ -4,12 +4,14 @@
 use std::collections::HashSet;
 use std::ops::AddAssign;
 
+use serde::{Deserialize, Serialize};
+
 use crate::session::entry::Entry;
 use crate::session::entry::kind::Kind;
 use crate::session::shape::{ById, IdHash, Index};
 
 /// How many entries, and what they used.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// Entries.
     pub entries: usize,
@@ -28,7 +30,7 @@ impl AddAssign for Tally {
 }
 
 /// What an entry used.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Used {
     /// The entry.
     pub at: Index,
@@ -39,17 +41,12 @@ pub struct Used {
 }
 
 /// The entries of a session.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Entries {
     /// What each is known by in whichever file it stands, in file order: a hash of its id and time.
     pub ids: Vec<IdHash>,
     /// What they used, in file order. What stands twice in the file is here once.
     pub used: Vec<Used>,
-    /// The entries without one above them, labels not counted. A file has all that is above its entries, so that files
-    /// which share an entry share one of these.
-    pub roots: Vec<Index>,
-    /// All together, each counted once.
-    pub all: Tally,
 }
 
 /// What an entry is known by in whichever file it stands. Forks and copies keep its id and its time (pi 1.5.2). Ids alone
@@ -77,23 +74,23 @@ impl Entries {
         self.ids.push(id);
     }
 
-    /// Takes what is known when all entries are there: the `roots`, and whether some may stand twice.
-    pub(crate) fn finish(&mut self, roots: Vec<Index>, may_repeat: bool) {
-        self.roots = roots;
-        self.all.entries = self.ids.len();
+    /// All together when all are there, each counted once; whether some may stand twice.
+    pub(crate) fn finish(&mut self, may_repeat: bool) -> Tally {
+        let mut all = Tally { entries: self.ids.len(), ..Tally::default() };
         if may_repeat {
             let mut seen = ById::<()>::default();
             let ids = (0..).zip(&self.ids);
             let repeated: HashSet<Index> =
                 ids.filter(|(_, id)| seen.insert(**id, ()).is_some()).map(|(at, _)| at).collect();
             self.used.retain(|used| !repeated.contains(&used.at));
-            self.all.entries -= repeated.len();
+            all.entries -= repeated.len();
         }
         for used in &self.used {
-            self.all.cost += used.cost;
-            self.all.tokens += used.tokens;
+            all.cost += used.cost;
+            all.tokens += used.tokens;
         }
         self.ids.shrink_to_fit();
         self.used.shrink_to_fit();
+        all
     }
 }

@@ -6,40 +6,48 @@
 //! pi's tree either. Places of entries, labels and the active path are those of [`crate::session::tree::Tree`].
 
 pub mod builder;
+pub mod details;
 pub mod entries;
 pub mod spoken;
 pub mod touches;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::session::digest::entries::Entries;
-use crate::session::digest::spoken::LastSaid;
-use crate::session::digest::touches::Touches;
+use serde::{Deserialize, Serialize};
+
+use crate::session::digest::details::{Details, Lazy};
+use crate::session::digest::entries::Tally;
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
-use crate::session::models::ModelUse;
 use crate::session::problem::Problem;
 use crate::session::shape::{IdHash, Index};
-use crate::session::tree::active::Active;
+use crate::session::texts::{Room, Texts};
 
-/// What is known of a session without its tree.
-#[derive(Clone, Debug, Default)]
+/// What is known of a session without its tree. What the file system knows of it, and its details, are not written with it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Digest {
     /// The file.
+    #[serde(skip)]
     pub path: PathBuf,
     /// The file with symbolic links resolved, if that differs.
+    #[serde(skip)]
     pub real_path: Option<PathBuf>,
     /// Whether the file itself is a symbolic link.
+    #[serde(skip)]
     pub is_link: bool,
     /// The file that this one was forked from, symbolic links resolved if it exists.
+    #[serde(skip)]
     pub parent_path: Option<PathBuf>,
     /// The session whose sub-agent wrote this file, if the file lies deeper than pi's list looks.
+    #[serde(skip)]
     pub owner: Option<Owner>,
     /// The length of the file in bytes.
+    #[serde(skip)]
     pub bytes: u64,
     /// When the file was last written, in milliseconds since 1970.
+    #[serde(skip)]
     pub mtime: i64,
     /// The time of the last entry that is neither a label nor a name, in milliseconds since 1970, if it has one. pitree
     /// appends no others.
@@ -48,16 +56,10 @@ pub struct Digest {
     pub header: Header,
     /// The last name given; `None` if there is none or it was cleared.
     pub name: Option<String>,
-    /// The first user message with text.
+    /// The first user message with text: its start, see [`Digest::first_message`].
     pub first_message: Option<String>,
     /// The first user message with text that a fork did not inherit: its start.
     pub own_message: Option<String>,
-    /// What the user said, in file order.
-    pub prompts: Box<[Index]>,
-    /// The last prompt on the way to the leaf.
-    pub last_prompt: Option<LastSaid>,
-    /// What was answered last since that prompt.
-    pub last_answer: Option<LastSaid>,
     /// `message` entries.
     pub message_count: usize,
     /// All entries; the header is none.
@@ -75,24 +77,20 @@ pub struct Digest {
     pub cost: f64,
     /// Tokens, in and out, cached ones included; for all lines.
     pub tokens: f64,
-    /// What tells its entries from those of other sessions, and what each used.
-    pub entries: Arc<Entries>,
+    /// All entries together, each counted once.
+    pub all: Tally,
+    /// What the entries without one above them are known by: see [`Entries`](entries::Entries). Files that share an entry
+    /// share one of these.
+    pub roots: Box<[IdHash]>,
     /// What is wrong with the file.
     pub problems: Vec<Problem>,
-    /// Every call of a tool that read, wrote or edited a file.
-    pub touches: Touches,
-    /// The tools that were called, and how often.
-    pub tools: BTreeMap<Box<str>, u32>,
-    /// The models that answered, the busiest first.
-    pub models: Vec<(Box<str>, ModelUse)>,
-    /// Other names under which providers say that they answered.
-    pub response_models: BTreeSet<Box<str>>,
-    /// The entries on the path from the root to the leaf: a bit each.
-    pub active: Active,
+    /// The rest.
+    #[serde(skip)]
+    pub details: Lazy,
 }
 
 /// A label that is set.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// The entry that has it.
     pub entry: EntryId,
@@ -128,10 +126,42 @@ impl Digest {
         if title.is_empty() { NO_MESSAGES } else { title }
     }
 
+    /// What is known beyond what lists show: it may be read now.
+    pub fn details(&self) -> &Arc<Details> {
+        self.details.get(&self.path)
+    }
+
+    /// What is known beyond what lists show, to change.
+    #[cfg(test)]
+    pub(crate) fn details_mut(&mut self) -> &mut Details {
+        self.details.get_mut(&self.path)
+    }
+
+    /// Whether its details and texts lie where they were kept when it was read.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.details.stored().is_some()
+    }
+
+    /// Its texts as they were kept when it was read, looked at in a room that is used again; `None` if they can't be had
+    /// there.
+    pub fn texts<'a>(&self, room: &'a mut Room) -> Option<Texts<'a>> {
+        self.details.stored()?.texts(room)
+    }
+
+    /// The first user message with text, however long it is.
+    pub fn first_message(&self) -> Option<Cow<'_, str>> {
+        let start = self.first_message.as_deref()?;
+        let is_cut = start.len() >= builder::FIRST_MESSAGE;
+        Some(match is_cut.then(|| self.details().first_message.as_deref()).flatten() {
+            Some(whole) => whole.into(),
+            None => start.into(),
+        })
+    }
+
     /// The models that answered, by the names that pi gave them and by those that providers did.
     pub(crate) fn model_names(&self) -> impl Iterator<Item = &str> {
-        let asked = self.models.iter().map(|(model, _)| &**model);
-        asked.chain(self.response_models.iter().map(|model| &**model))
+        let asked = self.details().models.iter().map(|(model, _)| &**model);
+        asked.chain(self.details().response_models.iter().map(|model| &**model))
     }
 
     /// The path that other files name this one by.
@@ -141,7 +171,7 @@ impl Digest {
 
     /// What an entry is known by in whichever file it stands.
     pub(crate) fn known_as(&self, at: Index) -> Option<IdHash> {
-        self.entries.ids.get(at as usize).copied()
+        self.details().entries.ids.get(at as usize).copied()
     }
 
     /// What a label is known by in whichever file it stands: its entry and its text.
@@ -166,6 +196,6 @@ impl Digest {
 
     /// Whether the entry is on the path from the root to the leaf.
     pub fn is_active(&self, at: Index) -> bool {
-        self.active.has(at)
+        self.details().active.has(at)
     }
 }

@@ -1,5 +1,7 @@
 //! What the user and the assistant said, as far as it is kept while a file is read, and what of it was said last.
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::js::cut;
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, row};
@@ -16,14 +18,14 @@ const LAST: usize = 400;
 const RAW: usize = 1000;
 
 /// What was said last, as far as it is kept.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastSaid {
     /// The entry.
     pub at: Index,
     text: Kept,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kept {
     /// As a row says it.
     Row(Box<str>),
@@ -49,7 +51,7 @@ impl LastSaid {
 const LONGEST_ESCAPE: usize = 12;
 
 /// What the user and the assistant said, as their rows begin.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Spoken {
     rows: String,
     starts: Vec<Start>,
@@ -58,14 +60,14 @@ pub(crate) struct Spoken {
 }
 
 /// A text as it stands in the file, as far as it is kept.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Long {
     entry: Index,
     raw: Vec<u8>,
 }
 
 /// Where a row starts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Start {
     entry: Index,
     at: usize,

@@ -1,6 +1,8 @@
 //! Which files the tools of a session read, wrote and edited, when, and what was last said before: kept small, because
 //! lists hold them for all sessions.
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::strings::Strings;
 use crate::session::digest::spoken::Spoken;
 use crate::session::entry::ToolCall;
@@ -29,7 +31,7 @@ impl FileUse {
 }
 
 /// Every call of a tool that did something to a file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touches {
     /// The files, each once, as the model named them.
     pub paths: Strings,
@@ -40,7 +42,7 @@ pub struct Touches {
 }
 
 /// A call of a tool that did something to a file, with places in [`Touches`] for its texts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileTouch {
     /// The file: its place in [`Touches::paths`].
     pub path: u32,
@@ -92,7 +94,7 @@ impl Touches {
 }
 
 /// Gathers the calls from the entries of a file, in file order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Gatherer {
     touches: Touches,
     paths: ById<u32>,

@@ -13,7 +13,7 @@ use crate::session::json::data::{Fields, Value, stringify};
 pub(crate) const NEARBY: usize = 64;
 
 /// What a tool did with a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Touch {
     /// `read`
     Read,

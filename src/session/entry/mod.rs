@@ -21,7 +21,7 @@ use crate::session::shape::Index;
 pub(crate) const NEWEST: f64 = 3.0;
 
 /// Which entry of a session is meant, as its file grows and changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(serde::Serialize, serde::Deserialize, Clone, Debug, PartialEq, Eq)]
 pub enum EntryId {
     /// The one with this id.
     Id(String),

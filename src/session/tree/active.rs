@@ -1,9 +1,11 @@
 //! Which entries are on the path from the root to the leaf, where the rest of the tree is not needed.
 
+use serde::{Deserialize, Serialize};
+
 use crate::session::shape::{Index, Shape};
 
 /// The entries on the path from the root to the leaf, the last entry of the file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Active {
     /// A bit for each entry.
     bits: Box<[u64]>,

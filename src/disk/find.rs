@@ -1,0 +1,406 @@
+//! Finds the session files: nested and flat directories, as pi lays them out; what lies deeper is a sub-agent's. All
+//! processors list folders and ask for the facts of files.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use crate::disk::crew;
+use crate::disk::demo;
+use crate::disk::files::Files;
+use crate::disk::stamp::Stamp;
+use crate::session::digest::Owner;
+use crate::session::lines::NotASession;
+
+/// Folders below a session's own that are looked into: `<session>/<hash>/run-0` and some more.
+const DEEPEST: usize = 8;
+
+/// A file that may be a session.
+#[derive(Clone, Debug, Default)]
+pub struct SessionFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// With symbolic links resolved, if that differs.
+    pub real_path: Option<PathBuf>,
+    /// Whether the file itself is a symbolic link.
+    pub is_link: bool,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// When it was last written, in milliseconds since 1970.
+    pub mtime: i64,
+    /// Whose sub-agent wrote it.
+    pub owner: Option<Owner>,
+    /// What tells it.
+    pub(crate) stamp: Stamp,
+    /// In which of the directories it was found.
+    pub(super) dir: usize,
+}
+
+impl AsRef<Path> for SessionFile {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Something that could not be read.
+#[derive(Clone, Debug)]
+pub struct Unreadable {
+    /// What it is.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+    /// Whether it is readable, but holds entries without a header: see [`NotASession::Headless`].
+    pub is_headless: bool,
+    /// Whether there is nothing at its path.
+    pub is_missing: bool,
+}
+
+impl Unreadable {
+    /// What could not be read, and why.
+    pub fn new(path: &Path, reason: &impl ToString) -> Self {
+        Self { path: path.into(), reason: reason.to_string(), is_headless: false, is_missing: false }
+    }
+
+    pub(super) fn file(path: &Path, error: &io::Error) -> Self {
+        let why = error.get_ref().and_then(|why| why.downcast_ref());
+        Self { is_headless: why == Some(&NotASession::Headless), ..Self::new(path, error) }
+    }
+}
+
+/// All files that may be sessions, newest first.
+#[derive(Clone, Debug, Default)]
+pub struct FoundFiles {
+    /// The files.
+    pub files: Vec<SessionFile>,
+    /// Directories that could not be read, missing ones included.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl FoundFiles {
+    /// Gives a result, and takes note of an error.
+    fn note<T>(&mut self, path: &Path, result: io::Result<T>) -> Option<T> {
+        let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        let unreadable = |error| Unreadable { is_missing: is_missing(&error), ..Unreadable::new(path, &error) };
+        result.map_err(|error| self.unreadable.push(unreadable(error))).ok()
+    }
+}
+
+/// Looks for session files in directories.
+pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
+    let mut found = FoundFiles::default();
+    match files {
+        Files::Demo => found.files = demo::paths().map(demo_found).collect(),
+        Files::Disk => {
+            let mut seen = HashSet::new();
+            for (at, dir) in dirs.iter().enumerate() {
+                let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
+                if seen.insert(real) {
+                    let before = found.files.len();
+                    find_in(dir, &mut found);
+                    found.files[before..].iter_mut().for_each(|file| file.dir = at);
+                }
+            }
+        }
+    }
+    if dirs.len() > 1 {
+        // A directory may be named beside one that holds it.
+        let mut seen = HashSet::with_capacity(found.files.len());
+        let is_new: Vec<bool> = found.files.iter().map(|file| seen.insert(file.path.as_os_str())).collect();
+        let mut is_new = is_new.into_iter();
+        found.files.retain(|_| is_new.next() == Some(true));
+    }
+    found.files.sort_by(|a, b| b.mtime.cmp(&a.mtime).then_with(|| name(&b.path).cmp(name(&a.path))));
+    found
+}
+
+/// The file at a path, as it is now; `owner` as it is known. `None` if there is none.
+pub fn one(files: Files, path: &Path, owner: Option<Owner>) -> Option<SessionFile> {
+    if files == Files::Demo {
+        return Some(demo_found(path.to_path_buf()));
+    }
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let real_path = fs::canonicalize(path).ok();
+    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    Some(SessionFile {
+        real_path: real_path.filter(|real| real != path),
+        is_link,
+        owner,
+        ..session_file(path, &metadata)
+    })
+}
+
+/// A file that may be a session, by what the file system says of it.
+fn session_file(path: &Path, metadata: &fs::Metadata) -> SessionFile {
+    SessionFile {
+        path: path.into(),
+        bytes: metadata.len(),
+        mtime: metadata.modified().map_or(0, milliseconds),
+        stamp: Stamp::new(metadata, path),
+        ..SessionFile::default()
+    }
+}
+
+fn demo_found(path: PathBuf) -> SessionFile {
+    let bytes = demo::file(&path).map_or(0, |bytes| bytes.len() as u64);
+    SessionFile { path, bytes, ..SessionFile::default() }
+}
+
+/// The name of a file, as bytes: to look for the end of a path in its components takes long.
+fn name(path: &Path) -> &[u8] {
+    let path = path.as_os_str().as_encoded_bytes();
+    let start = memchr::memrchr(std::path::MAIN_SEPARATOR as u8, path).map_or(0, |at| at + 1);
+    &path[start..]
+}
+
+/// A directory's session files and folders, and whether they are symbolic links.
+struct Listing {
+    /// With symbolic links resolved, if that differs.
+    real: Option<PathBuf>,
+    sessions: Vec<(PathBuf, bool)>,
+    folders: Vec<(PathBuf, bool)>,
+}
+
+impl Listing {
+    /// The path of something in it with symbolic links resolved.
+    fn real_path(&self, path: &Path, is_link: bool) -> PathBuf {
+        let resolved = || fs::canonicalize(path).ok();
+        let beside = || Some(self.real.as_ref()?.join(path.file_name()?));
+        if is_link { resolved() } else { beside() }.unwrap_or_else(|| path.to_path_buf())
+    }
+
+    /// The sessions to which folders belong, by the names of the folders: of the same name, or the one whose id it is named
+    /// by. Symbolic links in their paths are resolved, as families are tied by real paths.
+    fn owners(&self) -> HashMap<&[u8], PathBuf> {
+        let names: HashSet<&[u8]> = self.folders.iter().map(|(folder, _)| name(folder)).collect();
+        let mut owners = HashMap::new();
+        for (path, is_link) in self.sessions.iter().filter(|_| !names.is_empty()) {
+            let stem = path.file_stem().unwrap_or_default().as_encoded_bytes();
+            let ids = memchr::memchr_iter(b'_', stem).map(|at| &stem[at + 1..]);
+            for name in ids.chain([stem]).filter(|name| names.contains(name)) {
+                owners.entry(name).or_insert_with(|| self.real_path(path, *is_link));
+            }
+        }
+        owners
+    }
+}
+
+/// Lists a directory; `real` is its path with symbolic links resolved.
+fn list(dir: &Path, real: &Path) -> io::Result<Listing> {
+    let real = (real != dir).then(|| real.into());
+    let mut listing = Listing { real, sessions: Vec::new(), folders: Vec::new() };
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        if path.extension() == Some(OsStr::new("jsonl")) && !kind.is_dir() {
+            listing.sessions.push((path, kind.is_symlink()));
+        } else if kind.is_dir() || (kind.is_symlink() && path.is_dir()) {
+            listing.folders.push((path, kind.is_symlink()));
+        }
+    }
+    Ok(listing)
+}
+
+/// A directory to look into.
+struct Folder {
+    path: PathBuf,
+    /// With symbolic links resolved.
+    real: PathBuf,
+    level: Level,
+    /// Whose sub-agents' files it holds.
+    owner: Option<Owner>,
+}
+
+/// What a directory is.
+#[derive(Clone, Copy)]
+enum Level {
+    /// The one that was named: sessions, and folders of projects.
+    Root,
+    /// A project's.
+    Project,
+    /// A session's own, for its sub-agents; how deep below.
+    Session(usize),
+}
+
+impl Folder {
+    /// The directories below that are looked into.
+    fn below<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = Folder> + 'a {
+        let owners = match self.level {
+            Level::Root | Level::Project => listing.owners(),
+            Level::Session(_) => HashMap::new(),
+        };
+        listing.folders.iter().filter_map(move |(path, is_link)| {
+            let owner = || owners.get(name(path)).cloned();
+            let (level, owner) = match self.level {
+                // A folder beside a session of the same name holds its sub-agents; any other one is a project.
+                Level::Root => match owner() {
+                    Some(owner) => (Level::Session(1), Some(Owner { path: Some(owner) })),
+                    None => (Level::Project, None),
+                },
+                // Links are not followed down here: they could lead round in a circle.
+                _ if *is_link => return None,
+                Level::Project => (Level::Session(1), Some(Owner { path: owner() })),
+                Level::Session(depth) if depth < DEEPEST => (Level::Session(depth + 1), self.owner.clone()),
+                Level::Session(_) => return None,
+            };
+            Some(Folder { real: listing.real_path(path, *is_link), path: path.clone(), level, owner })
+        })
+    }
+}
+
+fn find_in(root: &Path, found: &mut FoundFiles) {
+    let Some(real) = found.note(root, fs::canonicalize(root)) else { return };
+    let mut folders = vec![Folder { path: root.into(), real, level: Level::Root, owner: None }];
+    let mut listed: Vec<(Folder, Listing)> = Vec::new();
+    while !folders.is_empty() {
+        let listings = crew::map(&folders, |folder| list(&folder.path, &folder.real));
+        let mut next = Vec::new();
+        for (folder, listing) in folders.into_iter().zip(listings) {
+            let Some(listing) = found.note(&folder.path, listing) else { continue };
+            next.extend(folder.below(&listing));
+            listed.push((folder, listing));
+        }
+        folders = next;
+    }
+    let places =
+        |(at, (_, listing)): (usize, &(Folder, Listing))| (0..listing.sessions.len()).map(move |session| (at, session));
+    let places: Vec<(usize, usize)> = listed.iter().enumerate().flat_map(places).collect();
+    let looked = crew::map(&places, |&(at, session)| {
+        let (folder, listing) = &listed[at];
+        let (path, is_link) = &listing.sessions[session];
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            // A directory may be listed and not entered: that is the same for all that is in it.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err((at, error)),
+            Err(_) => return Ok(None), // gone, or a link that leads nowhere
+        };
+        // Not everything of that name is a file.
+        Ok(metadata.is_file().then(|| SessionFile {
+            real_path: Some(listing.real_path(path, *is_link)).filter(|real| real != path),
+            is_link: *is_link,
+            owner: folder.owner.clone(),
+            ..session_file(path, &metadata)
+        }))
+    });
+    let mut last = None;
+    for looked in looked {
+        match looked {
+            Ok(file) => found.files.extend(file),
+            Err((at, _)) if last == Some(at) => {}
+            Err((at, error)) => {
+                last = Some(at);
+                found.note::<()>(&listed[at].0.path, Err(error));
+            }
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+pub fn milliseconds(time: SystemTime) -> i64 {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => since.as_millis() as i64,
+        Err(before) => -(before.duration().as_millis() as i64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: &Path) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "{\"type\":\"session\",\"id\":\"x\"}\n").unwrap();
+    }
+
+    fn names(dir: &Path) -> Vec<(String, Option<String>)> {
+        let mut names: Vec<_> = find(Files::Disk, &[dir.to_path_buf()])
+            .files
+            .iter()
+            .map(|found| {
+                let name = |path: &Path| path.strip_prefix(dir).unwrap().to_str().unwrap().to_string();
+                (name(&found.path), found.owner.as_ref().map(|owner| owner.path.as_deref().map_or("?".into(), name)))
+            })
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn finds_nested_flat_and_deeper_files() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in [
+            "flat.jsonl",
+            "p/a.jsonl",
+            "p/b.jsonl.deleted.1",
+            "p/notes.txt",
+            "p/a/h/run-0/session.jsonl",
+            "flat/h/s.jsonl",
+            "p/other/s.jsonl",
+        ] {
+            write(&dir.path().join(file));
+        }
+        let own = |name: &str, owner: Option<&str>| (name.to_string(), owner.map(String::from));
+        assert_eq!(
+            names(dir.path()),
+            [
+                own("flat.jsonl", None),
+                own("flat/h/s.jsonl", Some("flat.jsonl")),
+                own("p/a.jsonl", None),
+                own("p/a/h/run-0/session.jsonl", Some("p/a.jsonl")),
+                own("p/other/s.jsonl", Some("?")),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_folder_belongs_to_the_session_of_its_name_or_id() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["p/2026_a_b.jsonl", "p/x.jsonl", "p/b/s.jsonl", "p/a_b/s.jsonl", "p/x/s.jsonl", "p/_b/s.jsonl"] {
+            write(&dir.path().join(file));
+        }
+        let owners: Vec<_> = names(dir.path()).into_iter().filter_map(|(name, owner)| Some((name, owner?))).collect();
+        let own = |name: &str, owner: &str| (name.to_string(), owner.to_string());
+        assert_eq!(
+            owners,
+            [
+                own("p/_b/s.jsonl", "?"),
+                own("p/a_b/s.jsonl", "p/2026_a_b.jsonl"),
+                own("p/b/s.jsonl", "p/2026_a_b.jsonl"),
+                own("p/x/s.jsonl", "p/x.jsonl"),
+            ]
+        );
+    }
+
+    #[test]
+    fn many_sessions_with_folders_take_no_longer_each() {
+        let dir = tempfile::tempdir().unwrap();
+        const COUNT: usize = 5000;
+        for at in 0..COUNT {
+            fs::write(dir.path().join(format!("2026_{at:04}.jsonl")), "").unwrap();
+            fs::create_dir(dir.path().join(format!("{at:04}"))).unwrap();
+        }
+        let start = std::time::Instant::now();
+        assert_eq!(find(Files::Disk, &[dir.path().into()]).files.len(), COUNT);
+        // Some 0.15 s; where each folder is held against each session it takes 10.
+        assert!(start.elapsed().as_secs() < 4, "{:?}", start.elapsed());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn follows_linked_folders_once_and_no_circles() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        write(&elsewhere.path().join("a.jsonl"));
+        symlink(elsewhere.path(), dir.path().join("p")).unwrap();
+        symlink(dir.path(), elsewhere.path().join("round")).unwrap();
+        let found = find(Files::Disk, &[dir.path().into(), dir.path().join(".")]);
+        assert_eq!(found.files.len(), 1);
+        assert_eq!(
+            found.files[0].real_path.as_deref(),
+            Some(&*fs::canonicalize(elsewhere.path()).unwrap().join("a.jsonl"))
+        );
+    }
+}

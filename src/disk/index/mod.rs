@@ -1,0 +1,261 @@
+//! What was read of the sessions of a directory, kept between runs: digests, and the texts that are searched. It saves
+//! time and nothing else: what is missing, damaged, somebody else's, or of another version is read from the sessions
+//! again, and deleting it loses nothing.
+//!
+//! Two files: one of all sessions, and one that adds what has changed since, so that little is written when little changed.
+//! Both are written beside and renamed. What a file of the index is not sure to have right is never used: a session's file
+//! must have the stamp that it had when it was read, each piece its hash, the file its owner and form.
+
+mod lying;
+mod volume;
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Serialize;
+
+use crate::disk::digest::{Session, State};
+use crate::disk::find::SessionFile;
+use crate::disk::stamp::hash;
+use crate::session::digest::Digest;
+use crate::session::digest::details::Lazy;
+use crate::session::texts::{Room, Texts, TextsBuf};
+use lying::Lying;
+use volume::{Draft, Pieces, Record, Table, Volume};
+
+/// The form of the files, to be raised whenever what is read of a session, or how that is written, changes.
+const FORM: u32 = 1;
+
+/// What is added is written anew with each change: with more than this many bytes of it, or this share of the whole, all
+/// becomes one file again.
+const MOST_ADDED: (u64, u64) = (4 << 20, 8);
+
+/// From this length on, in bytes, reading goes on where it stopped when a file has grown.
+pub(super) const WORTH_GOING_ON: u64 = 1 << 20;
+
+/// What is kept of the sessions of a directory.
+#[derive(Debug)]
+pub(super) struct Index {
+    /// The files: of all, and what was added.
+    paths: [PathBuf; 2],
+    /// What it is about: sessions of this directory, read by this pitree for this home.
+    of: u64,
+    home: Arc<str>,
+    volumes: Vec<Kept>,
+    draft: Mutex<New>,
+}
+
+/// An open file of the index.
+#[derive(Debug)]
+struct Kept {
+    volume: Volume,
+    /// Which records are of files as they are now.
+    is_current: Vec<bool>,
+}
+
+/// What was read anew.
+#[derive(Debug)]
+enum New {
+    Nothing,
+    Some {
+        draft: Draft,
+        pieces: Arc<Pieces>,
+        table: Table,
+    },
+    /// It can't be written.
+    Failed,
+}
+
+/// What there is of the index of a directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    /// The directory, symbolic links resolved.
+    pub(crate) dir: PathBuf,
+    /// Its files: of all, and what was added since.
+    pub(crate) paths: [PathBuf; 2],
+    /// Their lengths in bytes, of those that can be used.
+    pub(crate) bytes: u64,
+    /// Files of sessions that are known.
+    pub(crate) sessions: usize,
+}
+
+impl Facts {
+    /// What there is of the index of a directory, for a home.
+    pub(crate) fn new(cache: &Path, dir: &Path, home: &str) -> Self {
+        let Index { paths, volumes, .. } = Index::open(cache, dir, home);
+        let files: HashSet<(u64, u64)> =
+            volumes.iter().flat_map(|kept| &kept.volume.table.records).map(|record| record.stamp.file).collect();
+        let bytes = volumes.iter().map(|kept| kept.volume.bytes).sum();
+        Self { dir: fs::canonicalize(dir).unwrap_or_else(|_| dir.into()), paths, bytes, sessions: files.len() }
+    }
+
+    /// Removes the files.
+    ///
+    /// # Errors
+    /// One can't be removed.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        self.paths.iter().try_for_each(|path| match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        })
+    }
+}
+
+/// What is known of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Known {
+    /// All: it is as it was. Which volume, and which record there.
+    Same((usize, usize)),
+    /// It may have grown since.
+    Before((usize, usize)),
+    /// Nothing.
+    Nothing,
+}
+
+impl Index {
+    /// Opens what is kept of the sessions of a directory; empty if there is nothing that can be used.
+    pub(super) fn open(cache: &Path, dir: &Path, home: &str) -> Self {
+        let dir = fs::canonicalize(dir).unwrap_or_else(|_| dir.into());
+        let name = format!("{:016x}", hash(dir.as_os_str().as_encoded_bytes()));
+        let paths = ["all", "added"].map(|part| cache.join(format!("{name}.{part}")));
+        let about = [env!("CARGO_PKG_VERSION"), "\0", home, "\0"].concat().into_bytes();
+        let of = hash(&[&about, dir.as_os_str().as_encoded_bytes(), &FORM.to_le_bytes()].concat());
+        let all = Volume::open(&paths[0], of, 0);
+        let added = all.as_ref().and_then(|all| Volume::open(&paths[1], of, all.number));
+        let kept = |volume: Volume| Kept { is_current: vec![false; volume.table.records.len()], volume };
+        let volumes = all.into_iter().chain(added).map(kept).collect();
+        Self { paths, of, home: home.into(), volumes, draft: Mutex::new(New::Nothing) }
+    }
+
+    /// Says what is known of the files of the directory with this number.
+    pub(super) fn look(&mut self, dir: usize, files: &mut [(&SessionFile, Known)]) {
+        let mut by_file = HashMap::new();
+        for (number, kept) in self.volumes.iter().enumerate() {
+            // What was added stands in place of what was there before.
+            let records = kept.volume.table.records.iter().enumerate();
+            by_file.extend(records.map(|(at, record)| (record.stamp.file, (number, at))));
+        }
+        for (file, known) in files.iter_mut().filter(|(file, _)| file.dir == dir) {
+            let Some(&(number, at)) = by_file.get(&file.stamp.file) else { continue };
+            let kept = &mut self.volumes[number];
+            let record = &kept.volume.table.records[at];
+            if record.is_settled && record.stamp == file.stamp {
+                *known = Known::Same((number, at));
+                kept.is_current[at] = true;
+            } else if file.stamp.has_grown_from(&record.stamp) {
+                *known = Known::Before((number, at));
+            }
+        }
+    }
+
+    /// What is kept of a file that is as it was: `None` if that is damaged, else its digest, unless it is no session.
+    #[allow(clippy::option_option, reason = "what is no session is known as well")]
+    pub(super) fn digest(&self, (volume, at): (usize, usize)) -> Option<Option<Digest>> {
+        let kept = self.volumes.get(volume)?;
+        let record = kept.volume.table.records.get(at)?;
+        let bytes = kept.volume.table.digest(record)?;
+        if bytes.is_empty() {
+            return Some(None);
+        }
+        let digest: Digest = postcard::from_bytes(bytes).ok()?;
+        Some(Some(Digest { details: self.lying(&kept.volume.pieces, record), ..digest }))
+    }
+
+    fn lying(&self, pieces: &Arc<Pieces>, record: &Record) -> Lazy {
+        Lying::lazy(pieces.clone(), (record.details, record.texts), self.home.clone())
+    }
+
+    /// With what reading of a file that has grown goes on, and its texts so far.
+    pub(super) fn before(&self, (volume, at): (usize, usize)) -> Option<(State, TextsBuf)> {
+        let Kept { volume, .. } = self.volumes.get(volume)?;
+        let record = volume.table.records.get(at)?;
+        let Room { mut bytes, mut starts } = Room::default();
+        let texts = Texts::from_bytes(volume.pieces.read(record.texts, &mut bytes)?, &mut starts)?.into();
+        Some((volume.pieces.get(record.state?)?, texts))
+    }
+
+    /// Keeps what was read of a file, nothing if it is no session, as far as that can be written: the digest then has its
+    /// details there.
+    pub(super) fn keep(&self, file: &SessionFile, read: Option<&mut Session>) {
+        let pieces = read.as_ref().map(|Session { digest, texts, state }| {
+            [bytes(digest), bytes(&**digest.details()), texts.as_texts().to_bytes(), state.clone()]
+        });
+        let [digest, details, texts, state] = pieces.unwrap_or_default();
+        let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.add(&mut new, file, [&digest, &details, &texts, &state]) {
+            Ok(lazy) => {
+                if let Some(session) = read {
+                    session.digest.details = lazy;
+                }
+            }
+            Err(_) => *new = New::Failed,
+        }
+    }
+
+    fn add(&self, new: &mut New, file: &SessionFile, pieces: [&[u8]; 4]) -> io::Result<Lazy> {
+        if matches!(new, New::Nothing) {
+            let draft = Draft::begin(&self.paths[0])?;
+            *new = New::Some { pieces: Arc::new(draft.pieces()?), draft, table: Table::default() };
+        }
+        let New::Some { draft, pieces: written, table } = new else { return Err(io::ErrorKind::Other.into()) };
+        let [digest, details, texts, state] = pieces;
+        let [details, texts, stated] = draft.add([details, texts, state])?;
+        let record = Record {
+            stamp: file.stamp,
+            is_settled: file.stamp.is_settled(&draft.begun),
+            digest: table.push(digest)?,
+            details,
+            texts,
+            state: (!state.is_empty()).then_some(stated),
+        };
+        table.records.push(record);
+        Ok(self.lying(written, &record))
+    }
+
+    /// Writes what was read anew, and the rest again where that is due.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub(super) fn finish(self) -> io::Result<()> {
+        let New::Some { mut draft, mut table, .. } = self.draft.into_inner().unwrap_or_else(PoisonError::into_inner)
+        else {
+            return Ok(());
+        };
+        let [all, added] = [0, 1].map(|number| self.volumes.get(number));
+        let dead = |kept: &Kept| kept.is_current.iter().filter(|is_current| !**is_current).count();
+        let adds_to = all.filter(|all| {
+            let bytes = draft.bytes() + added.map_or(0, |added| added.volume.bytes);
+            bytes <= MOST_ADDED.0.max(all.volume.bytes / MOST_ADDED.1) && dead(all) <= all.is_current.len() / 2
+        });
+        let replaced = [all.filter(|_| adds_to.is_none()), added];
+        for kept in replaced.into_iter().flatten() {
+            kept.copy(&mut draft, &mut table)?;
+        }
+        let path = &self.paths[usize::from(adds_to.is_some())];
+        draft.finish(&table, path, (self.of, adds_to.map_or(0, |all| all.volume.number)))
+    }
+}
+
+impl Kept {
+    /// Adds the records that are still right to another file.
+    fn copy(&self, draft: &mut Draft, table: &mut Table) -> io::Result<()> {
+        let mut rooms = [const { Vec::new() }; 3];
+        let records = self.volume.table.records.iter().zip(&self.is_current);
+        for (record, _) in records.filter(|(_, is_current)| **is_current) {
+            // What is damaged is read from the session the next time.
+            let Some([digest, details, texts, state]) = self.volume.read(record, &mut rooms) else { continue };
+            let [details, texts, stated] = draft.add([details, texts, state])?;
+            let digest = table.push(digest)?;
+            table.records.push(Record { digest, details, texts, state: record.state.map(|_| stated), ..*record });
+        }
+        Ok(())
+    }
+}
+
+/// Something as it is written. There is nothing in what is kept that could not be.
+fn bytes(what: &impl Serialize) -> Vec<u8> {
+    postcard::to_allocvec(what).unwrap_or_default()
+}

@@ -1,0 +1,88 @@
+//! What a digest knows beyond what lists show of every session: read only of those that somebody looks at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+use crate::session::digest::entries::Entries;
+use crate::session::digest::spoken::LastSaid;
+use crate::session::digest::touches::Touches;
+use crate::session::models::ModelUse;
+use crate::session::shape::Index;
+use crate::session::texts::{Room, Texts};
+use crate::session::tree::active::Active;
+
+/// What is known of a session beyond what lists show of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Details {
+    /// The first user message with text, if the digest has only its beginning.
+    pub first_message: Option<String>,
+    /// What the user said, in file order.
+    pub prompts: Box<[Index]>,
+    /// The last prompt on the way to the leaf.
+    pub last_prompt: Option<LastSaid>,
+    /// What was answered last since that prompt.
+    pub last_answer: Option<LastSaid>,
+    /// What tells its entries from those of other sessions, and what each used.
+    pub entries: Entries,
+    /// Every call of a tool that read, wrote or edited a file.
+    pub touches: Touches,
+    /// The tools that were called, and how often.
+    pub tools: BTreeMap<Box<str>, u32>,
+    /// The models that answered, the busiest first.
+    pub models: Vec<(Box<str>, ModelUse)>,
+    /// Other names under which providers say that they answered.
+    pub response_models: BTreeSet<Box<str>>,
+    /// The entries on the path from the root to the leaf: a bit each.
+    pub active: Active,
+}
+
+/// Where the rest of what is known of a session lies.
+pub trait Stored: fmt::Debug + Send + Sync {
+    /// The details of the session at a path.
+    fn details(&self, path: &Path) -> Details;
+
+    /// Its texts, read into a room that is used again; `None` if they can't be had there.
+    fn texts<'a>(&self, room: &'a mut Room) -> Option<Texts<'a>>;
+}
+
+/// [`Details`] that are here, or are read when they are asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Lazy {
+    here: OnceLock<Arc<Details>>,
+    stored: Option<Arc<dyn Stored>>,
+}
+
+impl From<Details> for Lazy {
+    fn from(details: Details) -> Self {
+        Self { here: Arc::new(details).into(), stored: None }
+    }
+}
+
+impl From<Arc<dyn Stored>> for Lazy {
+    fn from(stored: Arc<dyn Stored>) -> Self {
+        Self { here: OnceLock::new(), stored: Some(stored) }
+    }
+}
+
+impl Lazy {
+    /// The details, read if they are not here yet; `path` is that of the session.
+    pub(super) fn get(&self, path: &Path) -> &Arc<Details> {
+        let read = || self.stored.as_ref().map(|stored| stored.details(path)).unwrap_or_default();
+        self.here.get_or_init(|| Arc::new(read()))
+    }
+
+    /// Where they lie, if not only here.
+    pub(super) fn stored(&self) -> Option<&Arc<dyn Stored>> {
+        self.stored.as_ref()
+    }
+
+    #[cfg(test)]
+    pub(super) fn get_mut(&mut self, path: &Path) -> &mut Details {
+        self.get(path);
+        Arc::make_mut(self.here.get_mut().unwrap())
+    }
+}

@@ -1,0 +1,406 @@
+//! The index on disk: whatever becomes of it or of the sessions, what is listed is what a reading of the files gives.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test may fail anywhere, not only in a function marked #[test]"
+)]
+#![cfg(unix)]
+
+#[path = "common/mod.rs"]
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use pitree::disk::files::Files;
+use pitree::disk::scan::{Batch, Sources};
+use pitree::library::texts;
+use pitree::session::digest::Shared;
+use pitree::session::digest::details::Details;
+use pitree::session::texts::{Room, TextsBuf};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use common::effort;
+use common::session::Session;
+
+/// A directory of sessions and one for the index.
+struct World {
+    root: TempDir,
+    dirs: Vec<PathBuf>,
+}
+
+/// All that is known of a session: of the file system, of its lines, of its details, of its texts.
+type View = (Value, Value, Details, String);
+
+impl World {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let dirs = vec![root.path().join("sessions")];
+        fs::create_dir_all(dirs[0].join("project")).unwrap();
+        Self { root, dirs }
+    }
+
+    /// With copies of all fixtures, damaged ones too.
+    fn of_fixtures() -> Self {
+        let world = Self::new();
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+        copy(&fixtures.join("sessions"), &world.dirs[0]);
+        copy(&fixtures.join("flat"), &world.dirs[0].join("flat"));
+        world.settle();
+        world
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.root.path().join("cache")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dirs[0].join("project").join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+        self.settle();
+    }
+
+    fn add(&self, name: &str, text: &str) {
+        File::options().append(true).open(self.path(name)).unwrap().write_all(text.as_bytes()).unwrap();
+        self.settle();
+    }
+
+    /// Waits until the file system's clock has gone on so far that a file written now can be told from the others.
+    fn settle(&self) {
+        let probe = self.root.path().join("probe");
+        let now = || {
+            fs::write(&probe, "x").unwrap();
+            let metadata = fs::metadata(&probe).unwrap();
+            metadata.ctime() * 1_000_000_000 + metadata.ctime_nsec()
+        };
+        let begun = now();
+        while now() < begun + 40_000_000 {
+            std::thread::yield_now();
+        }
+    }
+
+    /// What is listed, and how many files were read for it.
+    fn scan(&self, home: &str, cache: Option<&Path>) -> (BTreeMap<PathBuf, View>, usize) {
+        let mut scan = Sources { files: Files::Disk, dirs: &self.dirs, home, cache }.scan();
+        let mut views = BTreeMap::new();
+        let read = scan.read(|Batch { sessions, .. }| {
+            views.extend(sessions.iter().map(|session| (session.path.clone(), view(session))));
+            true
+        });
+        let _ = scan.keep();
+        (views, read)
+    }
+
+    /// Lists with the index, and how many files were read for it; the same as without it.
+    fn list(&self) -> usize {
+        let (with, read) = self.scan("/home/me", Some(&self.cache()));
+        let (without, _) = self.scan("/home/me", None);
+        for (path, view) in &without {
+            assert_eq!(with.get(path), Some(view), "{}", path.display());
+        }
+        assert_eq!(with.len(), without.len());
+        read
+    }
+
+    /// The files of the index: of all, and what was added, as far as they are there.
+    fn index(&self) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.cache()).into_iter().flatten();
+        let mut files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
+        files.sort_by_key(|path| path.extension().unwrap() != "all");
+        files
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (from, to) = (entry.as_ref().unwrap().path(), to.join(entry.as_ref().unwrap().file_name()));
+        if from.is_dir() { copy(&from, &to) } else { assert!(fs::copy(from, to).is_ok()) }
+    }
+}
+
+fn view(session: &Shared) -> View {
+    let facts =
+        json!([session.path, session.real_path, session.parent_path, session.bytes, session.mtime, session.is_link]);
+    let mut room = Room::default();
+    let texts = match session.texts(&mut room) {
+        Some(texts) => format!("{texts:?}"),
+        None => {
+            format!("{:?}", texts::of(Files::Disk, &session.path).unwrap().as_ref().map(TextsBuf::as_texts).unwrap())
+        }
+    };
+    (facts, serde_json::to_value(&**session).unwrap(), (**session.details()).clone(), texts)
+}
+
+/// A conversation of so many bytes.
+fn long(id: &str, bytes: usize) -> String {
+    let mut session = Session::new(id).user("a", "Begin").call("b", "read", &json!({"path": "src/x.rs"}));
+    for number in 0..bytes / 2000 {
+        session = session.assistant(&format!("n{number}"), &"So it goes. ".repeat(150));
+    }
+    session.text()
+}
+
+#[test]
+fn what_was_read_once_is_not_read_again() {
+    let world = World::of_fixtures();
+    let all = world.list();
+    assert!(all > 30, "{all}");
+    let files = world.index();
+    assert_eq!(files.len(), 1);
+    assert_eq!(fs::metadata(&files[0]).unwrap().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(world.cache()).unwrap().mode() & 0o777, 0o700);
+    let before = fs::metadata(&files[0]).unwrap().ino();
+    // What can't be read as a session is looked at each time.
+    let again = world.list();
+    assert!(again < 5, "{again} of {all}");
+    assert_eq!((world.list(), fs::metadata(&world.index()[0]).unwrap().ino()), (again, before), "nothing to write");
+}
+
+#[test]
+fn what_changed_is_added() {
+    let world = World::new();
+    for name in ["a", "b", "c"] {
+        world.write(&format!("{name}.jsonl"), &long(name, 8000));
+    }
+    assert_eq!((world.list(), world.list()), (3, 0));
+    world.add("b.jsonl", Session::new("b").user("z", "More").text().split_once('\n').unwrap().1);
+    world.write("d.jsonl", &long("d", 3000));
+    let before = fs::metadata(&world.index()[0]).unwrap().ino();
+    assert_eq!((world.list(), world.list()), (2, 0));
+    assert_eq!((world.index().len(), fs::metadata(&world.index()[0]).unwrap().ino()), (2, before));
+    fs::rename(world.path("a.jsonl"), world.path("renamed.jsonl")).unwrap();
+    fs::remove_file(world.path("d.jsonl")).unwrap();
+    world.settle();
+    world.list();
+    // A folder that was moved takes what is known with it.
+    fs::rename(world.dirs[0].join("project"), world.dirs[0].join("moved")).unwrap();
+    assert_eq!(world.list(), 0);
+}
+
+#[test]
+fn what_is_too_much_to_add_makes_all_of_it_anew() {
+    let world = World::new();
+    for number in 0..4 {
+        world.write(&format!("{number}.jsonl"), &long("s", 4000));
+    }
+    world.list();
+    let before = fs::metadata(&world.index()[0]).unwrap().ino();
+    for number in 0..3 {
+        fs::remove_file(world.path(&format!("{number}.jsonl"))).unwrap();
+    }
+    world.write("new.jsonl", &long("s", 4000));
+    assert_eq!((world.list(), world.list()), (1, 0));
+    assert_eq!(world.index().len(), 1, "most of it was of files that are gone");
+    assert_ne!(fs::metadata(&world.index()[0]).unwrap().ino(), before);
+}
+
+#[test]
+fn a_long_session_that_grew_is_read_from_where_it_ended() {
+    let world = World::new();
+    let text = long("s", 1_200_000);
+    world.write("s.jsonl", &text);
+    assert_eq!((world.list(), world.list()), (1, 0));
+    // Only what has the place of its first line shows whether that was read again.
+    world.add(
+        "s.jsonl",
+        "{\"type\":\"label\",\"id\":\"l\",\"parentId\":\"a\",\"targetId\":\"a\",\"label\":\"start\"}\n",
+    );
+    assert_eq!((world.list(), world.list()), (1, 0));
+    world.add("s.jsonl", "{\"type\":\"message\",\"id\":\"half");
+    world.list();
+    world.add("s.jsonl", "\",\"parentId\":\"b\",\"message\":{\"role\":\"user\",\"content\":\"Whole now\"}}\nno JSON\n");
+    world.list();
+    // Rewritten in its middle or at its beginning, and grown as well: what is known of it is not its beginning.
+    for (from, to) in [("Begin", "Began"), ("\"n300\"", "\"m300\"")] {
+        let changed = fs::read_to_string(world.path("s.jsonl")).unwrap().replacen(from, to, 1);
+        world.write("s.jsonl", &(changed + "{\"type\":\"custom\",\"id\":\"c\",\"parentId\":null}\n"));
+        if from == "Begin" {
+            world.list();
+        }
+    }
+    fs::remove_dir_all(world.cache()).unwrap();
+    world.list();
+}
+
+#[test]
+fn a_file_of_the_same_size_and_time_is_another_one() {
+    let world = World::new();
+    world.write("s.jsonl", &Session::new("s").user("a", "One").text());
+    world.list();
+    let time = fs::metadata(world.path("s.jsonl")).unwrap().modified().unwrap();
+    let put = |how: &str| {
+        let file = File::options().write(true).open(world.path("s.jsonl")).unwrap();
+        file.set_modified(time).unwrap();
+        world.settle();
+        assert_eq!(world.list(), 1, "{how}");
+    };
+    world.write("s.jsonl", &Session::new("s").user("a", "Two").text());
+    put("written in place");
+    world.write("other", &Session::new("s").user("a", "Six").text());
+    fs::rename(world.path("other"), world.path("s.jsonl")).unwrap();
+    put("renamed");
+}
+
+#[test]
+fn what_others_may_write_to_is_not_trusted() {
+    let world = World::new();
+    world.write("s.jsonl", &long("s", 3000));
+    world.list();
+    let mode = |mode: u32| fs::set_permissions(&world.index()[0], Permissions::from_mode(mode)).unwrap();
+    mode(0o644);
+    assert_eq!((world.list(), fs::metadata(&world.index()[0]).unwrap().mode() & 0o777), (0, 0o600));
+    mode(0o620);
+    assert_eq!((world.list(), fs::metadata(&world.index()[0]).unwrap().mode() & 0o777), (1, 0o600));
+    let (file, elsewhere) = (world.index()[0].clone(), world.root.path().join("elsewhere"));
+    fs::rename(&file, &elsewhere).unwrap();
+    fs::create_dir(&file).unwrap();
+    assert_eq!(world.list(), 1);
+    fs::remove_dir(&file).unwrap();
+    fs::rename(&elsewhere, &file).unwrap();
+    assert_eq!(world.list(), 0);
+}
+
+#[test]
+fn what_an_ended_process_left_is_cleared_away() {
+    let world = World::new();
+    world.write("s.jsonl", &long("s", 3000));
+    world.list();
+    let left = |number: u32| world.index()[0].with_extension(format!("all.{number}.new"));
+    let drafts = [left(1), left(2)];
+    drafts.iter().for_each(|path| fs::write(path, "half").unwrap());
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
+    File::options().write(true).open(&drafts[0]).unwrap().set_modified(long_ago).unwrap();
+    world.add("s.jsonl", "no JSON\n");
+    world.list();
+    assert_eq!(drafts.map(|path| path.exists()), [false, true]);
+}
+
+#[test]
+fn where_nothing_can_be_kept_all_is_read() {
+    let world = World::new();
+    world.write("s.jsonl", &long("s", 3000));
+    fs::write(world.cache(), "a file").unwrap();
+    assert_eq!((world.list(), world.list()), (1, 1));
+}
+
+#[test]
+fn another_home_or_directory_has_an_index_of_its_own() {
+    let world = World::new();
+    world.write("s.jsonl", &long("s", 3000));
+    let cache = world.cache();
+    let of = |home: &str| world.scan(home, Some(&cache)).1;
+    assert_eq!([of("/a"), of("/a"), of("/b"), of("/b"), of("/a")], [1, 0, 1, 0, 1]);
+    let other = World { root: tempfile::tempdir().unwrap(), dirs: vec![world.dirs[0].join("project")] };
+    assert_eq!((other.scan("/a", Some(&cache)).1, of("/a"), world.index().len()), (1, 0, 2));
+}
+
+#[test]
+fn of_two_at_once_neither_does_harm() {
+    let world = World::new();
+    let cache = world.cache();
+    let begin = || Sources { files: Files::Disk, dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
+    let finish = |mut scan: pitree::disk::scan::Scan<'_>| {
+        scan.read(|_| true);
+        scan.keep().unwrap();
+    };
+    world.write("a.jsonl", &long("a", 3000));
+    let (one, two) = (begin(), begin());
+    finish(one);
+    finish(two);
+    assert_eq!(world.list(), 0);
+    // Both add; one of them makes all anew meanwhile.
+    world.write("b.jsonl", &long("b", 3000));
+    let one = begin();
+    world.write("c.jsonl", &long("c", 3000));
+    let two = begin();
+    let three = begin();
+    finish(two);
+    finish(one);
+    assert!(world.list() <= 1);
+    for file in world.index() {
+        fs::remove_file(file).unwrap();
+    }
+    world.list();
+    finish(three); // adds to one that is gone
+    assert_eq!(world.list(), 0);
+    assert_eq!(world.list(), 0);
+}
+
+/// What becomes of a file of the index.
+#[derive(Clone, Debug)]
+enum Damage {
+    Cut(prop::sample::Index),
+    Flipped(prop::sample::Index, u8),
+    Zeros(prop::sample::Index, prop::sample::Index),
+    Longer(Vec<u8>),
+    Other(Vec<u8>),
+}
+
+impl Damage {
+    fn make(&self, bytes: &mut Vec<u8>) {
+        let len = bytes.len();
+        match self {
+            Self::Cut(at) => bytes.truncate(at.index(len)),
+            Self::Flipped(at, bits) => bytes[at.index(len)] ^= bits,
+            Self::Zeros(from, to) => {
+                let (from, to) = (from.index(len), to.index(len));
+                bytes[from.min(to)..from.max(to)].fill(0);
+            }
+            Self::Longer(more) => bytes.extend(more),
+            Self::Other(other) => bytes.clone_from(other),
+        }
+    }
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let place = any::<prop::sample::Index>;
+    let bytes = || proptest::collection::vec(any::<u8>(), 1..200);
+    prop_oneof![
+        place().prop_map(Damage::Cut),
+        (place(), 1u8..).prop_map(|(at, bits)| Damage::Flipped(at, bits)),
+        (place(), place()).prop_map(|(from, to)| Damage::Zeros(from, to)),
+        bytes().prop_map(Damage::Longer),
+        bytes().prop_map(Damage::Other),
+    ]
+}
+
+#[test]
+fn damage_costs_time_alone() {
+    let world = World::of_fixtures();
+    world.write("long.jsonl", &long("s", 1_100_000));
+    world.list();
+    world.write("added.jsonl", &long("s", 3000));
+    world.add("long.jsonl", "{\"type\":\"custom\",\"id\":\"c\",\"parentId\":null}\n");
+    world.list();
+    let good: Vec<(PathBuf, Vec<u8>)> =
+        world.index().into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    assert_eq!(good.len(), 2);
+    let (without, _) = world.scan("/home/me", None);
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: effort::rounds(48, 2000),
+        ..Default::default()
+    });
+    let damages = proptest::collection::vec((0usize..2, damage()), 1..3);
+    runner
+        .run(&damages, |damages| {
+            let mut files = good.clone();
+            damages.iter().for_each(|(file, damage)| damage.make(&mut files[*file].1));
+            files.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+            for _ in 0..2 {
+                let (with, _) = world.scan("/home/me", Some(&world.cache()));
+                prop_assert!(with == without, "{:?}", with.keys());
+            }
+            Ok(())
+        })
+        .unwrap();
+}
