@@ -99,8 +99,10 @@ fn nothing(unreadable: &[Unreadable], origin: &str) -> String {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SessionLine<'a> {
-    #[serde(flatten)]
-    path: PathFields,
+    path: String,
+    /// As [`PathFields`] has it: of many, a field of fields takes long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
     id: &'a str,
     cwd: &'a str,
     name: Option<&'a str>,
@@ -126,8 +128,10 @@ struct SessionLine<'a> {
 impl<'a> SessionLine<'a> {
     fn new(session: &'a Digest, own: Tally) -> Self {
         let header = &session.header;
+        let PathFields { path, path_bytes } = (&*absolute(&session.path)).into();
         Self {
-            path: (&*absolute(&session.path)).into(),
+            path,
+            path_bytes,
             id: &header.id,
             cwd: &header.cwd,
             name: session.name.as_deref(),

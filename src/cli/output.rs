@@ -53,10 +53,10 @@ pub(super) fn json_line(value: &impl Serialize) -> Result<String> {
 #[serde(rename_all = "camelCase")]
 pub(super) struct PathFields {
     /// As text, with U+FFFD for what is none.
-    path: String,
+    pub(super) path: String,
     /// Its bytes in base64, if it is no text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    path_bytes: Option<String>,
+    pub(super) path_bytes: Option<String>,
 }
 
 impl From<&Path> for PathFields {

@@ -18,7 +18,6 @@ use crate::base::time;
 use crate::cli::output::PathFields;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{Chosen, output, resolve};
-use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::disk::locate::Environment;
 use crate::disk::scan::Unreadable;
@@ -229,7 +228,6 @@ impl Search<'_> {
     /// The entries of a session in which something stands that is looked for.
     fn entries(&self, sought: &Sought, found: &SessionHit, matcher: &Matcher, room: usize) -> Result<Vec<HitLine>> {
         let session = &*sought.digest;
-        let tree = load::tree(self.chosen.files, &session.path, &self.chosen.home)?;
         let mut bodies = Bodies::open(self.chosen.files, &session.path)?;
         let mut places: Vec<(Index, MatchField)> = self.searcher.with_texts(self.chosen.files, sought, |texts| {
             texts.map(|texts| matcher.entries(session, texts)).unwrap_or_default()
@@ -237,25 +235,29 @@ impl Search<'_> {
         if let (true, Some(At::Place(at)), Some(place)) = (places.is_empty(), found.at, &found.hit.place) {
             places.push((at, place.field));
         }
+        let has_ids = session.header.version >= 2.0;
         let mut lines = Vec::new();
         for (at, field) in places.into_iter().take(room) {
-            let Some(node) = tree.nodes.get(at as usize) else { continue };
+            let Some(&offset) = session.details().offsets.get(at as usize) else { continue };
+            let line = bodies.line_at(offset)?;
+            let entry = read::line(&line).ok().flatten();
             let (field, said) = match field {
-                MatchField::Label => ("label", tree.labels.get(&at).map(|label| label.text.to_string())),
+                MatchField::Label => {
+                    ("label", session.labels.iter().find(|label| label.at == at).map(|label| label.text.to_string()))
+                }
                 MatchField::File => {
                     let touched = session.details().touches.iter().find(|touched| touched.entry == at);
                     ("file", touched.map(|touched| touched.path.to_string()))
                 }
                 _ => {
-                    let line = bodies.line(node)?;
-                    let said = read::line(&line).ok().flatten().and_then(|entry| searched(&entry));
+                    let said = entry.as_ref().and_then(searched);
                     said.map_or(("", None), |(field, text)| (field.name(), Some(text)))
                 }
             };
             let said = said.unwrap_or_default();
             let snippet = Snippet::around(&said, &matcher.marks(&said, found.hit.tier == Tier::Fuzzy));
-            let id = node.id.as_deref().map(String::from);
-            lines.push(HitLine::new(session, (id, Some(field), Some(tree.is_active(at))), snippet)?);
+            let id = entry.and_then(|entry| entry.id).filter(|_| has_ids).map(|id| id.text().into_owned());
+            lines.push(HitLine::new(session, (id, Some(field), Some(session.is_active(at))), snippet)?);
         }
         Ok(lines)
     }

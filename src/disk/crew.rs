@@ -95,17 +95,22 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
 
 /// What `work` makes of each of the items, in their order, by all processors if they are many.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    /// Fewer are not worth another thread.
-    const WORTH_IT: usize = 16;
-    let work = &work;
-    if items.len() < WORTH_IT {
+    /// As many are taken at a time.
+    const SOME: usize = 8;
+    if items.len() <= SOME {
         return items.iter().map(work).collect();
     }
-    let mut parts = items.chunks(items.len().div_ceil(threads()));
-    let first = parts.next().unwrap_or_default();
-    thread::scope(|scope| {
-        let others: Vec<_> = parts.map(|part| scope.spawn(move || part.iter().map(work).collect::<Vec<R>>())).collect();
-        let mut done: Vec<R> = first.iter().map(work).collect();
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let mut done: Vec<(usize, Vec<R>)> = Vec::new();
+        while let Some(rest) = items.get(next.fetch_add(SOME, Ordering::Relaxed)..).filter(|rest| !rest.is_empty()) {
+            done.push((items.len() - rest.len(), rest.iter().take(SOME).map(&work).collect()));
+        }
+        done
+    };
+    let mut done = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads()).map(|_| scope.spawn(take)).collect();
+        let mut done = take();
         for other in others {
             match other.join() {
                 Ok(part) => done.extend(part),
@@ -113,7 +118,9 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) 
             }
         }
         done
-    })
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().flat_map(|(_, part)| part).collect()
 }
 
 /// Where the threads put their results. Nobody is woken for each of them: of small files there are many thousands a second.
@@ -167,6 +174,14 @@ impl<R> Drop for Leaves<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_of_items_is_in_their_order() {
+        for count in [0, 1, 8, 9, 1000] {
+            let items: Vec<usize> = (0..count).collect();
+            assert_eq!(map(&items, |item| item * 2), (0..count).map(|item| item * 2).collect::<Vec<_>>());
+        }
+    }
 
     #[test]
     fn work_that_panics_costs_its_own_item_alone() {

@@ -1,17 +1,18 @@
 //! Reads the digest of one session file: in one pass, and at its end once more the few lines whose rows stand before
 //! their labels. When a long file has grown, only what is new of it is read.
 
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::disk::files::{Files, Readable};
 use crate::disk::lines::{self, Wanted};
+use crate::disk::load;
 use crate::disk::stamp::hash;
 use crate::session::digest::Digest;
 use crate::session::digest::builder::Builder;
-use crate::session::lines::{LONGEST, NotASession};
+use crate::session::lines::NotASession;
 use crate::session::texts::TextsBuf;
 
 /// How digests are read.
@@ -121,12 +122,7 @@ impl Reading<'_> {
             true => postcard::to_allocvec(&(&builder, Ends::of(&mut *file, builder.place())?)).unwrap_or_default(),
             false => Vec::new(),
         };
-        let mut again = |offset| {
-            let mut line = Vec::new();
-            file.seek(SeekFrom::Start(offset)).ok()?;
-            BufReader::new((&mut file).take(LONGEST)).read_until(b'\n', &mut line).ok()?;
-            Some(line)
-        };
+        let mut again = |offset| load::line_at(&mut file, offset).ok();
         match builder.finish_with_texts(mtime, &mut again) {
             Ok((digest, texts)) => Ok(Some(Session { digest, texts, state })),
             Err(NotASession::NoHeader) => Ok(None),

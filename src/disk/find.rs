@@ -122,25 +122,17 @@ pub fn one(files: Files, path: &Path, owner: Option<Owner>) -> Option<SessionFil
         return Some(demo_found(path.to_path_buf()));
     }
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let real_path = fs::canonicalize(path).ok();
-    let is_link = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
+    let stamp = Stamp::new(&metadata, path);
     Some(SessionFile {
-        real_path: real_path.filter(|real| real != path),
-        is_link,
-        owner,
-        ..session_file(path, &metadata)
-    })
-}
-
-/// A file that may be a session, by what the file system says of it.
-fn session_file(path: &Path, metadata: &fs::Metadata) -> SessionFile {
-    SessionFile {
         path: path.into(),
-        bytes: metadata.len(),
-        mtime: metadata.modified().map_or(0, milliseconds),
-        stamp: Stamp::new(metadata, path),
-        ..SessionFile::default()
-    }
+        real_path: fs::canonicalize(path).ok().filter(|real| real != path),
+        is_link: fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink()),
+        bytes: stamp.bytes,
+        mtime: stamp.mtime(),
+        owner,
+        stamp,
+        dir: 0,
+    })
 }
 
 fn demo_found(path: PathBuf) -> SessionFile {
@@ -203,6 +195,9 @@ fn list(dir: &Path, real: &Path) -> io::Result<Listing> {
     Ok(listing)
 }
 
+/// As many files of a directory are asked for at once.
+const AT_ONCE: usize = 64;
+
 /// A directory to look into.
 struct Folder {
     path: PathBuf,
@@ -264,36 +259,89 @@ fn find_in(root: &Path, found: &mut FoundFiles) {
         }
         folders = next;
     }
-    let places =
-        |(at, (_, listing)): (usize, &(Folder, Listing))| (0..listing.sessions.len()).map(move |session| (at, session));
+    let places = |(at, (_, listing)): (usize, &(Folder, Listing))| {
+        let starts = (0..listing.sessions.len()).step_by(AT_ONCE);
+        starts.map(move |start| (at, start))
+    };
     let places: Vec<(usize, usize)> = listed.iter().enumerate().flat_map(places).collect();
-    let looked = crew::map(&places, |&(at, session)| {
+    let looked = crew::map(&places, |&(at, start)| {
         let (folder, listing) = &listed[at];
-        let (path, is_link) = &listing.sessions[session];
-        let metadata = match fs::metadata(path) {
-            Ok(metadata) => metadata,
-            // A directory may be listed and not entered: that is the same for all that is in it.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err((at, error)),
-            Err(_) => return Ok(None), // gone, or a link that leads nowhere
-        };
-        // Not everything of that name is a file.
-        Ok(metadata.is_file().then(|| SessionFile {
-            real_path: Some(listing.real_path(path, *is_link)).filter(|real| real != path),
-            is_link: *is_link,
-            owner: folder.owner.clone(),
-            ..session_file(path, &metadata)
-        }))
+        let some = &listing.sessions[start..listing.sessions.len().min(start + AT_ONCE)];
+        folder.sessions(listing, some)
     });
     let mut last = None;
-    for looked in looked {
+    for (looked, (at, _)) in looked.into_iter().zip(places) {
         match looked {
-            Ok(file) => found.files.extend(file),
-            Err((at, _)) if last == Some(at) => {}
-            Err((at, error)) => {
+            Ok(files) => found.files.extend(files),
+            Err(_) if last == Some(at) => {}
+            Err(error) => {
                 last = Some(at);
                 found.note::<()>(&listed[at].0.path, Err(error));
             }
         }
+    }
+}
+
+impl Folder {
+    /// Some files of the directory, those that are there, and are files.
+    ///
+    /// # Errors
+    /// It may be listed and not entered: that is the same for all that is in it.
+    fn sessions(&self, listing: &Listing, some: &[(PathBuf, bool)]) -> io::Result<Vec<SessionFile>> {
+        let inside = Inside::open(&self.path);
+        let mut files = Vec::with_capacity(some.len());
+        for (path, is_link) in some {
+            match inside.file(path) {
+                // Not everything of that name is a file.
+                Ok(None) => {}
+                Ok(Some(stamp)) => files.push(SessionFile {
+                    path: path.clone(),
+                    real_path: Some(listing.real_path(path, *is_link)).filter(|real| real != path),
+                    is_link: *is_link,
+                    bytes: stamp.bytes,
+                    mtime: stamp.mtime(),
+                    owner: self.owner.clone(),
+                    stamp,
+                    dir: 0,
+                }),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err(error),
+                Err(_) => {} // gone, or a link that leads nowhere
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// Asks for files of one directory: where that works by a handle of it, as to walk the whole path for each takes longer.
+struct Inside {
+    #[cfg(unix)]
+    dir: Option<rustix::fd::OwnedFd>,
+}
+
+impl Inside {
+    #[cfg_attr(not(unix), allow(unused_variables, reason = "there are no such handles"))]
+    fn open(dir: &Path) -> Self {
+        #[cfg(unix)]
+        {
+            use rustix::fs::{Mode, OFlags};
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            Self { dir: rustix::fs::open(dir, flags, Mode::empty()).ok() }
+        }
+        #[cfg(not(unix))]
+        Self {}
+    }
+
+    /// What tells a file of the directory; `None` if it is none.
+    fn file(&self, path: &Path) -> io::Result<Option<Stamp>> {
+        #[cfg(unix)]
+        if let Some(dir) = &self.dir {
+            use std::os::unix::ffi::OsStrExt;
+            let stat = rustix::fs::statat(dir, OsStr::from_bytes(name(path)), rustix::fs::AtFlags::empty())?;
+            let is_file = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
+            return Ok(is_file.then(|| Stamp::of_stat(&stat)));
+        }
+        let metadata = fs::metadata(path)?;
+        Ok(metadata.is_file().then(|| Stamp::new(&metadata, path)))
     }
 }
 

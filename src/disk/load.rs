@@ -1,7 +1,7 @@
 //! Opens a session file: its tree at once, the bodies of its entries when they are looked at.
 
 use std::fmt;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use crate::base::numbers;
 use crate::disk::files::{Files, Readable};
 use crate::disk::{crew, lines};
+use crate::session::json::Reader;
 use crate::session::lines::{LONGEST, NotASession};
 use crate::session::tree::node::Node;
 use crate::session::tree::{Part, Tree};
@@ -149,6 +150,23 @@ fn next_line(file: &mut Box<dyn Readable>, from: u64) -> io::Result<u64> {
     }
 }
 
+/// The bytes of the entry that starts at an offset.
+///
+/// # Errors
+/// Reading failed.
+pub(crate) fn line_at(file: &mut Box<dyn Readable>, offset: u64) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    file.seek(SeekFrom::Start(offset))?;
+    BufReader::new(file.take(LONGEST)).read_until(b'\n', &mut line)?;
+    // Of a line that is a list of entries, what follows is no part of this one.
+    let mut reader = Reader::new(&line);
+    if reader.skip().is_ok() {
+        let end = reader.place();
+        line.truncate(end);
+    }
+    Ok(line)
+}
+
 /// The bodies of a file's entries.
 pub struct Bodies {
     file: Box<dyn Readable>,
@@ -176,6 +194,14 @@ impl Bodies {
         let read = self.file.seek(SeekFrom::Start(node.offset)).and_then(|_| self.file.read_exact(&mut bytes));
         read.with_context(|| format!("can't read {}: it changed since it was opened", self.path.display()))?;
         Ok(bytes)
+    }
+
+    /// The line of the entry that starts at an offset, as it stands in the file now.
+    ///
+    /// # Errors
+    /// The file can't be read there.
+    pub(crate) fn line_at(&mut self, offset: u64) -> Result<Vec<u8>> {
+        line_at(&mut self.file, offset).with_context(|| format!("can't read {}", self.path.display()))
     }
 
     /// The whole file.

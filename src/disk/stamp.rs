@@ -33,12 +33,11 @@ impl Stamp {
         {
             use std::os::unix::fs::MetadataExt;
             let _ = path;
-            let time = |seconds: i64, nanoseconds: i64| seconds.saturating_mul(1_000_000_000) + nanoseconds;
             Self {
                 file: (metadata.dev(), metadata.ino()),
                 bytes: metadata.len(),
-                written: time(metadata.mtime(), metadata.mtime_nsec()),
-                changed: time(metadata.ctime(), metadata.ctime_nsec()),
+                written: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+                changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
             }
         }
         #[cfg(not(unix))]
@@ -56,6 +55,23 @@ impl Stamp {
         }
     }
 
+    /// The stamp of a file by what the system says of it.
+    #[cfg(unix)]
+    #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
+    pub(crate) fn of_stat(stat: &rustix::fs::Stat) -> Self {
+        Self {
+            file: (stat.st_dev as u64, stat.st_ino as u64),
+            bytes: stat.st_size as u64,
+            written: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+            changed: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        }
+    }
+
+    /// When it was written, in milliseconds since 1970.
+    pub(crate) fn mtime(&self) -> i64 {
+        self.written.div_euclid(1_000_000)
+    }
+
     /// Whether whoever writes to the file after `then`, the stamp of a file made at that time, leaves another stamp. Of a
     /// file that was written just before, or at a time that is still to come, that is not certain.
     pub(crate) fn is_settled(&self, then: &Self) -> bool {
@@ -68,6 +84,12 @@ impl Stamp {
     pub(crate) fn has_grown_from(&self, before: &Self) -> bool {
         self.file == before.file && self.bytes > before.bytes
     }
+}
+
+/// A time in nanoseconds since 1970.
+#[cfg(unix)]
+fn nanoseconds(seconds: i64, more: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(more)
 }
 
 /// A hash that tells damage, and files apart; not for what somebody wants to be the same.

@@ -158,6 +158,7 @@ impl Builder {
             digest.first_message = Some(first[..first.ceil_char_boundary(FIRST_MESSAGE)].into());
             details.first_message = Some(first);
         }
+        details.offsets = self.lines.offsets().into();
         details.entries = self.entries;
         details.prompts = self.spoken.prompts().collect();
         (details.last_prompt, details.last_answer) = self.spoken.last(&shape);

@@ -26,6 +26,8 @@ pub struct Details {
     pub last_prompt: Option<LastSaid>,
     /// What was answered last since that prompt.
     pub last_answer: Option<LastSaid>,
+    /// Where each entry starts in the file, in bytes.
+    pub offsets: Box<[u64]>,
     /// What tells its entries from those of other sessions, and what each used.
     pub entries: Entries,
     /// Every call of a tool that read, wrote or edited a file.
