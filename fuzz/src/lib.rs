@@ -9,6 +9,7 @@ pub mod lines;
 pub mod memory;
 pub mod mutate;
 pub mod queries;
+pub mod readers;
 pub mod seeds;
 pub mod sessions;
 
@@ -27,6 +28,7 @@ pub struct Target {
 /// All targets.
 pub const TARGETS: &[Target] = &[
     Target { name: "lines", run: lines::run, seeds: seeds::sessions, words: mutate::SESSION },
+    Target { name: "readers", run: readers::run, seeds: seeds::sessions, words: mutate::SESSION },
     Target { name: "sessions", run: sessions::run, seeds: seeds::sessions, words: mutate::SESSION },
     Target { name: "documents", run: documents::run, seeds: seeds::documents, words: mutate::DOCUMENT },
     Target { name: "queries", run: queries::run, seeds: seeds::queries, words: mutate::QUERY },

@@ -31,7 +31,7 @@ const BESIDE: usize = 192 << 20;
 
 const USAGE: &str = "usage: cargo run --release -- [TARGET…] [--seconds N | --runs N] [--seed S]
        cargo run --release -- TARGET --input FILE
-targets: lines, sessions, documents, queries, config, keys; all if none is named";
+targets: lines, readers, sessions, documents, queries, config, keys; all if none is named";
 
 /// What was asked for.
 struct Asked {

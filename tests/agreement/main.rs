@@ -6,6 +6,7 @@
 mod changes;
 #[path = "../common/mod.rs"]
 mod common;
+mod lines;
 mod list;
 mod odd;
 mod output;

@@ -21,16 +21,17 @@ pub fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
     if is_blank(line) {
         return Ok(None);
     }
+    let mut entry = Entry::default();
     let mut r = Reader::new(line);
-    let entry = match r.kind()? {
-        Json::Object => read_entry(&mut r)?,
-        Json::Null | Json::False => r.skip().map(|_| None)?,
-        Json::Number => (r.number()? != 0.0).then(Entry::default),
-        Json::Str => (!r.string()?.is_empty()).then(Entry::default),
-        Json::Array | Json::True => r.skip().map(|_| Some(Entry::default()))?,
+    let is_entry = match r.kind()? {
+        Json::Object => read_entry(&mut r, &mut entry)?,
+        Json::Null | Json::False => r.skip().map(|_| false)?,
+        Json::Number => r.number()? != 0.0,
+        Json::Str => !r.string()?.is_empty(),
+        Json::Array | Json::True => r.skip().map(|_| true)?,
     };
     r.end()?;
-    Ok(entry)
+    Ok(is_entry.then_some(entry))
 }
 
 /// Reads the beginning of a line that is too long to be read whole: the fields that stand before the one in which it is cut
@@ -51,8 +52,10 @@ pub fn beginning(start: &[u8]) -> Result<Entry<'_>> {
 
 /// A message that stands alone, such as the `systemMessage` of a compaction; an empty one, if it is none.
 pub fn message(raw: &[u8]) -> Message<'_> {
+    let mut message = None;
     // It was read before, and is JSON.
-    read_message(&mut Reader::new(raw)).ok().flatten().unwrap_or_default()
+    let _ = read_message(&mut Reader::new(raw), &mut message);
+    message.unwrap_or_default()
 }
 
 /// The content that a context edit gives to its target: `content` of its `replacement`.
@@ -96,19 +99,19 @@ fn object<'a>(r: &mut Reader<'a>, mut field: impl FnMut(&mut Reader<'a>, &[u8]) 
     Ok(())
 }
 
-fn read_entry<'a>(r: &mut Reader<'a>) -> Result<Option<Entry<'a>>> {
-    let mut entry = Entry::default();
-    let write = read_fields(r, &mut entry)?;
+/// Whether the object that comes next is an entry, and which.
+fn read_entry<'a>(r: &mut Reader<'a>, entry: &mut Entry<'a>) -> Result<bool> {
+    let write = read_fields(r, entry)?;
     match write.kind.filter(|_| entry.type_name.is_empty()) {
         Some(kind) if kind.is("header") && write.version.is_some_and(|version| version > NEWEST) => {
             entry.type_name = Str::plain("session");
             (entry.version, entry.timestamp) = (write.version, write.created_at);
         }
-        Some(kind) if NO_ENTRIES.iter().any(|no_entry| kind.is(no_entry)) => return Ok(None),
+        Some(kind) if NO_ENTRIES.iter().any(|no_entry| kind.is(no_entry)) => return Ok(false),
         _ => {}
     }
     entry.kind = Kind::of(entry.type_name, entry.message.as_ref().map(|message| message.role).unwrap_or_default());
-    Ok(Some(entry))
+    Ok(true)
 }
 
 /// What version 4 writes beside entries: what they used, and values such as the session's name.
@@ -136,7 +139,7 @@ fn read_fields<'a>(r: &mut Reader<'a>, e: &mut Entry<'a>) -> Result<Write<'a>> {
             }
             b"parentId" => e.parent_id = read_id(r)?,
             b"timestamp" => e.timestamp = read_stamp(r)?,
-            b"message" => e.message = read_message(r)?,
+            b"message" => read_message(r, &mut e.message)?,
             b"content" => e.content = read_content(r)?,
             b"usage" => e.usage = read_usage(r)?,
             b"name" => e.name = r.opt_string()?,
@@ -197,11 +200,22 @@ fn read_stamp<'a>(r: &mut Reader<'a>) -> Result<Option<Stamp<'a>>> {
     })
 }
 
-fn read_message<'a>(r: &mut Reader<'a>) -> Result<Option<Message<'a>>> {
-    if r.kind()? != Json::Object {
-        return r.skip().map(|_| None);
+/// Reads a message into where it stays, as it is large. On an error what was there before is there.
+fn read_message<'a>(r: &mut Reader<'a>, message: &mut Option<Message<'a>>) -> Result<()> {
+    // Nearly never is there one.
+    let before = if message.is_some() { message.take() } else { None };
+    let read = match r.kind() {
+        Ok(Json::Object) => read_message_fields(r, message.insert(Message::default())),
+        Ok(_) => r.skip().map(drop),
+        Err(error) => Err(error),
+    };
+    if read.is_err() {
+        *message = before;
     }
-    let mut m = Message::default();
+    read
+}
+
+fn read_message_fields<'a>(r: &mut Reader<'a>, m: &mut Message<'a>) -> Result<()> {
     object(r, |r, key| {
         match key {
             b"role" => m.role = r.opt_string()?.unwrap_or_default(),
@@ -233,8 +247,7 @@ fn read_message<'a>(r: &mut Reader<'a>) -> Result<Option<Message<'a>>> {
             _ => drop(r.skip()?),
         }
         Ok(())
-    })?;
-    Ok(Some(m))
+    })
 }
 
 fn read_diff<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {

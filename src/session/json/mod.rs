@@ -6,6 +6,7 @@
 //! the entry.
 
 pub mod data;
+mod ending;
 pub(crate) mod raw;
 
 use std::borrow::Cow;
@@ -211,6 +212,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline]
     fn expect(&mut self, byte: u8) -> Result<()> {
         if self.peek() == Some(byte) {
             self.at += 1;
@@ -236,6 +238,7 @@ impl<'a> Reader<'a> {
     }
 
     /// What the next value is, without reading it.
+    #[inline]
     pub fn kind(&mut self) -> Result<Kind> {
         Ok(match self.peek().ok_or(NotJson)? {
             b'{' => Kind::Object,
@@ -256,6 +259,7 @@ impl<'a> Reader<'a> {
 
     /// The next key of the object (`first` says whether it is the first one), or `None` and steps out at its end.
     /// The value must be read before the next call.
+    #[inline(always)]
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<Str<'a>>> {
         if self.peek() == Some(b'}') && first {
             self.at += 1;
@@ -298,34 +302,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string.
+    #[inline(always)]
     pub fn string(&mut self) -> Result<Str<'a>> {
         self.expect(b'"')?;
-        let (bytes, start) = (self.bytes, self.at);
-        let (mut at, mut escaped) = (start, false);
-        loop {
-            at = next_special(bytes, at);
-            match bytes.get(at) {
-                Some(b'"') => {
-                    self.at = at + 1;
-                    return Ok(Str { raw: &bytes[start..at], escaped });
-                }
-                Some(b'\\') => {
-                    escaped = true;
-                    at += match bytes.get(at + 1) {
-                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-                        Some(b'u') => {
-                            let digits = bytes.get(at + 2..at + 6).ok_or(NotJson)?;
-                            if !digits.iter().all(u8::is_ascii_hexdigit) {
-                                return Err(NotJson);
-                            }
-                            6
-                        }
-                        _ => return Err(NotJson),
-                    };
-                }
-                _ => return Err(NotJson),
-            }
-        }
+        let (end, escaped) = ending::of(self.bytes, self.at).ok_or(NotJson)?;
+        let raw = &self.bytes[self.at..end];
+        self.at = end + 1;
+        Ok(Str { raw, escaped })
     }
 
     /// Reads a number; beyond the range of a double it is infinite, as in JavaScript.
@@ -340,35 +323,26 @@ impl<'a> Reader<'a> {
 
     fn number_text(&mut self) -> Result<&'a [u8]> {
         self.peek();
-        let start = self.at;
-        self.eat(b'-');
-        if !self.eat(b'0') && self.digits() == 0 {
-            return Err(NotJson);
-        }
-        if self.eat(b'.') && self.digits() == 0 {
-            return Err(NotJson);
-        }
-        if self.eat(b'e') || self.eat(b'E') {
-            let _ = self.eat(b'+') || self.eat(b'-');
-            if self.digits() == 0 {
-                return Err(NotJson);
+        let rest = &self.bytes[self.at..];
+        let byte = |at: usize| rest.get(at).copied().unwrap_or_default();
+        let digits = |mut at: usize| {
+            let start = at;
+            while byte(at).is_ascii_digit() {
+                at += 1;
             }
+            if at > start { Ok(at) } else { Err(NotJson) }
+        };
+        let mut at = usize::from(byte(0) == b'-');
+        at = if byte(at) == b'0' { at + 1 } else { digits(at)? };
+        if byte(at) == b'.' {
+            at = digits(at + 1)?;
         }
-        Ok(&self.bytes[start..self.at])
-    }
-
-    fn eat(&mut self, byte: u8) -> bool {
-        let here = self.bytes.get(self.at) == Some(&byte);
-        self.at += usize::from(here);
-        here
-    }
-
-    fn digits(&mut self) -> usize {
-        let start = self.at;
-        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
-            self.at += 1;
+        if matches!(byte(at), b'e' | b'E') {
+            let has_sign = matches!(byte(at + 1), b'+' | b'-');
+            at = digits(at + 1 + usize::from(has_sign))?;
         }
-        self.at - start
+        self.at += at;
+        Ok(&rest[..at])
     }
 
     fn word(&mut self, word: &[u8]) -> Result<()> {
@@ -435,6 +409,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next value if it is a string; any other value is passed over.
+    #[inline(always)]
     pub(crate) fn opt_string(&mut self) -> Result<Option<Str<'a>>> {
         if self.kind()? == Kind::Str { self.string().map(Some) } else { self.skip().map(|_| None) }
     }
@@ -459,29 +434,6 @@ impl<'a> Reader<'a> {
     pub fn end(&mut self) -> Result<()> {
         if self.peek().is_none() { Ok(()) } else { Err(NotJson) }
     }
-}
-
-const ONES: u64 = u64::from_ne_bytes([1; 8]);
-const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-
-/// The place of the next quote, backslash or control character at or behind `at`, or the end. Eight bytes a step.
-fn next_special(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*chunk);
-        // With its second bit flipped, a quote comes right behind the control characters.
-        let low = word ^ (ONES * 0x02);
-        let backslash = word ^ (ONES * 0x5c);
-        // The lowest bit set is exact: a borrow can only falsify the bytes above a true hit.
-        let hits = (low.wrapping_sub(ONES * 0x21) | backslash.wrapping_sub(ONES)) & !word & HIGH;
-        if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    while bytes.get(at).is_some_and(|&b| b != b'"' && b != b'\\' && b >= 0x20) {
-        at += 1;
-    }
-    at
 }
 
 #[cfg(test)]

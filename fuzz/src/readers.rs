@@ -1,0 +1,9 @@
+//! One line: pitree reads it as the slow reader does.
+
+#[path = "../../tests/common/reference/mod.rs"]
+mod reference;
+
+/// Reads each line.
+pub fn run(data: &[u8]) {
+    data.split(|&byte| byte == b'\n').for_each(reference::agree);
+}
