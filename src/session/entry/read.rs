@@ -21,17 +21,22 @@ pub fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
     if is_blank(line) {
         return Ok(None);
     }
-    let mut entry = Entry::default();
+    // It is large: it is made where it is handed on.
+    let mut read = None;
+    let entry = read.insert(Entry::default());
     let mut r = Reader::new(line);
     let is_entry = match r.kind()? {
-        Json::Object => read_entry(&mut r, &mut entry)?,
+        Json::Object => read_entry(&mut r, entry)?,
         Json::Null | Json::False => r.skip().map(|_| false)?,
         Json::Number => r.number()? != 0.0,
         Json::Str => !r.string()?.is_empty(),
         Json::Array | Json::True => r.skip().map(|_| true)?,
     };
     r.end()?;
-    Ok(is_entry.then_some(entry))
+    if !is_entry {
+        read = None;
+    }
+    Ok(read)
 }
 
 /// Reads the beginning of a line that is too long to be read whole: the fields that stand before the one in which it is cut

@@ -7,6 +7,13 @@ const STEP: usize = 8;
 /// As many bytes are looked at together where most are as they should be. Larger blocks meet something else too often.
 const BLOCK: usize = 32;
 
+/// The same as [`of`] for what mostly ends within a word, such as a key.
+#[inline]
+pub(super) fn soon(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
+    let at = start + (specials(word(bytes, start)).trailing_zeros() / 8) as usize;
+    if bytes.get(at) == Some(&b'"') { Some((at, false)) } else { of(bytes, start) }
+}
+
 /// Finds the quote that ends the string whose text begins at `start`, and says whether there are escapes before it. `None`:
 /// there is no such quote, or something before it that JSON does not allow.
 pub(super) fn of(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
@@ -82,10 +89,11 @@ fn usual(bytes: &[u8], start: usize) -> (usize, bool) {
         // All of it is looked at, as vectors: each byte with the one behind it.
         let (mut odd, mut escapes) = (false, false);
         for (&a, &b) in block.iter().zip(behind) {
-            let (escapes_b, is_quote) = (a == b'\\', b == b'"');
-            let is_usual = is_quote | (b == b'n') | (b == b't') | (b == b'r');
-            odd |= (escapes_b & !is_usual) | (!escapes_b & is_quote) | (b < b' ');
-            escapes |= escapes_b;
+            let (is_escape, is_quote) = (a == b'\\', b == b'"');
+            let is_letter = (b == b'n') | (b == b't') | (b == b'r');
+            // A backslash and a quote stand together or not at all, unless the backslash stands before a letter.
+            odd |= ((is_escape ^ is_quote) & !is_letter) | (b < b' ');
+            escapes |= is_escape;
         }
         if odd {
             break;

@@ -275,7 +275,8 @@ impl<'a> Reader<'a> {
                 _ => return Err(NotJson),
             }
         }
-        let key = self.string()?;
+        self.expect(b'"')?;
+        let key = self.text(ending::soon(self.bytes, self.at))?;
         self.expect(b':')?;
         Ok(Some(key))
     }
@@ -305,7 +306,13 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     pub fn string(&mut self) -> Result<Str<'a>> {
         self.expect(b'"')?;
-        let (end, escaped) = ending::of(self.bytes, self.at).ok_or(NotJson)?;
+        self.text(ending::of(self.bytes, self.at))
+    }
+
+    /// The text from here to the quote that ends it.
+    #[inline(always)]
+    fn text(&mut self, ending: Option<(usize, bool)>) -> Result<Str<'a>> {
+        let (end, escaped) = ending.ok_or(NotJson)?;
         let raw = &self.bytes[self.at..end];
         self.at = end + 1;
         Ok(Str { raw, escaped })
