@@ -259,3 +259,31 @@ impl Kept {
 fn bytes(what: &impl Serialize) -> Vec<u8> {
     postcard::to_allocvec(what).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::demo;
+    use crate::disk::files::Files;
+    use crate::disk::scan::{self, Sources};
+    use crate::session::texts::TextsBuf;
+
+    #[test]
+    fn the_form_has_a_number_of_its_own() {
+        let sources = Sources { files: Files::Demo, dirs: &[], home: demo::HOME, cache: None };
+        let mut written: Vec<Vec<u8>> = Vec::new();
+        sources.scan().read(|scan::Batch { sessions, .. }| {
+            written.extend(sessions.iter().map(|session| [bytes(&**session), bytes(&**session.details())].concat()));
+            true
+        });
+        written.sort();
+        let mut texts = TextsBuf::default();
+        texts.conversation.push(3, "As it was Said");
+        written.push(texts.as_texts().to_bytes());
+        assert_eq!(
+            (FORM, hash(&written.concat())),
+            (1, 17_792_952_433_343_761_142),
+            "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
+        );
+    }
+}
