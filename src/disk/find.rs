@@ -112,7 +112,11 @@ pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
         let mut is_new = is_new.into_iter();
         found.files.retain(|_| is_new.next() == Some(true));
     }
-    found.files.sort_by(|a, b| b.mtime.cmp(&a.mtime).then_with(|| name(&b.path).cmp(name(&a.path))));
+    // Files are large to move about.
+    let mut order: Vec<(usize, &SessionFile)> = found.files.iter().enumerate().collect();
+    order.sort_by(|(_, a), (_, b)| b.mtime.cmp(&a.mtime).then_with(|| name(&b.path).cmp(name(&a.path))));
+    let order: Vec<usize> = order.into_iter().map(|(at, _)| at).collect();
+    found.files = order.into_iter().map(|at| std::mem::take(&mut found.files[at])).collect();
     found
 }
 
