@@ -64,6 +64,38 @@ impl Families {
         families
     }
 
+    /// Puts a session whose time is another one, and those above it, where they belong now.
+    pub(super) fn reorder<'a>(&mut self, key: SessionKey, digest: impl Fn(SessionKey) -> &'a Digest) {
+        let mut next = Some(key);
+        while let Some(key) = next {
+            let newest_fork = self.forks(key).first().map_or(i64::MIN, |&fork| self.latest(fork));
+            let latest = digest(key).order_time().max(newest_fork);
+            let parent = self.parent(key);
+            if latest == self.latest(key) {
+                return;
+            }
+            let mut siblings = match parent {
+                Some(parent) => std::mem::take(&mut self.members[parent.place()].forks),
+                None => std::mem::take(&mut self.roots),
+            };
+            let order = |families: &Self, a: SessionKey, b: SessionKey| {
+                let by_time = families.latest(b).cmp(&families.latest(a));
+                by_time.then_with(|| digest(a).path.cmp(&digest(b).path))
+            };
+            if let Ok(place) = siblings.binary_search_by(|&one| order(self, one, key)) {
+                siblings.remove(place);
+            }
+            self.members[key.place()].latest = latest;
+            let place = siblings.partition_point(|&one| order(self, one, key).is_lt());
+            siblings.insert(place, key);
+            match parent {
+                Some(parent) => self.members[parent.place()].forks = siblings,
+                None => self.roots = siblings,
+            }
+            next = parent;
+        }
+    }
+
     /// The families of some of these sessions alone.
     pub fn of<'a>(&self, sessions: &[SessionKey], digest: impl Fn(SessionKey) -> &'a Digest) -> Self {
         Self::new(sessions, |key| self.parent(key), digest)

@@ -98,23 +98,43 @@ impl Library {
     }
 
     /// Takes sessions that were read again one by one, and forgets those whose files are gone. Whose sub-agent's they
-    /// are is known from before. Gives the first one that was not there.
+    /// are is known from before, where it is not said. Gives the first one that was not there. What only grew costs
+    /// about what changed.
     pub fn update(&mut self, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
-        let mut first_new = None;
+        let (mut first_new, mut is_tied) = (None, true);
         for key in gone.iter().filter_map(|path| self.by_path.get(path)) {
-            self.slots[key.place()].is_there = false;
+            is_tied &= !std::mem::take(&mut self.slots[key.place()].is_there);
         }
-        let is_read: HashSet<&PathBuf> = read.iter().map(|session| &session.path).collect();
-        self.unreadable.retain(|one| !is_read.contains(&one.path));
+        if !self.unreadable.is_empty() {
+            let is_read: HashSet<&PathBuf> = read.iter().map(|session| &session.path).collect();
+            self.unreadable.retain(|one| !is_read.contains(&one.path));
+        }
+        let mut keys = Vec::with_capacity(read.len());
         for mut session in read {
             let known = self.by_path.get(&session.path).map(|key| &self.slots[key.place()]);
-            session.owner = known.and_then(|known| known.session.owner.clone());
-            let is_new = known.is_none_or(|known| !known.is_there);
+            session.owner = session.owner.or_else(|| known.and_then(|known| known.session.owner.clone()));
+            let known = known.filter(|known| known.is_there);
+            is_tied &= known.is_some_and(|known| hangs_as(&known.session, &session));
+            let is_new = known.is_none();
             let key = self.put(session.into());
             first_new = first_new.or(is_new.then_some(key));
+            keys.push(key);
         }
-        self.tie();
+        if is_tied {
+            self.reorder(&keys);
+        } else {
+            self.tie();
+        }
         first_new
+    }
+
+    /// Puts sessions that grew where they belong now, among families that stay as they are.
+    fn reorder(&mut self, keys: &[SessionKey]) {
+        self.version += 1;
+        for &key in keys {
+            self.families.reorder(key, |key| &self.slots[key.place()].session);
+        }
+        self.shares.grow(keys.iter().map(|key| (key.place(), &*self.slots[key.place()].session)));
     }
 
     /// Forgets the sessions whose file is not among those read.
@@ -286,6 +306,16 @@ impl Library {
     }
 }
 
+/// Whether a session that was read again hangs together with others as it did.
+fn hangs_as(before: &Digest, now: &Digest) -> bool {
+    before.real_path == now.real_path
+        && before.parent_path == now.parent_path
+        && before.owner == now.owner
+        && (&before.header.id, &before.header.parent_id) == (&now.header.id, &now.header.parent_id)
+        && before.age() == now.age()
+        && before.roots == now.roots
+}
+
 /// A session as it was read last, be its file there or not.
 impl std::ops::Index<SessionKey> for Library {
     type Output = Shared;
@@ -311,6 +341,61 @@ pub(crate) mod tests {
         let mut library = Library::default();
         library.add(sessions.iter().map(session).collect());
         library
+    }
+
+    /// All that is tied, to be compared.
+    fn tied(library: &Library) -> String {
+        let keys: Vec<SessionKey> = library.keys().collect();
+        let families = library.families();
+        let of = |key: &SessionKey| {
+            let (parent, forks) = (families.parent(*key), families.forks(*key));
+            (parent, forks.to_vec(), families.below(*key), families.latest(*key), library.own(*key))
+        };
+        let each: Vec<_> = keys.iter().map(of).collect();
+        format!("{:?} {each:?} {:?} {:?}", families.roots(), library.orphans, library.sum(&keys))
+    }
+
+    /// A session that has some entries of a family's; those with odd numbers are of one fork alone.
+    fn member(name: usize, parent: Option<usize>, modified: i64, entries: usize) -> Digest {
+        let root = parent.unwrap_or(name);
+        let id = |at: usize| if at == 0 { root } else { 1000 * if at.is_multiple_of(2) { root } else { name } + at };
+        let mut digest = Digest {
+            path: name.to_string().into(),
+            parent_path: parent.map(|parent| parent.to_string().into()),
+            modified: Some(modified),
+            ..Digest::default()
+        };
+        digest.header.created = Some(name as i64);
+        let mut all = crate::session::digest::entries::Entries::default();
+        (0..entries).for_each(|at| all.push(crate::session::shape::IdHash::number(id(at) as u64), 1.0, 1.0));
+        digest.all = all.finish(false);
+        digest.roots = all.ids.first().copied().into_iter().collect();
+        digest.details_mut().entries = all;
+        digest
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_brought_up_to_date_is_as_if_it_were_read_anew(
+            parents in proptest::collection::vec(proptest::option::of(0usize..8), 1..8),
+            steps in proptest::collection::vec((0usize..8, -20i64..20, 0usize..6, 0..9), 0..30),
+        ) {
+            let parents: Vec<Option<usize>> =
+                parents.iter().enumerate().map(|(at, parent)| parent.filter(|parent| *parent < at)).collect();
+            let read = |at: usize, modified, entries| member(at, parents[at], modified, entries);
+            let mut library = Library::default();
+            library.add((0..parents.len()).map(|at| read(at, 0, 1)).collect());
+            for (at, modified, entries, what) in steps {
+                let at = at % parents.len();
+                match what {
+                    0 => drop(library.update(Vec::new(), &[at.to_string().into()])),
+                    _ => drop(library.update(vec![read(at, modified, entries), read(0, 3, entries)], &[])),
+                }
+                let now = tied(&library);
+                library.tie();
+                proptest::prop_assert_eq!(now, tied(&library));
+            }
+        }
     }
 
     #[test]

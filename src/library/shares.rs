@@ -2,7 +2,7 @@
 //! one of the oldest session that has it.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -59,6 +59,20 @@ impl Shares {
             shares.groups.push(known.unwrap_or_else(|| Group::new(members)));
         }
         shares
+    }
+
+    /// Takes sessions that have other entries, and still share the same with the same ones.
+    pub(crate) fn grow<'a>(&mut self, sessions: impl Iterator<Item = (usize, &'a Digest)>) {
+        let mut grown = BTreeSet::new();
+        for (session, digest) in sessions {
+            let Some((group, place)) = self.of.get(session).copied().flatten() else { continue };
+            self.groups[group as usize].members[place as usize].1 = digest.details().clone();
+            grown.insert(group as usize);
+        }
+        for group in grown {
+            let members = std::mem::take(&mut self.groups[group].members);
+            self.groups[group] = Group::new(members);
+        }
     }
 
     fn place(&self, session: usize) -> Option<(&Group, usize, usize)> {
