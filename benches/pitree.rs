@@ -6,23 +6,28 @@ mod corpus;
 mod search;
 
 use std::collections::HashSet;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
-use pitree::app::message::{Effect, Msg, Work};
+use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::tree::rows::{TreeRows, passes};
 use pitree::app::setting::Setting;
+use pitree::app::ticket::Ticket;
 use pitree::app::update::{start, update};
 use pitree::base::fold::fold;
 use pitree::config::{Config, Filter};
 use pitree::disk::files::Files;
+use pitree::disk::load::Opened;
 use pitree::disk::locate::Located;
+use pitree::disk::news::News;
 use pitree::disk::{load, scan};
 use pitree::library::find;
 use pitree::runtime::work::Desk;
 use pitree::search::words::Words;
+use pitree::session::digest::Digest;
 use pitree::session::tree::Tree;
 use pitree::ui;
 use ratatui::Terminal;
@@ -122,7 +127,7 @@ fn find_in_100000_entries(bencher: Bencher, bytes: usize) {
         find::each(
             Files::Disk,
             &path,
-            &tree,
+            (&tree, 0),
             |text| words.is_in(&fold(text)),
             |hits, _| {
                 found += hits.len();
@@ -139,8 +144,16 @@ fn browser(dir: PathBuf) -> (Model, Desk) {
     let config = Config::default();
     let setting = Arc::new(Setting::new(&config, located, "/home/dev".into(), false));
     let mut model = Model::new(setting.clone(), &config, (200, 60), 1_795_248_000_000);
-    let desk =
-        Desk { setting, files: Files::Disk, cache: None, changes: None, searcher: Arc::default(), state_dir: None };
+    let desk = Desk {
+        setting,
+        files: Files::Disk,
+        cache: None,
+        changes: None,
+        searcher: Arc::default(),
+        opened: Arc::default(),
+        noted: Arc::default(),
+        state_dir: None,
+    };
     let effects = start(&mut model);
     perform(&mut model, &desk, effects);
     (model, desk)
@@ -149,8 +162,8 @@ fn browser(dir: PathBuf) -> (Model, Desk) {
 fn perform(model: &mut Model, desk: &Desk, effects: Vec<Effect>) {
     for effect in effects {
         let Effect::Ask(ticket, work) = effect else { continue };
-        // That waits until nobody types.
-        if matches!(work, Work::Elsewhere { .. }) {
+        // These wait until nobody types, or something happens.
+        if matches!(work, Work::Elsewhere { .. } | Work::Watch { .. }) {
             continue;
         }
         let mut replies = Vec::new();
@@ -264,4 +277,53 @@ fn filter_of_100000_entries(bencher: Bencher, branch_every: usize) {
     update(&mut model, Msg::Key("l".parse().unwrap()));
     let key = "ctrl+o".parse().unwrap();
     bencher.bench_local(|| black_box(update(&mut model, Msg::Key(key))));
+}
+
+/// 50 sessions of 10,000 that grew, as they are told of ten times a second: the list is brought up to date and drawn.
+#[divan::bench]
+fn live_batch_of_50_among_10000(bencher: Bencher) {
+    let (mut model, _) = browser(many(10_000, 40_000_000));
+    let keys: Vec<_> = model.library.keys().step_by(200).collect();
+    let (_claim, ticket) = Ticket::new(u64::MAX);
+    let mut terminal = terminal();
+    let mut time = model.now;
+    bencher.bench_local(|| {
+        time += 1;
+        let grown = |&key| Digest { modified: Some(time), mtime: time, ..(*model.library[key]).clone() };
+        let news = News { read: keys.iter().map(grown).collect(), ..News::default() };
+        update(&mut model, Msg::Reply(ticket.clone(), Reply::News { news, gone: Vec::new(), hold: None }));
+        draw(&mut terminal, &model);
+    });
+}
+
+/// A line more in an open session of 100,000 entries, until the tree with it is there: on a thread of its own.
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn grow_100000_entries(bencher: Bencher) {
+    let path = target().join("growing.jsonl");
+    std::fs::copy(entries(64_000_000, 50), &path).unwrap();
+    let mut file = std::fs::File::options().append(true).open(&path).unwrap();
+    let mut opened = Opened::default();
+    let mut open = || opened.tree(Files::Disk, &path, "/home/dev", true).unwrap();
+    open();
+    bencher.bench_local(|| {
+        let line = r#"{"type":"message","id":"x","parentId":null,"message":{"role":"user","content":"one more"}}"#;
+        writeln!(file, "{line}").unwrap();
+        open()
+    });
+}
+
+/// A grown tree of 100,000 entries takes the place of the one before, with a frame.
+#[divan::bench(args = [0, 50], sample_count = 20)]
+fn show_grown_100000_entries(bencher: Bencher, branch_every: usize) {
+    let (mut model, _) = browser(alone(branch_every));
+    update(&mut model, Msg::Key("l".parse().unwrap()));
+    let trees = [Arc::new(tree(branch_every)), Arc::new(tree(branch_every))];
+    let (_claim, ticket) = Ticket::new(u64::MAX);
+    let mut terminal = terminal();
+    let mut at = 0;
+    bencher.bench_local(|| {
+        at = 1 - at;
+        update(&mut model, Msg::Reply(ticket.clone(), Reply::Opened(Ok(trees[at].clone()))));
+        draw(&mut terminal, &model);
+    });
 }

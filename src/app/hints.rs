@@ -95,6 +95,7 @@ fn wanted(place: Place) -> &'static [Action] {
             A::NextPane,
             A::Fold,
             A::Unfold,
+            A::Follow,
             A::Find,
             A::NextFilter,
             A::Label,
@@ -182,6 +183,7 @@ fn does_something(model: &Model, action: Action) -> bool {
         | A::NextBranchPoint
         | A::SegmentDown
         | A::GoToLeaf => is_row,
+        A::Follow => model.tree.session.is_some_and(|key| model.library.is_live(key)) || model.tree.follows,
         A::Find | A::NextFilter if model.focus == Place::Tree => model.tree.tree.is_some(),
         _ => true,
     }
@@ -211,6 +213,7 @@ fn word(model: &Model, action: Action) -> &'static str {
         (None, Action::Back) if is_searched(model) && (model.focus != Place::Tree || model.tree.has_own_find()) => {
             "end search"
         }
+        (None, Action::Follow) if model.tree.follows => "stop following",
         (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
         (None, action) => action.word(),
     }

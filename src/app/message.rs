@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 use crate::app::panes::preview::{Hit, Unseen};
 use crate::app::panes::tree::Fork;
@@ -11,6 +12,7 @@ use crate::changes::past::Past;
 use crate::changes::{Done, Refusal, Request};
 use crate::disk::live::Pis;
 use crate::disk::moved::Candidate;
+use crate::disk::news::News;
 use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
 use crate::library::SessionKey;
@@ -93,6 +95,17 @@ pub enum Reply {
     },
     /// All files were read.
     ScanDone,
+    /// Something is new in the session files.
+    News {
+        /// What.
+        news: News,
+        /// Working directories of projects that are gone.
+        gone: Vec<String>,
+        /// Dropped when it is taken: until then no more is told, so that nothing piles up while pi has the terminal.
+        hold: Option<Sender<()>>,
+    },
+    /// Nothing tells what changes, so that it is looked for now and then; why, in words.
+    Polls(String),
     /// A session was opened: its tree, or why there is none.
     Opened(Result<Arc<Tree>, String>),
     /// It is known where the forks of the open session left it.
@@ -216,6 +229,11 @@ pub enum Opener {
 pub enum Work {
     /// Read all sessions.
     Scan,
+    /// Tell what is new in the session files from now on.
+    Watch {
+        /// The sessions as they are known.
+        known: Vec<Shared>,
+    },
     /// Look which pis run.
     LookForPis,
     /// Open a session.
@@ -260,6 +278,8 @@ pub enum Work {
         path: PathBuf,
         /// Its tree.
         tree: Arc<Tree>,
+        /// The entry from which on they are looked for.
+        start: Index,
         /// The words.
         words: Arc<Words>,
     },

@@ -112,6 +112,8 @@ pub struct Model {
     pub errand: Option<Errand>,
     /// The reading of all sessions.
     pub scan: Scan,
+    /// Who waits for what is new in them.
+    pub watching: Option<Claim>,
     /// Who waits to hear which pis run: see [`Command::ToTrash`].
     pub looking: Option<Claim>,
     /// How often what was done.
@@ -158,6 +160,7 @@ impl Model {
             changes: VecDeque::new(),
             errand: None,
             scan: Scan { claim: None, read: HashSet::new(), changed: HashSet::new() },
+            watching: None,
             looking: None,
             uses: HashMap::new(),
             clicked_layer: false,
@@ -222,7 +225,8 @@ impl Model {
 
     /// When the screen changes by itself, in milliseconds since 1970, if it does.
     pub(crate) fn changes_at(&self) -> Option<i64> {
-        self.preview.changes_at(self.now)
+        let searched = self.search.as_ref().and_then(Search::due);
+        self.preview.changes_at(self.now).into_iter().chain(searched).min()
     }
 
     /// Has some work done; who holds the claim waits for it.

@@ -202,7 +202,10 @@ mod tests {
 
     fn entry(tree: &Tree, id: &str) -> String {
         let parent = tree.leaf.and_then(|leaf| tree.nodes[leaf as usize].id.clone());
-        format!("{{\"type\":\"custom\",\"id\":{id:?},\"parentId\":{}}}", serde_json::to_string(&parent).unwrap())
+        format!(
+            "{{\"type\":\"custom\",\"id\":{id:?},\"parentId\":{}}}",
+            serde_json::to_string(&parent.as_deref()).unwrap()
+        )
     }
 
     #[test]

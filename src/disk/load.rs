@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::base::numbers;
 use crate::disk::files::{Files, Readable};
+use crate::disk::mark::Mark;
 use crate::disk::{crew, lines};
 use crate::session::json::Reader;
 use crate::session::lines::{LONGEST, NotASession};
@@ -31,6 +32,15 @@ const END: u64 = 1024 * 1024;
 /// # Errors
 /// The file can't be read, or is not a session.
 pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
+    tied(path, whole(files, path, home)?)
+}
+
+fn tied(path: &Path, part: Part) -> Result<Tree> {
+    Tree::build([part]).map_err(|why| anyhow!("{} is {why}", path.display()))
+}
+
+/// All lines of a file that may be a session.
+fn whole(files: Files, path: &Path, home: &str) -> Result<Part> {
     let read = || -> io::Result<_> {
         let bytes = files.len(path)?;
         let count = if bytes < WORTH_SPLITTING { 1 } else { crew::threads() as u64 };
@@ -45,12 +55,63 @@ pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
             let died = |_| io::Error::other("the reader stopped");
             readers.into_iter().map(|reader| reader.join().map_err(died)?).collect()
         });
-        parts
+        parts.map(Part::join)
     };
     let can_not = || format!("can't read {}", path.display());
     let is_session = files.session(path).with_context(can_not)?.is_some();
-    let tree = if is_session { Tree::build(read().with_context(can_not)?) } else { Err(NotASession::NoHeader) };
-    tree.map_err(|why| anyhow!("{} is {why}", path.display()))
+    ensure!(is_session, "{} is {}", path.display(), NotASession::NoHeader);
+    read().with_context(can_not)
+}
+
+/// The file that was opened last: when it is opened again, only what is new in it is read.
+#[derive(Debug, Default)]
+pub struct Opened(Option<Kept>);
+
+#[derive(Debug)]
+struct Kept {
+    path: PathBuf,
+    part: Part,
+    mark: Mark,
+}
+
+impl Opened {
+    /// Whether a file was opened last.
+    pub fn is(&self, path: &Path) -> bool {
+        self.0.as_ref().is_some_and(|kept| kept.path == path)
+    }
+
+    /// The tree of a session file. A last line that is no JSON is left out if it `may_go_on`. In tool calls, paths below
+    /// `home` start with `~`.
+    ///
+    /// # Errors
+    /// As [`tree`].
+    pub fn tree(&mut self, files: Files, path: &Path, home: &str, may_go_on: bool) -> Result<Tree> {
+        let kept = self.0.take().filter(|kept| kept.path == path);
+        let part = match kept.and_then(|kept| grown(files, kept).ok().flatten()) {
+            Some(part) => part,
+            None => whole(files, path, home)?,
+        };
+        let mark = files.open(path).and_then(|mut file| Mark::new(&mut file, part.place()));
+        let torn = may_go_on && part.is_torn();
+        let tree = tied(path, if torn { part.clone().without_last() } else { part.clone() })?;
+        self.0 = mark.ok().map(|mark| Kept { path: path.into(), part, mark });
+        Ok(tree)
+    }
+}
+
+/// The lines of a file that was opened before, with what is new in it; `None` if another one is in its place.
+fn grown(files: Files, Kept { path, mut part, mark }: Kept) -> io::Result<Option<Part>> {
+    let mut file = files.open(&path)?;
+    if !mark.holds(&mut file) {
+        return Ok(None);
+    }
+    part = part.without_last();
+    let start = file.seek(SeekFrom::Start(mark.place()))?;
+    lines::each(&mut file, start, u64::MAX, &mut Vec::new(), |line| {
+        part.line(line);
+        !part.is_crowded()
+    })?;
+    Ok(Some(part))
 }
 
 /// A file of a version that pitree doesn't know is not written to, nor is anything made of it.

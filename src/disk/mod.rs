@@ -1,6 +1,6 @@
 //! The only user of the file system: where sessions are ([`locate`]), finding and reading them ([`scan`], [`load`]), one
 //! line safely at the end of a file ([`append`]), new files (`create`), the trash, whether a file can be reached (`reach`),
-//! locks (`lock`), whether a pi is at work ([`live`]), where a gone directory is now ([`moved`]), where a program is
+//! locks (`lock`), what changes ([`watch`]) and what is new in that ([`news`], `mark`), whether a pi is at work ([`live`]), where a gone directory is now ([`moved`]), where a program is
 //! (`program`), and copies for other programs (`aside`). What lines mean is said in `session`.
 
 pub mod append;
@@ -17,10 +17,13 @@ pub mod live;
 pub mod load;
 pub mod locate;
 pub(crate) mod lock;
+mod mark;
 pub mod moved;
+pub mod news;
 pub(crate) mod program;
 pub(crate) mod reach;
 pub mod scan;
 pub(crate) mod stamp;
 pub(crate) mod state;
 pub mod trash;
+pub mod watch;

@@ -208,6 +208,11 @@ impl Sources<'_> {
     }
 }
 
+/// A digest with what the file system knows of its file.
+pub(crate) fn placed(digest: Digest, found: &SessionFile) -> Digest {
+    Sources { files: Files::Disk, dirs: &[], home: "", cache: None }.complete(found, digest)
+}
+
 /// Reads digests of some files and passes them on in batches, until all are done or `batch` returns false. In tool calls,
 /// paths below `home` start with `~`.
 pub fn read(files: Files, found: &[SessionFile], home: &str, batch: impl FnMut(Batch) -> bool) {

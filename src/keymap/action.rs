@@ -230,6 +230,7 @@ actions! {
     PreviousBranchPoint, "previous-branch-point", ["{"], TREE, Tree, "branch point", "Go to the previous branch point.";
     NextBranchPoint, "next-branch-point", ["}"], TREE, Tree, "branch point", "Go to the next branch point.";
     GoToLeaf, "go-to-leaf", ["."], TREE, Tree, "leaf", "Go to the leaf, the entry where pi goes on.";
+    Follow, "follow", ["W"], TREE, Tree, "follow", "Stay at the leaf as pi writes; again, or any move: stay where you are.";
     LabelTimes, "label-times", ["T"], TREE, Tree, "label times", "Show or hide when a label was set.";
 
     Accept, "accept", ["enter"], LINES, Choosing, "accept", "Take what is typed, or what is selected.";

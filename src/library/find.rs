@@ -1,5 +1,6 @@
 //! Looks through all texts of one open session, entry by entry, and passes on which of them have something.
 
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,18 +14,18 @@ use crate::session::tree::{Index, Tree};
 /// How long entries are gathered before they are passed on: also how soon a search stops that nobody waits for.
 const BATCH: Duration = Duration::from_millis(40);
 
-/// Passes on the entries whose texts, one on a line, `has` is true for: in batches, the last of which says so; until all
+/// Passes on the entries from one on whose texts, one on a line, `has` is true for: in batches, the last of which says so; until all
 /// are looked through or `batch` returns false.
 pub fn each(
     files: Files,
     path: &Path,
-    tree: &Tree,
+    (tree, start): (&Tree, Index),
     has: impl Fn(&str) -> bool,
     mut batch: impl FnMut(Vec<Index>, bool) -> bool,
 ) {
     let mut found = Vec::new();
     let mut due = Instant::now() + BATCH;
-    let is_wanted = lines(files, path, tree, |at, _, texts| {
+    let is_wanted = lines(files, path, (tree, start), |at, _, texts| {
         found.extend(has(texts).then_some(at));
         let is_due = Instant::now() >= due;
         if is_due {
@@ -37,13 +38,24 @@ pub fn each(
     }
 }
 
-/// Passes on the entries of a session with their texts, one on a line, until `each` returns false; returns whether it never
+/// Passes on the entries of a session from one on with their texts, one on a line, until `each` returns false; returns whether it never
 /// did. The row and the label of an entry belong to its texts; the entry that set the label has none. What can't be read
 /// any more is not there; that the file is gone is said where it is opened.
-pub fn lines(files: Files, path: &Path, tree: &Tree, mut each: impl FnMut(Index, &Entry<'_>, &str) -> bool) -> bool {
+pub fn lines(
+    files: Files,
+    path: &Path,
+    (tree, start): (&Tree, Index),
+    mut each: impl FnMut(Index, &Entry<'_>, &str) -> bool,
+) -> bool {
     let Ok(Some(mut file)) = files.session(path) else { return true };
+    // In a newer form several entries may stand in one line.
+    let start = if tree.header.is_newer() { 0 } else { start };
+    let start = tree.nodes.get(start as usize).filter(|_| start > 0).map_or(0, |node| node.offset);
+    if file.seek(SeekFrom::Start(start)).is_err() {
+        return true;
+    }
     let (mut texts, mut is_wanted) = (String::new(), true);
-    let _ = lines::each(&mut file, 0, u64::MAX, &mut Vec::new(), |line| {
+    let _ = lines::each(&mut file, start, u64::MAX, &mut Vec::new(), |line| {
         // What was written since the tree was read is not in it.
         let Ok(at) = tree.nodes.binary_search_by_key(&line.offset, |node| node.offset) else { return true };
         let node = &tree.nodes[at];

@@ -98,7 +98,7 @@ impl Searcher {
         }
         let is_read = !parts.needs_lines() || {
             let mut folded = String::new();
-            find::lines(files, &session.digest.path, tree, |at, entry, texts| {
+            find::lines(files, &session.digest.path, (tree, 0), |at, entry, texts| {
                 folded.clear();
                 if query.everything {
                     folded = fold(texts);

@@ -2,8 +2,9 @@
 //! as many pis as run in a directory, each is in one of as many sessions there that were written last; and one in any
 //! session that was written a moment ago, by a pi that can't be seen, or that was started in another directory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
@@ -35,14 +36,16 @@ impl Library {
     pub(crate) fn note_live(&mut self, now: i64) {
         let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
         // A sub-agent's is written by the pi of the session that it belongs to.
-        for key in self.keys().filter(|&key| self[key].owner.is_none() && runs_in(&self.pis, &self[key]) > 0) {
+        let runs_in = |dir: &Arc<str>| self.pis.get(Path::new(&**dir)).copied().unwrap_or_default();
+        let runs: Vec<usize> = self.project_dirs().map(runs_in).collect();
+        let running = |key: SessionKey| runs[self.project(key).place()];
+        for key in self.keys().filter(|&key| self[key].owner.is_none() && running(key) > 0) {
             in_dirs.entry(self.project(key)).or_default().push(key);
         }
-        let mut live = std::mem::take(&mut self.live);
-        live.clear();
+        let mut live = HashSet::new();
         for mut keys in in_dirs.into_values() {
             keys.sort_by_key(|&key| std::cmp::Reverse((self[key].mtime, &self[key].path)));
-            let pis = keys.first().map_or(0, |&key| runs_in(&self.pis, &self[key]));
+            let pis = keys.first().map_or(0, |&key| running(key));
             live.extend(keys.into_iter().take(pis));
         }
         live.extend(self.keys().filter(|&key| is_fresh(&self[key], now)));

@@ -60,6 +60,7 @@ impl Slot {
 /// The lanes.
 pub(super) struct Lanes {
     scan: Arc<Slot>,
+    watch: Arc<Slot>,
     open: Arc<Slot>,
     split: Arc<Slot>,
     read: Arc<Slot>,
@@ -87,6 +88,7 @@ impl Lanes {
         }
         Self {
             scan: lane(),
+            watch: lane(),
             open: lane(),
             split: lane(),
             read: lane(),
@@ -104,6 +106,7 @@ impl Lanes {
     pub(super) fn start(&self, ticket: Ticket, job: Job) {
         let lane = match &job {
             Job::Work(Work::Scan) => &self.scan,
+            Job::Work(Work::Watch { .. }) => &self.watch,
             Job::Work(Work::Open { .. }) => &self.open,
             Job::Work(Work::Split { .. }) => &self.split,
             Job::Work(Work::Read(_)) => &self.read,
@@ -181,6 +184,8 @@ mod tests {
             setting: Arc::new(setting),
             files: Files::Demo,
             changes: None,
+            opened: Arc::default(),
+            noted: Arc::default(),
             searcher: Arc::default(),
             state_dir: None,
         }

@@ -4,6 +4,7 @@ mod away;
 mod backend;
 mod background;
 pub mod clipboard;
+mod clock;
 mod event;
 mod keys;
 mod lanes;
@@ -17,7 +18,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use crossterm::event::{Event as Input, MouseButton, MouseEventKind};
@@ -32,10 +33,10 @@ use crate::changes::Changes;
 use crate::config::{AfterPi, Config};
 use crate::disk::files::Files;
 use crate::disk::locate;
-use crate::disk::scan::milliseconds;
 use crate::disk::state;
 use crate::keymap::Key;
 use crate::ui;
+use clock::now;
 use event::{Event, Signal};
 use keys::Gate;
 use lanes::{Job, Lanes};
@@ -107,6 +108,8 @@ pub fn run(
         files,
         cache,
         changes,
+        opened: Arc::default(),
+        noted: Arc::default(),
         searcher: Arc::default(),
         state_dir: state_dir.clone(),
     };
@@ -122,10 +125,6 @@ pub fn run(
         End::Quit => Ok(u8::from(setting.picker.is_some())),
         End::Killed(signal) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
     }
-}
-
-fn now() -> i64 {
-    milliseconds(SystemTime::now())
 }
 
 /// Prints what was chosen.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
@@ -17,15 +17,19 @@ use crate::app::ticket::Ticket;
 use crate::base::fold::fold;
 use crate::changes::{Changes, News, Progress, Refusal, Request, touched};
 use crate::disk::files::Files;
-use crate::disk::load::{self, Bodies};
+use crate::disk::load::{self, Bodies, Opened};
+use crate::disk::news::{Noted, Reader, is_fresh};
 use crate::disk::scan::Sources;
+use crate::disk::watch::{self, Seen, Watch};
 use crate::disk::{live, locate, moved, scan};
 use crate::library;
 use crate::library::search::Searcher;
 use crate::render;
 use crate::render::DocLine;
+use crate::runtime::clock::now;
 use crate::search::lists::Lists;
 use crate::search::words::Words;
+use crate::session::digest::Shared;
 use crate::session::entry::field::{self, Field};
 use crate::session::entry::read;
 use crate::session::family;
@@ -45,6 +49,10 @@ pub struct Desk {
     pub cache: Option<PathBuf>,
     /// Who makes changes; `None` where nothing can be changed.
     pub changes: Option<Changes>,
+    /// The file that was opened last.
+    pub opened: Arc<Mutex<Opened>>,
+    /// The files that were changed here.
+    pub noted: Arc<Noted>,
     /// Who searches sessions.
     pub searcher: Arc<Searcher>,
     /// Where it is kept what gone directories are now, if there is a home directory.
@@ -58,12 +66,16 @@ impl Desk {
         let is_wanted = || ticket.is_wanted();
         match work {
             Work::Scan => self.scan(is_wanted, reply),
+            Work::Watch { known } => self.watch(&known, is_wanted, reply),
             Work::Open { path } => {
-                let end = load::end(self.files, &path, &self.setting.home);
+                let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+                let end = if opened.is(&path) { None } else { load::end(self.files, &path, &self.setting.home) };
                 if end.is_some_and(|end| !reply(Reply::Opened(Ok(Arc::new(end))))) || !is_wanted() {
                     return;
                 }
-                let tree = load::tree(self.files, &path, &self.setting.home).map(Arc::new);
+                let found = scan::one(self.files, &path, None);
+                let may_go_on = found.is_some_and(|found| is_fresh(found.mtime, now()));
+                let tree = opened.tree(self.files, &path, &self.setting.home, may_go_on).map(Arc::new);
                 reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
             }
             Work::LookForPis => drop(reply(Reply::Pis(live::running()))),
@@ -83,10 +95,10 @@ impl Desk {
                 let doc = self.document(&body, ticket).map_err(|error| format!("{error:#}"));
                 reply(Reply::Read(doc));
             }
-            Work::Find { path, tree, words } => {
+            Work::Find { path, tree, start, words } => {
                 let has = |texts: &str| words.is_in(&fold(texts));
-                let mut is_first = true;
-                library::find::each(self.files, &path, &tree, has, |found, is_last| {
+                let mut is_first = start == 0;
+                library::find::each(self.files, &path, (&tree, start), has, |found, is_last| {
                     if found.is_empty() && !is_last {
                         return is_wanted();
                     }
@@ -226,6 +238,7 @@ impl Desk {
                 Err(_) => {} // the list keeps what it knows
             }
         }
+        self.noted.note(&read, &gone);
         let result = result.map_err(|error| match error.downcast_ref::<Refusal>() {
             Some(refusal) => Failure::Refused(refusal.clone()),
             None => Failure::Failed(format!("{error:#}")),
@@ -277,6 +290,36 @@ impl Desk {
         let related = render::entry::related(tree, *at).into_iter();
         let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
         Ok(make(&line, &related?))
+    }
+
+    /// Tells what is new in the files from now on. `known` are the sessions as they were read.
+    fn watch(&self, known: &[Shared], is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
+        let dirs = &self.setting.located.dirs;
+        let mut reader = Reader::new(&self.setting.home, dirs, known.iter().map(|digest| &**digest));
+        let mut watch = Watch::new(dirs, watch::of_system);
+        let mut is_told = false;
+        // What happened before there was a watch is found as well.
+        let mut seen = Seen { is_all: true, ..Seen::default() };
+        let mut is_heard = true;
+        while is_heard && is_wanted() {
+            reader.look(&seen, &self.noted, now(), &mut |mut news| {
+                if let Some(changes) = &self.changes {
+                    changes.explain(&mut news.unreadable);
+                }
+                let dirs: HashSet<&String> = news.read.iter().map(|digest| &digest.header.cwd).collect();
+                let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
+                let gone = dirs.into_iter().filter(is_gone).cloned().collect();
+                let (hold, taken) = mpsc::channel();
+                is_heard = reply(Reply::News { news, gone, hold: Some(hold) });
+                let _ = taken.recv(); // nothing comes: it ends when the other end is dropped
+                is_heard
+            });
+            if let Some(problem) = watch.problem().filter(|_| !is_told) {
+                (is_told, is_heard) = (true, reply(Reply::Polls(problem.into())));
+            }
+            let left = reader.due().map(|due| Duration::from_millis((due - now()).max(1).unsigned_abs()));
+            seen = watch.wait(left);
+        }
     }
 
     fn scan(&self, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {

@@ -1,12 +1,13 @@
 //! What a session file means: pure, no I/O. A line is read into an [`entry`], on top of [`json`]; a file's [`lines`] make
 //! a [`tree`], or a [`digest`] where no tree is needed; both say which [`models`] answered and what is a [`problem`].
-//! The [`texts`] are what is searched as one types. The [`shape`] is how entries hang together. Files make families in
+//! A [`last`] line may still be written. The [`texts`] are what is searched as one types. The [`shape`] is how entries hang together. Files make families in
 //! [`family`]. What is to be written is built in [`write`](mod@write).
 
 pub mod digest;
 pub mod entry;
 pub mod family;
 pub mod json;
+pub mod last;
 pub mod lines;
 pub mod models;
 pub mod problem;

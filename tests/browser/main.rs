@@ -16,6 +16,7 @@ mod common;
 mod deleting;
 mod finding;
 mod layers;
+mod live;
 mod lived_in;
 mod names;
 mod palettes;

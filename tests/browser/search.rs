@@ -388,7 +388,19 @@ fn configured(text: &str, query: &str) -> (Model, Desk) {
     setting.query = query.into();
     let setting = Arc::new(setting);
     let model = Model::new(setting.clone(), &config, (140, 30), NOW);
-    (model, Desk { setting, files: Files::Demo, cache: None, changes: None, searcher: Arc::default(), state_dir: None })
+    (
+        model,
+        Desk {
+            setting,
+            files: Files::Demo,
+            cache: None,
+            changes: None,
+            searcher: Arc::default(),
+            opened: Arc::default(),
+            noted: Arc::default(),
+            state_dir: None,
+        },
+    )
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod config;
 mod find;
 mod home;
 mod leave;
+mod live;
 mod looks;
 mod mouse;
 mod odd;

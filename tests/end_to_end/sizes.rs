@@ -198,13 +198,13 @@ fn anything_may_stand_where_a_session_stood() {
     let home = Home::new();
     home.session(&Session::new("sound").at(100).asked("a sound session", &["an answer"]));
     let path = home.session(&session("other", home.path(), "another session"));
-    let mut pitree = home.launch(&[]).size(240, 30).open();
+    let pitree = home.launch(&[]).size(240, 30).open();
     pitree.wait_for("2 sessions ·");
     pitree.wait_for("another session");
     fs::remove_file(&path).unwrap();
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-    pitree.send("gj");
-    pitree.wait_for("regular file");
+    pitree.wait_for("1 session ·");
+    pitree.wait_without("another session");
     pitree.quit();
     for args in [&["tree", path.to_str().unwrap()][..], &["rename", path.to_str().unwrap(), "x"]] {
         run(&home, args);

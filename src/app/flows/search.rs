@@ -17,6 +17,11 @@ use crate::search::matching::Matcher;
 use crate::search::query::complete::{Candidate, Completion, complete};
 use crate::search::query::{Problem, Query};
 
+/// As long, in milliseconds, sessions that change by themselves are not searched again,
+const REST: i64 = 1000;
+/// and files not for everything, which takes all processors.
+const REST_FROM_FILES: i64 = 10_000;
+
 /// A search over sessions.
 #[derive(Debug)]
 pub struct Search {
@@ -52,8 +57,12 @@ pub struct Search {
     pub searching: Option<Claim>,
     /// The sessions that are searched.
     pub sessions: Arc<[Sought]>,
-    /// The version of the library that they are of.
+    /// The version of the library that they are of, as far as that is not put off.
     as_of: Option<u64>,
+    /// When they were taken, in milliseconds since 1970.
+    taken: i64,
+    /// Whether they have changed since, which is put off.
+    is_put_off: bool,
     /// The directories that they worked in.
     dirs: Vec<String>,
     /// The query of the hits that are shown.
@@ -133,6 +142,8 @@ impl Search {
             searching: None,
             sessions: Arc::default(),
             as_of: None,
+            taken: 0,
+            is_put_off: false,
             dirs: Vec::new(),
             answered: None,
         }
@@ -149,9 +160,23 @@ impl Search {
         self.as_of != Some(library.version())
     }
 
-    /// Takes the sessions as they are now.
-    pub(crate) fn take_sessions(&mut self, library: &Library) {
+    /// The sessions changed by themselves: they are not searched anew for each line that a pi writes.
+    pub(crate) fn put_off(&mut self, library: &Library) {
         self.as_of = Some(library.version());
+        self.is_put_off = true;
+    }
+
+    /// When that is made up for, in milliseconds since 1970: when all that was asked for is answered, and a while is over.
+    pub(crate) fn due(&self) -> Option<i64> {
+        let is_apart = self.query.as_ref().is_ok_and(|query| query.everything);
+        let is_at_rest = self.read.is_none() && self.searching.is_none();
+        (self.is_put_off && is_at_rest).then_some(self.taken + if is_apart { REST_FROM_FILES } else { REST })
+    }
+
+    /// Takes the sessions as they are `now`, in milliseconds since 1970.
+    pub(crate) fn take_sessions(&mut self, library: &Library, now: i64) {
+        self.as_of = Some(library.version());
+        (self.taken, self.is_put_off) = (now, false);
         self.sessions = library.sought();
         let mut seen = HashSet::new();
         let dirs = self.sessions.iter().map(|session| &session.digest.header.cwd);
@@ -230,6 +255,7 @@ impl Search {
         let is_new = self.answered.as_ref() != Some(query);
         self.answered = Some(query.clone());
         self.searched = progress;
+        self.searching = self.searching.take().filter(|_| progress.is_some());
         is_new
     }
 

@@ -75,6 +75,8 @@ pub struct Pane {
     before: Option<Before>,
     /// Who waits for the text.
     pub reading: Option<Claim>,
+    /// Whether there is more to show of it than when it was read.
+    pub is_stale: bool,
     /// What is looked for in it.
     find: Option<Looked>,
     /// Whether it is to be about the selected row of the list of sessions, where that is not said by the keyboard.
@@ -135,6 +137,7 @@ impl Default for Pane {
             waiting: None,
             before: None,
             reading: None,
+            is_stale: false,
             find: None,
             is_of_list: false,
         }
@@ -158,6 +161,12 @@ impl Pane {
             None => Some(Before { lines: old.lines, wrapped: old.wrapped, top: old.top }),
             Some(since) => old.before.filter(|_| now - since < PATIENCE),
         };
+    }
+
+    /// Shows the text that was waited for.
+    pub(crate) fn take(&mut self, lines: Vec<DocLine>) {
+        self.reading = None;
+        self.show(lines);
     }
 
     /// Shows a text; the place stays, so that a text that grew does not jump.

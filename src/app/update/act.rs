@@ -131,6 +131,10 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
             }
         }
         Action::GoToLeaf => model.tree.go_to_leaf(),
+        Action::Follow => {
+            let follows = model.tree.toggle_follow();
+            model.say(Tone::Dim, if follows { "following the leaf" } else { "no longer following" });
+        }
         Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
         // Layers do these themselves.
         Action::Accept

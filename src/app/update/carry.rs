@@ -125,6 +125,7 @@ fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
 
 /// Reads the tree of the session that the tree pane is about, instead of what was read before.
 pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
+    model.tree.is_outdated = false;
     let session = model.tree.session.and_then(|key| model.library.get(key)).cloned();
     model.tree.opening = session.map(|session| model.ask(Work::Open { path: session.path.clone() }, effects));
 }

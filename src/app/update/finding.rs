@@ -37,8 +37,8 @@ pub(super) fn typed(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 /// Has the open session searched for the words.
 fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
     let path = model.tree.session.and_then(|key| model.library.get(key)).map(|session| session.path.clone());
-    let (Some(path), Some((tree, words))) = (path, model.tree.to_search()) else { return };
-    let claim = model.ask(Work::Find { path, tree, words }, effects);
+    let (Some(path), Some((tree, start, words))) = (path, model.tree.to_search()) else { return };
+    let claim = model.ask(Work::Find { path, tree, start, words }, effects);
     if let Some(find) = &mut model.tree.find {
         find.claim = Some(claim);
     }

@@ -1,5 +1,5 @@
 //! How the browser changes: a message comes in, the model changes, effects go out. Nothing else changes the model: panes,
-//! layers and flows say what they want. `keys` takes what a person does, `replies` what comes of work, `act` does
+//! layers and flows say what they want. `keys` takes what a person does, `replies` what comes of work, `news` what is new in the files, `act` does
 //! actions, `carry` carries out commands, `opening` what other programs show, `searching`, its line `typing`, and `finding` see to what is looked for, and
 //! after each message `settle` brings the rest in line.
 
@@ -7,6 +7,7 @@ mod act;
 mod carry;
 mod finding;
 mod keys;
+mod news;
 mod opening;
 mod replies;
 mod searching;
@@ -40,7 +41,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Now(now) => {
             // It comes before each of the others, which bring the rest in line.
             model.now = now;
-            return effects;
+            if !searching::is_due(model) {
+                return effects;
+            }
         }
         // Nobody waits for it any more.
         Msg::Reply(ticket, _) if !ticket.is_wanted() => return effects,

@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::{carry, opening, searching};
+use super::{carry, news, opening, searching};
 use crate::app::command::{Command, GoOn};
 use crate::app::flows::{change, copy, gone};
 use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
 use crate::app::palettes;
-use crate::app::panes::preview::Subject;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
 use crate::changes::past::Past;
@@ -32,25 +31,23 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             model.library.unreadable.extend(batch.unreadable);
             model.library.gone_dirs.extend(gone);
             model.library.add(batch.sessions);
-            list_anew(model);
+            news::list_anew(model);
         }
         Reply::ScanDone => {
             model.scan.claim = None;
             model.library.progress.finished = true;
             model.library.keep_only(&model.scan.read);
-            list_anew(model);
+            news::list_anew(model);
+            news::watch(model, effects);
         }
-        Reply::Opened(Ok(tree)) if tree.is_partial && model.tree.tree.is_some() => {
-            // Who has seen all of it does not want to see less for a moment.
+        Reply::News { news, gone, .. } => news::take(model, news, gone),
+        Reply::Polls(why) => {
+            model.say(Tone::Warning, format!("{why}: pitree looks for changes every few seconds"));
         }
-        Reply::Opened(Ok(tree)) => {
-            model.tree.show(tree);
-            // What the card or the preview says of the session is known only now.
-            model.preview.subject = Subject::Nothing;
-        }
+        Reply::Opened(Ok(tree)) => news::show(model, tree),
         Reply::Opened(Err(error)) => model.tree.fail(error),
         Reply::Split(forks) => model.tree.set_forks(forks),
-        Reply::Read(doc) => model.preview.show(doc.unwrap_or_else(|error| failure(&error))),
+        Reply::Read(doc) => model.preview.take(doc.unwrap_or_else(|error| failure(&error))),
         Reply::TextsRead(done, total) => searching::take_read(model, done, total, effects),
         Reply::Values(values) => searching::take_values(model, values),
         Reply::SessionsFound { hits, more, progress } => searching::take_hits(model, hits, more, progress),
@@ -90,12 +87,6 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
 
 fn failure(error: &str) -> Vec<DocLine> {
     vec![DocLine { spans: vec![Span::clean(Tone::Error, error)], ..DocLine::default() }]
-}
-
-/// The list of sessions changed.
-fn list_anew(model: &mut Model) {
-    model.library.note_live(model.now);
-    model.sessions.rebuild(&model.library, &model.setting.glyphs);
 }
 
 fn take_text(model: &mut Model, text: Result<String, String>, effects: &mut Vec<Effect>) {
@@ -143,17 +134,9 @@ fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf], effects: &
     if read.is_empty() && gone.is_empty() {
         return None;
     }
-    let paths: Vec<PathBuf> = read.iter().map(|session| session.path.clone()).collect();
-    // What a scan under way read of them before does not count.
-    model.scan.changed.extend(paths.iter().chain(gone).cloned());
-    model.scan.read.extend(paths.iter().cloned());
-    for path in gone {
-        model.scan.read.remove(path);
-    }
-    let new = model.library.update(read, gone);
-    list_anew(model);
-    let is_open = |path: &PathBuf| model.tree.session.is_some() && model.library.key_of(path) == model.tree.session;
-    if paths.iter().any(is_open) {
+    let is_open = read.iter().any(|session| news::is_open(model, &session.path));
+    let new = news::bring(model, read, gone);
+    if is_open {
         carry::open(model, effects);
     }
     new
@@ -170,6 +153,9 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
         if is_it(&model.scan.claim) {
             model.scan.claim = None;
             model.library.progress.finished = true;
+        }
+        if is_it(&model.watching) {
+            model.watching = None;
         }
         if is_it(&model.looking_back) {
             model.past = Some(Vec::new());

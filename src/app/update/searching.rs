@@ -152,15 +152,25 @@ fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
 /// Takes the sessions as they are now: their texts are read.
 fn take_sessions(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(mut search) = model.search.take() else { return };
-    search.take_sessions(&model.library);
+    search.take_sessions(&model.library, model.now);
     search.reading = Some(model.ask(Work::ReadTexts(search.sessions.clone()), effects));
     model.search = Some(search);
 }
 
+/// Whether it is time to search what changed by itself.
+pub(super) fn is_due(model: &Model) -> bool {
+    model.search.as_ref().and_then(Search::due).is_some_and(|due| due <= model.now)
+}
+
 /// After a message: the list may have changed.
 pub(super) fn follow_list(model: &mut Model, effects: &mut Vec<Effect>) {
-    let is_outdated = |search: &Search| search.is_outdated(&model.library) && model.library.progress.finished;
+    let is_due = is_due(model);
+    let is_outdated =
+        |search: &Search| (search.is_outdated(&model.library) || is_due) && model.library.progress.finished;
     if model.search.as_ref().is_some_and(is_outdated) {
+        if let Some(search) = model.search.as_mut().filter(|_| is_due) {
+            search.chosen = true; // nobody typed: the selection stays where it is
+        }
         take_sessions(model, effects);
         ask(model, effects);
     }

@@ -1,7 +1,7 @@
 //! Brings everything in line after a message: selections into sight, the tree to the selected session, the preview to
 //! the selected row, palettes to what is known.
 
-use super::{carry, finding, searching};
+use super::{carry, finding, news, searching};
 use crate::app::card;
 use crate::app::message::{Body, Effect, Work};
 use crate::app::model::Model;
@@ -9,6 +9,7 @@ use crate::app::palettes;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::SessionRow;
 use crate::app::panes::tree::rows::Item;
+use crate::base::text::Tone;
 use crate::keymap::Place;
 use crate::library::{EntryRef, SessionKey};
 
@@ -22,6 +23,10 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
         model.sessions.fit(room, &model.library, &model.setting.glyphs);
     }
     follow_session(model, effects);
+    news::grow(model, effects);
+    if model.tree.note_leaving() && model.notice.is_none() {
+        model.say(Tone::Dim, "no longer following");
+    }
     model.tree.note_selection();
     if let Some(area) = model.area(Place::Tree) {
         let height = usize::from(area.body.height);
@@ -81,6 +86,8 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     let entry = || match model.tree.selected_item()? {
         Item::Entry(at) => model.tree.entry(at).map(Subject::Entry),
         Item::Fork(place) => Some(Subject::Session(model.tree.forks.get(place)?.key)),
+        // Who follows wants to see what comes.
+        Item::Run(run) if model.tree.follows => model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Entry),
         Item::Run(run) => model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Run),
         Item::Inherited => {
             let session = model.tree.session?;
@@ -106,12 +113,17 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
         _ => entry().or_else(row),
     }
     .unwrap_or_default();
-    if wanted != model.preview.subject {
+    let is_other = wanted != model.preview.subject;
+    if is_other {
         model.preview.turn_to(wanted, model.now);
-        if let (Subject::Entry(EntryRef { session, at }), Some(tree)) = (wanted, model.tree.tree.clone()) {
-            let path = model.library[session].path.clone();
-            model.preview.reading = Some(model.ask(Work::Read(Body { path, tree, at }), effects));
-        }
+    }
+    // What is read is waited for: of a file that grows all the time nothing would ever be shown.
+    let is_stale = model.preview.reading.is_none() && std::mem::take(&mut model.preview.is_stale);
+    if let (true, Subject::Entry(EntryRef { session, at })) = (is_other || is_stale, wanted)
+        && let Some(tree) = model.tree.tree.clone()
+    {
+        let path = model.library[session].path.clone();
+        model.preview.reading = Some(model.ask(Work::Read(Body { path, tree, at }), effects));
     }
     if matches!(wanted, Subject::Project(_) | Subject::Session(_) | Subject::Run(_)) {
         // A card is made of what is known, which grows while sessions are read.

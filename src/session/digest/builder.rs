@@ -399,7 +399,7 @@ mod tests {
             at,
             text: label.text.clone(),
             time: label.time,
-            row: tree.nodes[at as usize].text.clone(),
+            row: tree.nodes[at as usize].text.as_ref().into(),
         });
         assert_eq!(digest.labels, labels.collect::<Vec<_>>());
         for touched in digest.details().touches.iter() {
@@ -718,7 +718,7 @@ mod tests {
             for label in &mut digest.labels {
                 let node = &tree.nodes[label.at as usize];
                 if node.kind == Kind::ToolResult {
-                    label.row.clone_from(&node.text);
+                    label.row = node.text.as_ref().into();
                 }
             }
             agree(&digest, &tree);

@@ -20,6 +20,7 @@ use crate::session::entry::call::{self, Called};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, EntryId};
 use crate::session::json::data::Fields;
+use crate::session::last::Last;
 use crate::session::lines::{Header, LabelLine, Line, Lines, NotASession};
 use crate::session::problem::Problem;
 pub use crate::session::shape::Index;
@@ -91,20 +92,22 @@ pub struct Below {
     pub latest: Option<i64>,
 }
 
-/// Gathers the lines of a file, or of a part of it, for [`Tree::build`].
-#[derive(Debug, Default)]
+/// Gathers the lines of a file, or of a part of it, for [`Tree::build`]. Can go on when the file has grown.
+#[derive(Clone, Debug, Default)]
 pub struct Part {
     home: String,
     lines: Lines,
+    /// The last line, while no line break follows it: it may be a part of one.
+    last: Option<Last>,
     loose: Vec<Loose>,
     calls: ById<Call>,
     settings: Settings,
 }
 
 /// A tool call: its row in pi's words, and what it was for.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Call {
-    row: Box<str>,
+    row: Arc<str>,
     called: Arc<Called>,
 }
 
@@ -116,6 +119,29 @@ impl Part {
 
     /// Takes the next line of the file.
     pub fn line(&mut self, line: Line<'_>) {
+        self.last = (!line.ended).then(|| Last::new(&line));
+        if line.ended {
+            self.take(line);
+        }
+    }
+
+    /// Where to go on when the file has grown: at the last line, if no line break followed it, else behind it.
+    pub fn place(&self) -> u64 {
+        self.last.as_ref().map_or(self.lines.end().0, |last| last.line().offset)
+    }
+
+    /// Whether the last line is no JSON, and no line break follows it: it may be written at the moment.
+    pub fn is_torn(&self) -> bool {
+        self.last.as_ref().is_some_and(Last::is_torn)
+    }
+
+    /// The same without a last line that no line break follows.
+    #[must_use]
+    pub fn without_last(self) -> Self {
+        Self { last: None, ..self }
+    }
+
+    fn take(&mut self, line: Line<'_>) {
         let read = line.read();
         let Some(entry) = self.lines.note(&line, &read) else { return };
         self.note_calls(entry);
@@ -144,6 +170,14 @@ impl Part {
     }
 
     fn add(&mut self, mut later: Self) {
+        if let Some(last) = self.last.take() {
+            // It reaches to the end of the file, or did when it was read.
+            if later.place() == 0 {
+                later.last = Some(last);
+            } else {
+                self.take(last.line());
+            }
+        }
         let settings = self.settings.add(later.settings);
         for loose in &mut later.loose {
             loose.node.sense.setting = settings[usize::from(loose.node.sense.setting)];
@@ -151,6 +185,15 @@ impl Part {
         self.loose.extend(later.loose);
         self.calls.extend(later.calls);
         self.lines.add(later.lines);
+        self.last = later.last;
+    }
+
+    /// The parts of a file, in order, as one.
+    pub fn join(parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut parts = parts.into_iter();
+        let mut all = parts.next().unwrap_or_default();
+        parts.for_each(|part| all.add(part));
+        all
     }
 }
 
@@ -160,10 +203,9 @@ impl Tree {
     /// # Errors
     /// The first line that parses is not a header, or there are too many entries.
     pub fn build(parts: impl IntoIterator<Item = Part>) -> Result<Self, NotASession> {
-        let mut parts = parts.into_iter();
-        let mut all = parts.next().unwrap_or_default();
-        for part in parts {
-            all.add(part);
+        let mut all = Part::join(parts);
+        if let Some(last) = all.last.take() {
+            all.take(last.line());
         }
         let header = all.lines.session()?.clone();
         let (end, ended) = all.lines.end();
@@ -309,6 +351,13 @@ impl Tree {
     /// All entries in the order in which they are drawn.
     pub fn order(&self) -> &[Index] {
         &self.order
+    }
+
+    /// Whether it is that of a file that was read before and has grown since: all entries are in their places.
+    pub fn goes_on(&self, before: &Self) -> bool {
+        let last = |tree: &Self, at: usize| tree.nodes.get(at).map(|node| (node.offset, node.id.clone(), node.time));
+        let is_there = |at| last(self, at) == last(before, at);
+        !before.is_partial && !self.is_partial && before.nodes.len().checked_sub(1).is_none_or(is_there)
     }
 
     /// The children of an entry, by time.

@@ -23,14 +23,14 @@ pub enum Outcome {
 }
 
 /// An entry of the tree.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Node {
     /// Where its line starts in the file, in bytes.
     pub offset: u64,
     /// The length of its line in bytes, without the line break.
     pub len: u64,
     /// Its id in the file; absent in v1.
-    pub id: Option<Box<str>>,
+    pub id: Option<Arc<str>>,
     /// What it is.
     pub kind: Kind,
     /// How it ended.
@@ -38,7 +38,7 @@ pub struct Node {
     /// An assistant without text that pi hides (only tool calls).
     pub silent: bool,
     /// The text of its row: clean, on one line, without the word for its kind.
-    pub text: Box<str>,
+    pub text: Arc<str>,
     /// Milliseconds since 1970.
     pub time: Option<i64>,
     /// US dollars.
@@ -49,14 +49,14 @@ pub struct Node {
 }
 
 /// A node, with what is needed to tie it to others.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Loose {
     pub(crate) node: Node,
     pub(crate) link: Link,
 }
 
 /// What ties a node to another one besides its parent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Link {
     None,
     /// The id of the tool call that this is the result of.

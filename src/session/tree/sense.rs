@@ -92,14 +92,14 @@ impl Edit {
 }
 
 /// The models and thinking levels of a file, each once, so that an entry holds no text for them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     all: Vec<Setting>,
     places: HashMap<(u8, IdHash, IdHash), u16, BuildHasherDefault<Through>>,
 }
 
 /// A model, or how much it thinks.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Setting {
     /// Provider and id.
     Model(String, String),

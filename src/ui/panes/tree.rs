@@ -24,10 +24,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         let shown = pane.rows.entries;
         let filter = pane.filter.name();
         let of = if shown == tree.nodes.len() { String::new() } else { format!("{} of ", thousands(shown)) };
+        let follows = if pane.follows { format!("following {} ", pen.glyphs().dot) } else { String::new() };
         if tree.is_partial {
             return format!("reading {} the last {}", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"));
         }
-        format!("{filter} {} {of}{}", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
+        format!("{follows}{filter} {} {of}{}", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
     });
     let found = pane.find.as_ref().filter(|find| find.is_shown()).map(|find| {
         let at = pane.selected_entry().and_then(|at| find.number(pane.entry(at)?));

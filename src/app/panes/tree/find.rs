@@ -34,6 +34,10 @@ pub struct Find {
     pub(super) is_following: bool,
     /// Who waits for hits.
     pub claim: Option<Claim>,
+    /// The entry from which on it is searched now,
+    pub(super) start: Index,
+    /// and how many entries are, or were.
+    searched: usize,
     /// The tree that is searched, and where each of its entries stands in the order of the rows.
     tree: Option<Arc<Tree>>,
     order: Vec<u32>,
@@ -52,6 +56,8 @@ impl Find {
             from,
             is_following: true,
             claim: None,
+            start: 0,
+            searched: 0,
             tree: None,
             order: Vec::new(),
         }
@@ -96,10 +102,38 @@ impl Find {
         if self.tree.as_ref().is_some_and(|searched| Arc::ptr_eq(searched, tree)) {
             return;
         }
+        self.place_in(tree);
+        (self.start, self.searched) = (0, tree.nodes.len());
+        self.forget_hits();
+    }
+
+    /// Turns to the same tree that has grown: hits stay.
+    pub(super) fn grow(&mut self, tree: &Arc<Tree>) {
+        if let Some(before) = &self.tree {
+            // A label may be on any entry.
+            self.searched = if before.labels == tree.labels { self.searched } else { 0 };
+            self.place_in(tree);
+            let order = &self.order;
+            self.hits.sort_by_key(|&hit| order.get(hit.at as usize));
+        }
+    }
+
+    fn place_in(&mut self, tree: &Arc<Tree>) {
         self.order = vec![0; tree.nodes.len()];
         tree.order().iter().zip(0..).for_each(|(&at, place)| self.order[at as usize] = place);
         self.tree = Some(tree.clone());
-        self.forget_hits();
+    }
+
+    /// Whether entries came since it was searched, which is done.
+    pub(super) fn is_behind(&self) -> bool {
+        !self.searching && self.tree.as_ref().is_some_and(|tree| self.searched < tree.nodes.len())
+    }
+
+    /// Begins to search the entries that came.
+    pub(super) fn go_on(&mut self) {
+        let len = self.tree.as_ref().map_or(0, |tree| tree.nodes.len());
+        (self.start, self.searched) = (self.searched as Index, len);
+        self.searching = true;
     }
 
     pub(super) fn forget_hits(&mut self) {

@@ -35,7 +35,7 @@ impl Pane {
         let Some(tree) = self.tree.as_ref().filter(|tree| !tree.is_partial) else { return false };
         self.is_arrived &= query.is_some();
         let is_own = |find: &Find| find.query.is_none();
-        let is_same = |find: &Find| find.query.as_ref() == query && find.is_of(tree);
+        let is_same = |find: &Find| find.query.as_ref() == query && find.is_of(tree) && !find.is_behind();
         if self.find.as_ref().map_or(query.is_none(), |find| is_own(find) || is_same(find)) {
             return false;
         }
@@ -48,11 +48,14 @@ impl Pane {
         let mut find = was.unwrap_or_else(|| Find::new(self.spot()));
         (find.from, find.claim) = (self.spot(), None);
         (find.words, find.query) = (Arc::new(Words::of(query)), Some(query.clone()));
-        find.searching = true;
         // Where one has gone to a hit already, one may have gone on since.
         let is_new = self.followed.replace(query.clone()).as_ref() != Some(query);
         find.is_following = is_new && !std::mem::take(&mut self.is_arrived);
         find.turn_to(tree);
+        if find.is_behind() {
+            find.go_on();
+        }
+        find.searching = true;
         self.find = Some(find);
         true
     }
@@ -64,7 +67,9 @@ impl Pane {
         if is_other {
             self.begin_looking();
         }
-        is_other
+        let is_behind = |find: &&mut Find| find.query.is_none() && !find.words.is_empty() && find.is_behind();
+        let behind = self.find.as_mut().filter(is_behind).map(Find::go_on);
+        is_other || behind.is_some()
     }
 
     fn begin_looking(&mut self) {
@@ -79,10 +84,10 @@ impl Pane {
         }
     }
 
-    /// What is to be searched, if something is.
-    pub(crate) fn to_search(&self) -> Option<(Arc<Tree>, Arc<Words>)> {
+    /// What is to be searched, from which entry on, and for what; if something is.
+    pub(crate) fn to_search(&self) -> Option<(Arc<Tree>, Index, Arc<Words>)> {
         let find = self.find.as_ref().filter(|find| find.searching && find.query.is_none())?;
-        Some((self.tree.clone()?, find.words.clone()))
+        Some((self.tree.clone()?, find.start, find.words.clone()))
     }
 
     /// Takes hits; the first ones take the place of those of the words before.

@@ -62,6 +62,8 @@ pub struct Pane {
     pub cursor: Cursor,
     /// Whether the tree was just opened, so that the selection is still to be brought into sight.
     pub fresh: bool,
+    /// Whether the file has grown since the tree was asked for.
+    pub is_outdated: bool,
     /// Who waits for the tree,
     pub opening: Option<Claim>,
     /// and for where its forks left.
@@ -74,6 +76,8 @@ pub struct Pane {
     pub turns: HashMap<Index, Deeds>,
     /// Whether a run of tool calls is told in one row.
     pub tells_runs: bool,
+    /// Whether the selection stays at the leaf.
+    pub follows: bool,
     /// Whether the selection was taken far away, so that it is to be seen in the middle.
     pub jumped: bool,
     folds: HashSet<EntryRef>,
@@ -112,6 +116,7 @@ impl Pane {
         self.tree = None;
         self.inherited = None;
         self.turns.clear();
+        (self.is_outdated, self.follows) = (false, false);
         self.error = None;
         self.forks.clear();
         self.find = None;
@@ -147,19 +152,24 @@ impl Pane {
         self.folds = memory.folds.into_iter().filter(is_there).collect();
         self.open_runs = memory.open_runs.into_iter().filter(is_there).collect();
         self.shows_inherited = memory.shows_inherited;
-        // They speak of places in the tree that was.
-        self.forks.clear();
-        self.asked_forks.clear();
-        self.splitting = None;
         self.error = None;
-        self.awaited_fork = match memory.selected {
-            Some(Selected::Fork(fork)) => Some(fork),
-            _ => None,
-        };
+        if self.tree.as_ref().is_none_or(|before| !tree.goes_on(before)) {
+            // They speak of places in the tree that was.
+            self.forks.clear();
+            self.asked_forks.clear();
+            self.splitting = None;
+            self.awaited_fork = match memory.selected {
+                Some(Selected::Fork(fork)) => Some(fork),
+                _ => None,
+            };
+        } else if let Some(find) = &mut self.find {
+            find.grow(&tree);
+        }
         let leaf = tree.leaf.and_then(|at| self.entry(at)).map(Selected::Entry);
         self.selected = match memory.selected {
             Some(Selected::Entry(entry) | Selected::Run(entry)) if !is_there(&entry) => leaf,
-            Some(Selected::Fork(_)) | None => leaf,
+            Some(Selected::Fork(_)) if self.forks.is_empty() => leaf,
+            None => leaf,
             selected => selected,
         };
         self.turns.clear();
@@ -262,6 +272,9 @@ impl Pane {
     /// Makes the rows anew; the selection stays on its entry, or goes to the nearest visible one above it.
     pub(crate) fn rebuild(&mut self) {
         let Some(tree) = &self.tree else { return };
+        if self.follows {
+            self.selected = tree.leaf.and_then(|leaf| self.entry(leaf)).map(Selected::Entry);
+        }
         let forks: Vec<(Index, usize)> =
             self.forks.iter().enumerate().map(|(place, fork)| (fork.split, place)).collect();
         // Another session is no hit.
@@ -449,6 +462,23 @@ impl Pane {
         }
         self.selected = Some(Selected::Entry(entry));
         self.rebuild();
+    }
+
+    /// Goes to the leaf and stays there, or stays where it is. Returns whether the leaf is followed now.
+    pub(crate) fn toggle_follow(&mut self) -> bool {
+        self.follows = !self.follows && self.tree.is_some();
+        if self.follows {
+            self.go_to_leaf();
+        }
+        self.follows
+    }
+
+    /// Follows the leaf no more if the selection was taken elsewhere. Returns whether it was.
+    pub(crate) fn note_leaving(&mut self) -> bool {
+        let leaf = self.tree.as_ref().and_then(|tree| Some(self.rows.nearest(tree, tree.leaf?)));
+        let is_left = self.follows && leaf != Some(self.cursor.at);
+        self.follows &= !is_left;
+        is_left
     }
 
     /// Goes to the leaf, where pi goes on.

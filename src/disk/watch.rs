@@ -1,0 +1,334 @@
+//! Tells when something changes in the directories with sessions: by the system's watches, or where there are none by
+//! looking now and then. Costs nothing while nothing happens.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use notify::event::ModifyKind;
+use notify::{Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+
+/// How long changes are gathered before they are told.
+const BATCH: Duration = Duration::from_millis(100);
+
+/// How often is looked where nothing tells of changes.
+const POLL: Duration = Duration::from_secs(3);
+
+/// What may have changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Files and folders that something happened to.
+    pub paths: BTreeSet<PathBuf>,
+    /// Whether anything else may have changed as well.
+    pub is_all: bool,
+}
+
+/// What a watcher tells.
+type Told = notify::Result<Event>;
+
+/// Makes a watcher that tells what happens.
+pub type MakeWatcher = fn(Sender<Told>) -> notify::Result<Box<dyn Watcher>>;
+
+/// Makes one of the system's.
+///
+/// # Errors
+/// The system has none, or none is left.
+pub fn of_system(sender: Sender<Told>) -> notify::Result<Box<dyn Watcher>> {
+    let tell = move |told: Told| {
+        // pitree opens files itself.
+        if !matches!(&told, Ok(event) if event.kind.is_access()) {
+            let _ = sender.send(told); // nobody waits any more
+        }
+    };
+    // Links are followed where sessions are looked for behind them, not round in a circle.
+    let config = Config::default().with_follow_symlinks(false);
+    Ok(Box::new(RecommendedWatcher::new(tell, config)?))
+}
+
+/// A watch over directories, those included that are not there yet.
+pub struct Watch {
+    dirs: Vec<Dir>,
+    /// Folders in them that are symbolic links to elsewhere.
+    links: Vec<Dir>,
+    make: MakeWatcher,
+    watcher: Option<Box<dyn Watcher>>,
+    told: Receiver<Told>,
+    /// Why changes are looked for instead, in words.
+    problem: Option<String>,
+}
+
+/// A directory: its path as it was named, from the root on, and with symbolic links resolved, as the system tells of it.
+struct Dir {
+    named: PathBuf,
+    absolute: PathBuf,
+    real: PathBuf,
+}
+
+impl Dir {
+    fn new(named: &Path) -> Self {
+        let absolute = std::path::absolute(named).unwrap_or_else(|_| named.into());
+        let real = fs::canonicalize(named).unwrap_or_else(|_| absolute.clone());
+        Self { named: named.into(), absolute, real }
+    }
+
+    /// A path below it as it is where the directory is named as it was named.
+    fn own(&self, path: &Path) -> Option<PathBuf> {
+        Some(self.named.join(path.strip_prefix(&self.real).ok()?))
+    }
+}
+
+impl Watch {
+    /// Watches directories by watchers of a kind.
+    pub fn new(dirs: &[PathBuf], make: MakeWatcher) -> Self {
+        let dirs = dirs.iter().map(|dir| Dir::new(dir)).collect();
+        let mut watch = Self { dirs, links: Vec::new(), make, watcher: None, told: mpsc::channel().1, problem: None };
+        watch.begin();
+        watch
+    }
+
+    /// Why changes are looked for now and then, if nothing tells of them.
+    pub fn problem(&self) -> Option<&str> {
+        self.problem.as_deref()
+    }
+
+    /// Watches all anew.
+    fn begin(&mut self) {
+        let (sender, told) = mpsc::channel();
+        (self.watcher, self.told) = (None, told);
+        self.dirs = self.dirs.iter().map(|dir| Dir::new(&dir.named)).collect();
+        // Two watches of one folder are one: what is inside already is told of there.
+        let is_inside = |link: &Dir| self.dirs.iter().any(|dir| link.real.starts_with(&dir.real));
+        let links = self.dirs.iter().flat_map(|dir| links_in(&dir.named)).map(|link| Dir::new(&link));
+        self.links = links.filter(|link| !is_inside(link)).collect();
+        match (self.make)(sender).and_then(|watcher| self.arm(watcher)) {
+            Ok(watcher) => self.watcher = Some(watcher),
+            Err(error) => self.give_up(&error),
+        }
+    }
+
+    fn arm(&self, mut watcher: Box<dyn Watcher>) -> notify::Result<Box<dyn Watcher>> {
+        for dir in &self.dirs {
+            if is_remote(&dir.absolute) {
+                return Err(notify::Error::generic("a network file system tells of no changes"));
+            }
+            // It may come while its place is being watched.
+            while !dir.absolute.is_dir() {
+                let Some(above) = dir.absolute.ancestors().find(|above| above.is_dir()) else { break };
+                watcher.watch(above, RecursiveMode::NonRecursive)?;
+                if dir.absolute.ancestors().find(|above| above.is_dir()) == Some(above) {
+                    break;
+                }
+            }
+            if dir.absolute.is_dir() {
+                watcher.watch(&dir.real, RecursiveMode::Recursive)?;
+            }
+        }
+        for link in &self.links {
+            watcher.watch(&link.real, RecursiveMode::Recursive)?;
+        }
+        Ok(watcher)
+    }
+
+    fn give_up(&mut self, error: &notify::Error) {
+        self.watcher = None;
+        let is_full = |error: &std::io::Error| matches!(error.raw_os_error(), Some(23 | 24 | 28)); // ENFILE, EMFILE, ENOSPC
+        self.problem = Some(match &error.kind {
+            ErrorKind::MaxFilesWatch => "no watch left".into(),
+            ErrorKind::Io(error) if is_full(error) => "no watch left".into(),
+            ErrorKind::Generic(why) => why.clone(),
+            _ => format!("changes can't be watched ({error})"),
+        });
+    }
+
+    /// Waits until something may have changed, or `limit` is over.
+    pub fn wait(&mut self, limit: Option<Duration>) -> Seen {
+        let mut seen = Seen::default();
+        if self.watcher.is_none() {
+            let wait = limit.unwrap_or(POLL).min(POLL);
+            std::thread::sleep(wait);
+            seen.is_all = true;
+            return seen;
+        }
+        let mut end = limit.map(|limit| Instant::now() + limit);
+        let mut is_first = true;
+        loop {
+            let told = match end {
+                None => self.told.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(end) => self.told.recv_timeout(end.saturating_duration_since(Instant::now())),
+            };
+            match told {
+                Ok(told) => {
+                    if !self.take(told, &mut seen) {
+                        return seen;
+                    }
+                    if seen != Seen::default() && std::mem::take(&mut is_first) {
+                        end = Some(Instant::now() + BATCH);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => return seen,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.give_up(&notify::Error::generic("the watch ended"));
+                    return seen;
+                }
+            }
+        }
+    }
+
+    /// Takes what happened. Returns whether the watch goes on as before.
+    fn take(&mut self, told: Told, seen: &mut Seen) -> bool {
+        let event = match told {
+            Ok(event) => event,
+            Err(error) => {
+                seen.is_all = true;
+                self.give_up(&error);
+                return false;
+            }
+        };
+        seen.is_all |= event.need_rescan();
+        let is_move = matches!(
+            event.kind,
+            EventKind::Any | EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
+        );
+        for path in &event.paths {
+            // A directory came or went, or one behind a link.
+            let is_dir = |dir: &Dir| dir.absolute.starts_with(path) || dir.real.starts_with(path);
+            let is_link = || path.is_symlink() && path.is_dir();
+            if is_move && (self.dirs.iter().any(is_dir) || is_link()) {
+                self.begin();
+                seen.is_all = true;
+                return false;
+            }
+            seen.paths.extend(self.dirs.iter().chain(&self.links).find_map(|dir| dir.own(path)));
+        }
+        true
+    }
+}
+
+/// The folders in a directory that are symbolic links.
+fn links_in(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let is_link = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
+    entries.filter(is_link).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+/// Whether a directory is on another machine, which does not tell of what others do there.
+#[cfg(target_os = "linux")]
+fn is_remote(dir: &Path) -> bool {
+    // NFS, SMB, CIFS, SMB2, FUSE, 9P, AFS, Ceph.
+    const REMOTE: [u32; 8] =
+        [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0x5346_414f, 0x00c3_6400];
+    rustix::fs::statfs(dir).is_ok_and(|system| REMOTE.contains(&(system.f_type as u32)))
+}
+
+/// Whether a directory is on another machine: not known here.
+#[cfg(not(target_os = "linux"))]
+fn is_remote(_dir: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use notify::NullWatcher;
+
+    use super::*;
+
+    /// Far more than anything takes.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// Waits until something is told of a path.
+    fn tells(watch: &mut Watch, path: &Path) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let seen = watch.wait(Some(PATIENCE));
+            if seen.paths.contains(path) || seen.is_all {
+                return;
+            }
+            assert!(Instant::now() < end, "nothing is told of {}: {seen:?}", path.display());
+        }
+    }
+
+    #[test]
+    fn tells_what_changes_below_by_the_names_that_are_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        fs::create_dir_all(root.join("--p--")).unwrap();
+        let file = root.join("--p--/s.jsonl");
+        let mut watch = Watch::new(std::slice::from_ref(&root), of_system);
+        assert_eq!(watch.problem(), None);
+        fs::write(&file, "a").unwrap();
+        tells(&mut watch, &file);
+        let folder = root.join("--q--");
+        fs::rename(root.join("--p--"), &folder).unwrap();
+        tells(&mut watch, &folder);
+        fs::create_dir_all(folder.join("s/h/run-0")).unwrap();
+        tells(&mut watch, &folder.join("s"));
+        fs::remove_file(folder.join("s.jsonl")).unwrap();
+        tells(&mut watch, &folder.join("s.jsonl"));
+        // Reading is no change.
+        fs::read_dir(&folder).unwrap().for_each(drop);
+        while watch.wait(Some(BATCH)) != Seen::default() {}
+        fs::read_dir(&folder).unwrap().for_each(drop);
+        assert_eq!(watch.wait(Some(BATCH)), Seen::default());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn tells_what_changes_behind_links() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().join("real");
+        let elsewhere = dir.path().join("elsewhere");
+        for made in [&real, &elsewhere] {
+            fs::create_dir(made).unwrap();
+        }
+        symlink(&real, dir.path().join("root")).unwrap();
+        let root = dir.path().join("root");
+        let mut watch = Watch::new(std::slice::from_ref(&root), of_system);
+        symlink(&elsewhere, root.join("link")).unwrap();
+        tells(&mut watch, &root.join("link"));
+        fs::write(elsewhere.join("s.jsonl"), "a").unwrap();
+        tells(&mut watch, &root.join("link/s.jsonl"));
+        fs::write(real.join("t.jsonl"), "a").unwrap();
+        tells(&mut watch, &root.join("t.jsonl"));
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_yet_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("a/b/root");
+        let mut watch = Watch::new(std::slice::from_ref(&root), of_system);
+        fs::write(dir.path().join("other"), "").unwrap();
+        assert_eq!(watch.wait(Some(BATCH)), Seen::default(), "nobody asked for that");
+        for _ in 0..2 {
+            fs::create_dir_all(&root).unwrap();
+            tells(&mut watch, &root);
+            let file = root.join("s.jsonl");
+            // More is told as the directories above it come.
+            while watch.wait(Some(BATCH)) != Seen::default() {}
+            fs::write(&file, "a").unwrap();
+            tells(&mut watch, &file);
+            fs::remove_dir_all(dir.path().join("a")).unwrap();
+            tells(&mut watch, &root);
+            while watch.wait(Some(BATCH)) != Seen::default() {}
+        }
+    }
+
+    #[test]
+    fn without_a_watch_it_says_so_and_looks() {
+        let no_watch = |_: Sender<Told>| Err(notify::Error::new(ErrorKind::MaxFilesWatch));
+        let no_file = |_: Sender<Told>| Err(notify::Error::io(std::io::Error::from_raw_os_error(24)));
+        let later = |sender: Sender<Told>| {
+            sender.send(Err(notify::Error::new(ErrorKind::MaxFilesWatch))).unwrap();
+            Ok(Box::new(NullWatcher) as Box<dyn Watcher>)
+        };
+        let dir = tempfile::tempdir().unwrap();
+        for (make, is_late) in [(no_watch as MakeWatcher, false), (no_file, false), (later, true)] {
+            let mut watch = Watch::new(&[dir.path().into()], make);
+            assert_eq!(watch.problem().is_none(), is_late);
+            assert!(watch.wait(Some(Duration::ZERO)).is_all);
+            assert_eq!(watch.problem(), Some("no watch left"));
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! What appears while one looks: sessions that come, grow and go, a tree that grows, the leaf that is followed.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use pitree::app::message::{Effect, Msg, Reply, Work};
+use pitree::app::ticket::Ticket;
+use pitree::disk::news::{News, Noted, Reader};
+use pitree::disk::watch::Seen;
+
+use super::changes::{World, shows_not, to_entry};
+use super::common::session::Session;
+use super::harness::{Browser, shows};
+
+/// Sessions, a browser on them, and what tells it of changes.
+struct Live {
+    world: World,
+    browser: Browser,
+    reader: Reader,
+    ticket: Ticket,
+    _claim: pitree::app::ticket::Claim,
+}
+
+impl Live {
+    fn new() -> Self {
+        let world = World::new();
+        let browser = world.open(160, 40);
+        let reader = Reader::new("", &[world.dir.path().into()], browser.all().map(|digest| &**digest));
+        // Replies are taken by their kind, whoever waits.
+        let (claim, ticket) = Ticket::new(u64::MAX);
+        Self { world, browser, reader, ticket, _claim: claim }
+    }
+
+    fn news(&mut self) -> News {
+        let mut all = News::default();
+        let seen = Seen { is_all: true, ..Seen::default() };
+        self.reader.look(&seen, &Noted::default(), i64::MAX / 2, &mut |news| {
+            all = news;
+            true
+        });
+        all
+    }
+
+    /// The message of what is new.
+    fn msg(&mut self) -> Msg {
+        let news = self.news();
+        Msg::Reply(self.ticket.clone(), Reply::News { news, gone: Vec::new(), hold: None })
+    }
+
+    /// Tells what is new.
+    fn tell(&mut self) {
+        let msg = self.msg();
+        self.browser.send(msg);
+    }
+
+    fn append(&self, name: &str, line: &str) {
+        append(&self.world.path(name), line);
+    }
+}
+
+fn append(path: &Path, line: &str) {
+    let mut file = fs::File::options().append(true).open(path).unwrap();
+    writeln!(file, "{line}").unwrap();
+}
+
+fn user(id: &str, parent: &str) -> String {
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":"{parent}","timestamp":"2026-01-05T11:00:00Z","message":{{"role":"user","content":"prompt {id}"}}}}"#
+    )
+}
+
+/// Where the selected row of the list is on the screen.
+fn line_of_selection(browser: &Browser) -> usize {
+    browser.model.sessions.cursor.at - browser.model.sessions.cursor.top
+}
+
+#[test]
+fn sessions_come_grow_and_go_and_the_selection_stays() {
+    let mut live = Live::new();
+    live.world.select(&mut live.browser, "other");
+    let before = line_of_selection(&live.browser);
+    let new = Session::new("new").at(60).user("n1", "a new one");
+    fs::write(live.world.path("new"), new.text()).unwrap();
+    live.append("main", &user("late", "a3"));
+    live.tell();
+    shows(&live.browser, "a new one");
+    assert_eq!(live.browser.selected(), "the other session");
+    assert_eq!(live.browser.all().count(), 6);
+    assert_eq!(live.browser.all().find(|one| one.path == live.world.path("main")).unwrap().entry_count, 7);
+    assert!(line_of_selection(&live.browser) >= before);
+    fs::remove_file(live.world.path("new")).unwrap();
+    fs::remove_file(live.world.path("other")).unwrap();
+    live.tell();
+    shows_not(&live.browser, "a new one");
+    shows_not(&live.browser, "the other session");
+    assert!(!live.browser.selected().is_empty(), "the selection goes to a neighbour");
+    let unchanged = live.browser.screen();
+    live.tell();
+    assert_eq!(live.browser.screen(), unchanged);
+}
+
+#[test]
+fn folds_and_what_was_said_stay() {
+    let mut live = Live::new();
+    live.browser.press("h");
+    let folded = live.browser.screen();
+    assert!(folded.contains('▸'), "{folded}");
+    live.append("grandchild", &user("late", "a3"));
+    live.tell();
+    assert!(live.browser.screen().contains('▸'));
+    live.browser.press("R").type_text("named").press("enter");
+    let said = live.browser.footer();
+    assert!(said.contains("named"), "{said}");
+    let version = live.browser.model.library.version();
+    live.tell();
+    assert_eq!(live.browser.footer(), said, "what pitree did itself is no news");
+    assert_eq!(live.browser.model.library.version(), version);
+}
+
+#[test]
+fn the_open_tree_grows_and_nothing_moves() {
+    let mut live = Live::new();
+    live.browser.press("l");
+    to_entry(&mut live.browser, "go left");
+    let (at, top) = (live.browser.model.tree.cursor.at, live.browser.model.tree.cursor.top);
+    shows(&live.browser, "go left");
+    live.append("main", &user("late", "a3"));
+    live.tell();
+    shows(&live.browser, "prompt late");
+    assert_eq!(live.browser.selected(), "go left");
+    assert_eq!((live.browser.model.tree.cursor.at - at, live.browser.model.tree.cursor.top), (1, top));
+    // The answer to the entry that is looked at.
+    live.browser.press("tab");
+    live.append("main", r#"{"type":"label","id":"l9","parentId":"late","targetId":"u2","label":"here"}"#);
+    live.tell();
+    shows(&live.browser, "[here]");
+}
+
+#[test]
+fn hits_stay_and_new_ones_are_found() {
+    let mut live = Live::new();
+    live.browser.press("l /").type_text("right").press("enter");
+    shows(&live.browser, "/2");
+    let selected = live.browser.selected();
+    live.append("main", &user("right", "a3"));
+    live.tell();
+    shows(&live.browser, "/3");
+    assert_eq!(live.browser.selected(), selected);
+}
+
+#[test]
+fn the_leaf_is_followed_until_the_selection_is_moved() {
+    let mut live = Live::new();
+    live.browser.press("l W");
+    shows(&live.browser, "following · default");
+    live.append("main", &user("one", "a3"));
+    live.tell();
+    assert_eq!(live.browser.selected(), "prompt one");
+    // On another branch.
+    live.append("main", &user("two", "a1"));
+    live.tell();
+    assert_eq!(live.browser.selected(), "prompt two");
+    shows(&live.browser, "id two");
+    live.browser.press("2");
+    shows(&live.browser, "following · no-tools");
+    live.browser.press("k");
+    assert_eq!(live.browser.footer(), "no longer following");
+    shows_not(&live.browser, "following ·");
+    let selected = live.browser.selected();
+    live.append("main", &user("three", "two"));
+    live.tell();
+    assert_eq!(live.browser.selected(), selected);
+    live.browser.press("W W");
+    assert_eq!(live.browser.footer(), "no longer following");
+    assert_eq!(live.browser.selected(), "prompt three");
+}
+
+#[test]
+fn a_tree_that_is_being_read_is_waited_for() {
+    let mut live = Live::new();
+    let opens = |effects: Vec<Effect>| {
+        effects.into_iter().find_map(|effect| match effect {
+            Effect::Ask(ticket, work @ Work::Open { .. }) => Some((ticket, work)),
+            _ => None,
+        })
+    };
+    live.append("main", &user("one", "a3"));
+    let msg = live.msg();
+    let (ticket, work) = opens(live.browser.take(msg)).unwrap();
+    for id in ["two", "three"] {
+        live.append("main", &user(id, "a3"));
+        let msg = live.msg();
+        assert!(opens(live.browser.take(msg)).is_none(), "one reading is under way");
+    }
+    assert!(ticket.is_wanted());
+    for reply in live.browser.replies(Effect::Ask(ticket, work)) {
+        live.browser.send(reply);
+    }
+    assert!(live.browser.model.tree.opening.is_none() && !live.browser.model.tree.is_outdated);
+    live.browser.press("l G");
+    shows(&live.browser, "prompt three");
+}
+
+#[test]
+fn where_nothing_tells_of_changes_that_is_said() {
+    let mut live = Live::new();
+    live.browser.send(Msg::Reply(live.ticket.clone(), Reply::Polls("no watch left".into())));
+    assert_eq!(live.browser.footer(), "no watch left: pitree looks for changes every few seconds");
+}
+
+#[test]
+fn the_samples_are_not_watched() {
+    assert!(Browser::demo(80, 24).model.watching.is_none());
+    let dir: PathBuf = World::new().dir.path().into();
+    assert!(Browser::on(&[&dir], 80, 24).model.watching.is_some());
+}
+
+#[test]
+fn a_search_goes_on_when_sessions_change_but_not_for_each_line() {
+    let mut live = Live::new();
+    live.browser.press("/").type_text("twice").press("enter");
+    let found = |browser: &Browser| browser.model.sessions.hits.as_ref().map(std::collections::HashMap::len);
+    assert_eq!(found(&live.browser), Some(0));
+    let now = live.browser.model.now;
+    live.browser.send(Msg::Now(now + 500));
+    live.append("main", &user("twice", "a3"));
+    live.tell();
+    assert_eq!(found(&live.browser), Some(0), "it is searched a little later");
+    live.browser.send(Msg::Now(now + 1000));
+    assert_eq!(found(&live.browser), Some(1));
+    fs::remove_file(live.world.path("main")).unwrap();
+    live.tell();
+    shows_not(&live.browser, "the main session");
+}
