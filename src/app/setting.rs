@@ -8,7 +8,7 @@ use crate::disk::locate::Located;
 use crate::keymap::{Action, Keymap};
 
 /// What does not change while the browser runs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Setting {
     /// Where the sessions are, and how that was found.
     pub located: Located,

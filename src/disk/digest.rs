@@ -1,15 +1,15 @@
 //! Reads the digest of one session file: in one pass, and at its end once more the few lines whose rows stand before
 //! their labels. When a long file has grown, only what is new of it is read.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use crate::disk::files::{Files, Readable};
+use crate::disk::files::Files;
 use crate::disk::lines::{self, Wanted};
 use crate::disk::load;
-use crate::disk::stamp::hash;
+use crate::disk::mark::Mark;
 use crate::session::digest::Digest;
 use crate::session::digest::builder::Builder;
 use crate::session::lines::NotASession;
@@ -39,25 +39,7 @@ pub(crate) struct Session {
 #[derive(Debug, Deserialize)]
 pub(crate) struct State {
     builder: Builder,
-    ends: Ends,
-}
-
-/// Hashes of the first bytes of a file, and of the last ones before a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Ends([u64; 2]);
-
-/// How much of each end of a file tells it, in bytes.
-const END: u64 = 4096;
-
-impl Ends {
-    fn of(file: &mut dyn Readable, place: u64) -> io::Result<Self> {
-        let mut hash_of = |start: u64, end: u64| {
-            let mut bytes = Vec::new();
-            file.seek(SeekFrom::Start(start))?;
-            file.take(end - start).read_to_end(&mut bytes).map(|_| hash(&bytes))
-        };
-        Ok(Self([hash_of(0, END.min(place))?, hash_of(place.saturating_sub(END), place)?]))
-    }
+    mark: Mark,
 }
 
 /// What is wanted of a file beside its digest.
@@ -100,8 +82,9 @@ impl Reading<'_> {
     ) -> io::Result<Option<Session>> {
         let Some(mut file) = self.files.session(path)? else { return Ok(None) };
         let mut goes_on = None;
-        if let Some((State { builder, ends }, texts)) = before
-            && ends == Ends::of(&mut *file, builder.place())?
+        if let Some((State { builder, mark }, texts)) = before
+            && mark.place() == builder.place()
+            && mark.holds(&mut file)
         {
             goes_on = Some(builder.with_texts(texts));
         }
@@ -119,7 +102,7 @@ impl Reading<'_> {
             return Ok(None);
         }
         let state = match state && builder.is_at_end() {
-            true => postcard::to_allocvec(&(&builder, Ends::of(&mut *file, builder.place())?)).unwrap_or_default(),
+            true => postcard::to_allocvec(&(&builder, Mark::new(&mut file, builder.place())?)).unwrap_or_default(),
             false => Vec::new(),
         };
         let mut again = |offset| load::line_at(&mut file, offset).ok();

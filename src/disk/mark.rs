@@ -2,13 +2,15 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
+use serde::{Deserialize, Serialize};
+
 use crate::disk::files::Readable;
 
 /// As many bytes must be as they were, at the beginning and before a place.
 const SAMPLE: u64 = 1024;
 
 /// What tells that a file is the same up to a place.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Mark {
     place: u64,
     head: Vec<u8>,

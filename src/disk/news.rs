@@ -3,20 +3,21 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::guard;
 use crate::disk::files::{Files, Readable};
 use crate::disk::lines;
+use crate::disk::load;
 use crate::disk::mark::Mark;
 use crate::disk::scan::{self, SessionFile, Unreadable};
 use crate::disk::watch::Seen;
 use crate::session::digest::builder::Builder;
 use crate::session::digest::{Digest, Owner};
 use crate::session::last::Last;
-use crate::session::lines::{LONGEST, NotASession};
+use crate::session::lines::NotASession;
 use crate::session::problem::Problem;
 
 /// As long, in milliseconds, the rest of a line is waited for: then it counts as damage.
@@ -48,14 +49,14 @@ impl News {
     }
 }
 
-/// What tells that a file is as it was.
+/// By what a file is as it was: as coarse as what a digest has of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct AsOf {
     bytes: u64,
     mtime: i64,
 }
 
-impl Stamp {
+impl AsOf {
     fn of(found: &SessionFile) -> Self {
         Self { bytes: found.bytes, mtime: found.mtime }
     }
@@ -63,20 +64,20 @@ impl Stamp {
 
 /// Files that pitree itself read or removed since they were looked at: nothing is new in them.
 #[derive(Debug, Default)]
-pub struct Noted(Mutex<Vec<(PathBuf, Option<Stamp>)>>);
+pub struct Noted(Mutex<Vec<(PathBuf, Option<AsOf>)>>);
 
 impl Noted {
     /// Takes files that were just read, and those that are gone.
     pub fn note(&self, read: &[Digest], gone: &[PathBuf]) {
         let read = read.iter().map(|digest| {
-            let stamp = Stamp { bytes: digest.bytes, mtime: digest.mtime };
-            (digest.path.clone(), Some(stamp))
+            let as_of = AsOf { bytes: digest.bytes, mtime: digest.mtime };
+            (digest.path.clone(), Some(as_of))
         });
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         noted.extend(read.chain(gone.iter().map(|path| (path.clone(), None))));
     }
 
-    fn take(&self) -> Vec<(PathBuf, Option<Stamp>)> {
+    fn take(&self) -> Vec<(PathBuf, Option<AsOf>)> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -85,7 +86,7 @@ impl Noted {
 #[derive(Clone, Debug)]
 struct Known {
     /// `None` if it is to be read whatever it is like.
-    stamp: Option<Stamp>,
+    as_of: Option<AsOf>,
     owner: Option<Owner>,
     /// With symbolic links resolved, if that differs.
     real_path: Option<PathBuf>,
@@ -112,9 +113,9 @@ impl Reader {
         for digest in sessions {
             // The end may have been waited for.
             let is_whole = !digest.problems.contains(&Problem::CutOff);
-            let stamp = is_whole.then_some(Stamp { bytes: digest.bytes, mtime: digest.mtime });
+            let as_of = is_whole.then_some(AsOf { bytes: digest.bytes, mtime: digest.mtime });
             let (owner, real_path) = (digest.owner.clone(), digest.real_path.clone());
-            reader.know(&digest.path, Known { stamp, owner, real_path });
+            reader.know(&digest.path, Known { as_of, owner, real_path });
         }
         reader
     }
@@ -141,9 +142,9 @@ impl Reader {
     /// Looks at what may have changed, and passes on what is new; `now` is in milliseconds since 1970. Stops when `news`
     /// returns false.
     pub fn look(&mut self, seen: &Seen, noted: &Noted, now: i64, news: &mut dyn FnMut(News) -> bool) {
-        for (path, stamp) in noted.take() {
-            match (stamp, self.known.get_mut(&path)) {
-                (Some(stamp), Some(known)) => known.stamp = Some(stamp),
+        for (path, as_of) in noted.take() {
+            match (as_of, self.known.get_mut(&path)) {
+                (Some(as_of), Some(known)) => known.as_of = Some(as_of),
                 (Some(_), None) => {} // whose sub-agent's it is, a walk says
                 (None, _) => self.forget(&path),
             }
@@ -153,7 +154,7 @@ impl Reader {
         for path in seen.paths.iter().flat_map(|path| self.same_as(path)) {
             match self.known.get(path) {
                 Some(known) => match scan::one(Files::Disk, path, known.owner.clone()) {
-                    Some(found) if known.stamp == Some(Stamp::of(&found)) => {}
+                    Some(found) if known.as_of == Some(AsOf::of(&found)) => {}
                     Some(found) => changed.push(found),
                     None => gone.push(path.clone()),
                 },
@@ -171,7 +172,7 @@ impl Reader {
         gone.iter().for_each(|path| self.forget(path));
         for found in &changed {
             let (owner, real_path) = (found.owner.clone(), found.real_path.clone());
-            self.know(&found.path, Known { stamp: Some(Stamp::of(found)), owner, real_path });
+            self.know(&found.path, Known { as_of: Some(AsOf::of(found)), owner, real_path });
         }
         self.read(&changed, gone, now, news);
     }
@@ -198,7 +199,7 @@ impl Reader {
         let gone = self.known.keys().filter(is_gone).cloned().collect();
         let is_other = |found: &SessionFile| {
             let known = self.known.get(&found.path);
-            known.is_none_or(|known| known.stamp != Some(Stamp::of(found)) || known.owner != found.owner)
+            known.is_none_or(|known| known.as_of != Some(AsOf::of(found)) || known.owner != found.owner)
         };
         (found.files.into_iter().filter(is_other).collect(), gone)
     }
@@ -304,12 +305,7 @@ impl Growing {
         if let Some(last) = last.filter(|_| !waits) {
             whole.line(last.line());
         }
-        let mut again = |offset| {
-            let mut line = Vec::new();
-            file.seek(SeekFrom::Start(offset)).ok()?;
-            BufReader::new(file.take(LONGEST)).read_until(b'\n', &mut line).ok()?;
-            Some(line)
-        };
+        let mut again = |offset| load::line_at(file, offset).ok();
         Ok((whole.finish(mtime, &mut again), waits))
     }
 }
@@ -319,7 +315,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::disk::load::{self, Opened};
+    use crate::disk::load::Opened;
     use crate::session::tree::Tree;
 
     const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#;
@@ -386,10 +382,10 @@ mod tests {
             fs::write(&path, "").unwrap();
             let mut reader = Reader::new("", &[dir.path().into()], []);
             let mut opened = Opened::default();
-            reader.know(&path, Known { stamp: None, owner: None, real_path: None });
+            reader.know(&path, Known { as_of: None, owner: None, real_path: None });
             for cut in cuts {
                 fs::write(&path, &text[..cut]).unwrap();
-                reader.known.get_mut(&path).unwrap().stamp = None;
+                reader.known.get_mut(&path).unwrap().as_of = None;
                 let news = look(&mut reader, &[&path], LATE);
                 let whole = scan::again(&path, None, "").ok().flatten();
                 prop_assert_eq!(format!("{:?}", news.read.first()), format!("{:?}", whole));
@@ -424,7 +420,7 @@ mod tests {
             let mut opened = Opened::default();
             opened.tree(Files::Disk, &path, "", false).unwrap();
             fs::write(&path, &text).unwrap();
-            reader.known.get_mut(&path).unwrap().stamp = None;
+            reader.known.get_mut(&path).unwrap().as_of = None;
             let read = look(&mut reader, &[&path], LATE).read;
             assert_eq!(format!("{:?}", read.first()), format!("{:?}", scan::again(&path, None, "").unwrap()));
             let tree = opened.tree(Files::Disk, &path, "", false).unwrap();

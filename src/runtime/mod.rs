@@ -30,7 +30,7 @@ use crate::app::setting::Setting;
 use crate::app::update::{self, WHEEL, update};
 use crate::base::text::{self, Tone};
 use crate::changes::Changes;
-use crate::config::{AfterPi, Config};
+use crate::config::{AfterPi, Config, Palette};
 use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::state;
@@ -94,9 +94,6 @@ pub fn run(
     let (tell, answer) = mpsc::channel();
     let is_asked = wants_palette && cfg!(unix) && background::ask().is_ok();
     let gate = keys::watch(sender.clone(), is_asked.then_some(tell));
-    if wants_palette {
-        setting.theme = Some(background::palette(&answer, !setting.demo));
-    }
     let setting = Arc::new(setting);
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
     let mut model = Model::new(setting.clone(), config, size, now());
@@ -116,7 +113,9 @@ pub fn run(
     let lanes = Lanes::new(&desk, &sender);
     drop(sender);
     let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };
-    let end = browser.run(&mut screen, &events);
+    // Sessions are read while the terminal is asked.
+    let palette = || wants_palette.then(|| background::palette(&answer, !setting.demo));
+    let end = browser.run(&mut screen, &events, palette);
     drop(screen);
     browser.finish(&events, !matches!(end, Ok(End::Quit | End::Answer(_))));
     browser.memory.keep(&browser.model);
@@ -186,10 +185,19 @@ struct Browser {
 }
 
 impl Browser {
-    fn run(&mut self, screen: &mut Screen, events: &Receiver<Event>) -> Result<End> {
+    /// Runs the browser; `palette` says before the first frame whether the terminal is dark or light, if it was asked.
+    fn run(
+        &mut self,
+        screen: &mut Screen,
+        events: &Receiver<Event>,
+        palette: impl FnOnce() -> Option<Palette>,
+    ) -> Result<End> {
         let effects = update::start(&mut self.model);
         if let Some(end) = self.perform(effects, screen)? {
             return Ok(end);
+        }
+        if let Some(palette) = palette() {
+            Arc::make_mut(&mut self.model.setting).theme = Some(palette);
         }
         loop {
             match screen.draw(|frame| ui::draw(frame, &self.model)) {
