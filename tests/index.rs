@@ -386,10 +386,8 @@ fn damage_costs_time_alone() {
         world.index().into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
     assert_eq!(good.len(), 2);
     let (without, _) = world.scan("/home/me", None);
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: effort::rounds(48, 2000),
-        ..Default::default()
-    });
+    let mut runner =
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases: effort::rounds(32, 200), ..Default::default() });
     let damages = proptest::collection::vec((0usize..2, damage()), 1..3);
     runner
         .run(&damages, |damages| {

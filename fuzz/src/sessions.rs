@@ -49,7 +49,12 @@ pub(crate) fn tree(file: &[u8], starts: &[u64]) -> Option<Tree> {
 pub(crate) fn digest(file: &[u8]) -> Option<Digest> {
     let mut builder = Builder::new(HOME);
     lines(file).for_each(|line| builder.line(line));
-    builder.finish(5, &mut |at| lines(&file[at as usize..]).next().map(|line| line.bytes.to_vec())).ok()
+    builder.finish(5, &mut again(file)).ok()
+}
+
+/// Reads a line again.
+fn again(file: &[u8]) -> impl FnMut(u64) -> Option<Vec<u8>> + '_ {
+    move |at| lines(&file[at as usize..]).next().map(|line| line.bytes.to_vec())
 }
 
 /// Makes all of a file that there is.
@@ -67,7 +72,7 @@ pub fn run(data: &[u8]) {
     rows(&tree);
     written(&tree, data);
     // Its own fork, as it were.
-    family::split(&tree, &tree);
+    family::Parent::new(&tree, &digest).left_by(&digest, &mut again(data));
 }
 
 fn all(tree: &Tree) -> std::ops::Range<Index> {

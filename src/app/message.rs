@@ -245,6 +245,8 @@ pub enum Work {
     Split {
         /// The open session.
         tree: Arc<Tree>,
+        /// What the list knows of it.
+        session: Shared,
         /// Its forks.
         forks: Vec<(SessionKey, Shared)>,
     },

@@ -67,8 +67,6 @@ pub struct Errand {
 pub struct Scan {
     /// Who waits for it; nobody, when it is over.
     pub claim: Option<Claim>,
-    /// The files that were read.
-    pub read: HashSet<PathBuf>,
     /// The files that were changed here since it began: what it reads of them may be older.
     pub changed: HashSet<PathBuf>,
 }
@@ -159,7 +157,7 @@ impl Model {
             notice: None,
             changes: VecDeque::new(),
             errand: None,
-            scan: Scan { claim: None, read: HashSet::new(), changed: HashSet::new() },
+            scan: Scan { claim: None, changed: HashSet::new() },
             watching: None,
             looking: None,
             uses: HashMap::new(),

@@ -56,7 +56,7 @@ impl Families {
         // Copies are of one time: they stand in the same order at each start, whichever is read first.
         let order = |&a: &SessionKey, &b: &SessionKey| {
             let by_time = latest[b.place()].cmp(&latest[a.place()]);
-            by_time.then_with(|| digest(a).path.cmp(&digest(b).path))
+            by_time.then_with(|| digest(a).path.as_os_str().cmp(digest(b).path.as_os_str()))
         };
         let newest_first = |keys: &mut Vec<SessionKey>| keys.sort_by(order);
         newest_first(&mut families.roots);
@@ -80,7 +80,7 @@ impl Families {
             };
             let order = |families: &Self, a: SessionKey, b: SessionKey| {
                 let by_time = families.latest(b).cmp(&families.latest(a));
-                by_time.then_with(|| digest(a).path.cmp(&digest(b).path))
+                by_time.then_with(|| digest(a).path.as_os_str().cmp(digest(b).path.as_os_str()))
             };
             if let Ok(place) = siblings.binary_search_by(|&one| order(self, one, key)) {
                 siblings.remove(place);

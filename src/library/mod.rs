@@ -20,6 +20,7 @@ mod shelves;
 pub mod texts;
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,21 +50,24 @@ struct Slot {
     project: ProjectKey,
     /// Whether its file is there.
     is_there: bool,
+    /// Whether it was read since the last reading of all began.
+    is_read: bool,
 }
 
 /// What is known of all sessions.
 #[derive(Debug, Default)]
 pub struct Library {
     slots: Vec<Slot>,
-    by_path: HashMap<PathBuf, SessionKey>,
+    /// By bytes: to compare paths by their parts takes long.
+    by_path: HashMap<OsString, SessionKey>,
     dirs: Vec<Arc<str>>,
     by_dir: HashMap<Arc<str>, ProjectKey>,
     families: Families,
     shares: Shares,
     /// Sessions whose parent is not among all.
     orphans: HashSet<SessionKey>,
-    /// Paths, symbolic links resolved.
-    real_paths: HashMap<PathBuf, SessionKey>,
+    /// By their paths with symbolic links resolved, where these differ.
+    by_real_path: HashMap<OsString, SessionKey>,
     /// The pis that run.
     pis: Pis,
     live: HashSet<SessionKey>,
@@ -86,6 +90,7 @@ impl Library {
     pub(crate) fn begin_reading(&mut self) {
         self.gone_dirs.clear();
         self.unreadable.clear();
+        self.slots.iter_mut().for_each(|slot| slot.is_read = false);
         self.progress = Progress::default();
     }
 
@@ -102,7 +107,7 @@ impl Library {
     /// about what changed.
     pub fn update(&mut self, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
         let (mut first_new, mut is_tied) = (None, true);
-        for key in gone.iter().filter_map(|path| self.by_path.get(path)) {
+        for key in gone.iter().filter_map(|path| self.by_path.get(path.as_os_str())) {
             is_tied &= !std::mem::take(&mut self.slots[key.place()].is_there);
         }
         if !self.unreadable.is_empty() {
@@ -111,7 +116,7 @@ impl Library {
         }
         let mut keys = Vec::with_capacity(read.len());
         for mut session in read {
-            let known = self.by_path.get(&session.path).map(|key| &self.slots[key.place()]);
+            let known = self.by_path.get(session.path.as_os_str()).map(|key| &self.slots[key.place()]);
             session.owner = session.owner.or_else(|| known.and_then(|known| known.session.owner.clone()));
             let known = known.filter(|known| known.is_there);
             is_tied &= known.is_some_and(|known| hangs_as(&known.session, &session));
@@ -137,12 +142,14 @@ impl Library {
         self.shares.grow(keys.iter().map(|key| (key.place(), &*self.slots[key.place()].session)));
     }
 
-    /// Forgets the sessions whose file is not among those read.
-    pub(crate) fn keep_only(&mut self, read: &HashSet<PathBuf>) {
-        for slot in &mut self.slots {
-            slot.is_there &= read.contains(&slot.session.path);
+    /// All files were read: forgets the sessions whose file was not among them.
+    pub(crate) fn end_reading(&mut self) {
+        self.progress.finished = true;
+        let is_gone = |slot: &&mut Slot| slot.is_there && !slot.is_read;
+        let gone = self.slots.iter_mut().filter(is_gone).map(|slot| slot.is_there = false).count();
+        if gone > 0 {
+            self.tie();
         }
-        self.tie();
     }
 
     fn put(&mut self, session: Shared) -> SessionKey {
@@ -155,15 +162,15 @@ impl Library {
                 key
             }
         };
-        let slot = Slot { session, project, is_there: true };
-        match self.by_path.get(&slot.session.path) {
+        let slot = Slot { session, project, is_there: true, is_read: true };
+        match self.by_path.get(slot.session.path.as_os_str()) {
             Some(key) => {
                 self.slots[key.place()] = slot;
                 *key
             }
             None => {
                 let key = SessionKey::new(self.slots.len());
-                self.by_path.insert(slot.session.path.clone(), key);
+                self.by_path.insert(slot.session.path.clone().into(), key);
                 self.slots.push(slot);
                 key
             }
@@ -174,7 +181,8 @@ impl Library {
     fn tie(&mut self) {
         self.version += 1;
         let keys: Vec<SessionKey> = self.keys().collect();
-        self.real_paths = keys.iter().map(|&key| (self[key].real_path().clone(), key)).collect();
+        let linked = keys.iter().filter_map(|&key| Some((self[key].real_path.clone()?.into(), key)));
+        self.by_real_path = linked.collect();
         let mut parents = vec![None; self.slots.len()];
         // Only version 4 names a session by its id.
         let has_ids = keys.iter().any(|&key| self[key].header.parent_id.is_some());
@@ -185,7 +193,7 @@ impl Library {
             let session = &self[key];
             let owner = session.owner.as_ref().and_then(|owner| owner.path.as_deref());
             let named = session.parent_path.as_deref();
-            let known = |path: Option<&Path>| path.and_then(|path| self.real_paths.get(path)).copied();
+            let known = |path: Option<&Path>| path.and_then(|path| self.key_of_real(path));
             let id = session.header.parent_id.as_deref();
             let parent = known(named).or_else(|| by_id.get(id?).copied());
             parents[key.place()] = parent.or_else(|| known(owner)).filter(|&parent| parent != key);
@@ -201,7 +209,7 @@ impl Library {
 
     /// The key of a file that is, or was, among the sessions.
     pub fn key_of(&self, path: &Path) -> Option<SessionKey> {
-        self.by_path.get(path).copied()
+        self.by_path.get(path.as_os_str()).copied()
     }
 
     /// A session whose file is there.
@@ -230,7 +238,7 @@ impl Library {
     pub(crate) fn sort_newest_first(&self, keys: &mut [SessionKey]) {
         keys.sort_by(|&a, &b| {
             let (a, b) = (&self[a], &self[b]);
-            b.order_time().cmp(&a.order_time()).then_with(|| a.path.cmp(&b.path))
+            b.order_time().cmp(&a.order_time()).then_with(|| a.path.as_os_str().cmp(b.path.as_os_str()))
         });
     }
 
@@ -302,7 +310,13 @@ impl Library {
 
     /// Whether a file is among the sessions, by its path with symbolic links resolved.
     pub(crate) fn has_file(&self, real_path: &Path) -> bool {
-        self.real_paths.contains_key(real_path)
+        self.key_of_real(real_path).is_some()
+    }
+
+    /// The session whose file is there at a path with symbolic links resolved.
+    fn key_of_real(&self, real_path: &Path) -> Option<SessionKey> {
+        let direct = self.key_of(real_path).filter(|&key| self.get(key).is_some_and(|one| one.real_path.is_none()));
+        direct.or_else(|| self.by_real_path.get(real_path.as_os_str()).copied())
     }
 }
 
@@ -411,7 +425,9 @@ pub(crate) mod tests {
         assert_eq!(library.update(vec![again], &[]), Some(b));
         assert!(library.has(b) && library.is_parent_missing(b));
         assert_eq!(library.keys().collect::<Vec<_>>(), [b, key(&library, "c")]);
-        library.keep_only(&HashSet::from(["c".into()]));
+        library.begin_reading();
+        library.add(vec![Digest { path: "c".into(), modified: Some(3), ..Digest::default() }]);
+        library.end_reading();
         assert_eq!(library.newest_first(), [key(&library, "c")]);
     }
 }

@@ -32,7 +32,7 @@ use crate::search::words::Words;
 use crate::session::digest::Shared;
 use crate::session::entry::field::{self, Field};
 use crate::session::entry::read;
-use crate::session::family;
+use crate::session::family::Parent;
 use crate::session::tree::node::Node;
 
 /// How often it is said how far a change is.
@@ -79,14 +79,14 @@ impl Desk {
                 reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
             }
             Work::LookForPis => drop(reply(Reply::Pis(live::running()))),
-            Work::Split { tree, forks } => {
-                let mut found = Vec::new();
+            Work::Split { tree, session, forks } => {
+                let (parent, mut found) = (Parent::new(&tree, &session), Vec::new());
                 for (key, session) in forks {
                     if !is_wanted() {
                         return;
                     }
-                    let fork = load::tree(self.files, &session.path, &self.setting.home).ok();
-                    let split = fork.and_then(|fork| family::split(&tree, &fork));
+                    let mut bodies = Bodies::open(self.files, &session.path).ok();
+                    let split = parent.left_by(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
                     found.extend(split.map(|split| Fork { key, session, split }));
                 }
                 reply(Reply::Split(found));

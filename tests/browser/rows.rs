@@ -216,8 +216,17 @@ fn what_is_older_than_a_fork_is_what_its_parent_has() {
                 continue;
             };
             let tree = |key| load::tree(files, &library[key].path, "").unwrap();
-            let (parent, fork) = (tree(parent), tree(key));
-            let Some(split) = family::split(&parent, &fork) else { continue };
+            let (digest, parent, fork) = (&library[parent], tree(parent), tree(key));
+            let mut bodies = load::Bodies::open(files, &library[key].path).unwrap();
+            let line = |offset| {
+                let node = fork.nodes.iter().find(|node| node.offset == offset).unwrap();
+                bodies.line(node).ok()
+            };
+            let split = family::Parent::new(&parent, digest).left_by(&library[key], &mut { line });
+            // As simply as can be.
+            let in_parent = |at: u32| fork.nodes[at as usize].id.as_deref().and_then(|id| parent.find(id));
+            assert_eq!(split, fork.path(fork.leaf.unwrap()).into_iter().filter_map(in_parent).next_back());
+            let Some(split) = split else { continue };
             // Its labels are written anew, behind it.
             let is_label = |at: &u32| fork.nodes[*at as usize].kind == Kind::Label;
             let last = fork.path(fork.inherited().unwrap()).into_iter().rfind(|at| !is_label(at)).unwrap();

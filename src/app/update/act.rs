@@ -210,7 +210,7 @@ pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
 pub(super) fn scan(model: &mut Model, effects: &mut Vec<Effect>) {
     model.library.begin_reading();
     let claim = Some(model.ask(Work::Scan, effects));
-    model.scan = Scan { claim, read: Default::default(), changed: Default::default() };
+    model.scan = Scan { claim, changed: Default::default() };
 }
 
 fn reload(model: &mut Model, effects: &mut Vec<Effect>) {

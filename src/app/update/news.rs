@@ -64,14 +64,9 @@ pub(super) fn is_open(model: &Model, path: &Path) -> bool {
 
 /// Brings the list up to date with files that changed; gives the first session that is new in it.
 pub(super) fn bring(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
-    let paths = || read.iter().map(|session| &session.path);
     if model.scan.claim.is_some() {
         // What a scan under way read of them before does not count.
-        model.scan.changed.extend(paths().chain(gone).cloned());
-        model.scan.read.extend(paths().cloned());
-        for path in gone {
-            model.scan.read.remove(path);
-        }
+        model.scan.changed.extend(read.iter().map(|session| &session.path).chain(gone).cloned());
     }
     let new = model.library.update(read, gone);
     list_anew(model);

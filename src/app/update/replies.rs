@@ -25,8 +25,9 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         }
         Reply::Pis(pis) => model.library.set_pis(pis, model.now),
         Reply::Scanned { mut batch, gone } => {
-            batch.sessions.retain(|session| !model.scan.changed.contains(&session.path));
-            model.scan.read.extend(batch.sessions.iter().map(|session| session.path.clone()));
+            if !model.scan.changed.is_empty() {
+                batch.sessions.retain(|session| !model.scan.changed.contains(&session.path));
+            }
             model.library.progress.done = batch.done;
             model.library.unreadable.extend(batch.unreadable);
             model.library.gone_dirs.extend(gone);
@@ -35,8 +36,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         }
         Reply::ScanDone => {
             model.scan.claim = None;
-            model.library.progress.finished = true;
-            model.library.keep_only(&model.scan.read);
+            model.library.end_reading();
             news::list_anew(model);
             news::watch(model, effects);
         }

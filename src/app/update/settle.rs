@@ -78,7 +78,8 @@ fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
     if forks != model.tree.asked_forks {
         let sessions = forks.iter().map(|&key| (key, model.library[key].clone())).collect();
         model.tree.asked_forks = forks;
-        model.tree.splitting = Some(model.ask(Work::Split { tree, forks: sessions }, effects));
+        let session = model.library[session].clone();
+        model.tree.splitting = Some(model.ask(Work::Split { tree, session, forks: sessions }, effects));
     }
 }
 

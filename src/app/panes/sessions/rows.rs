@@ -1,12 +1,13 @@
 //! Which rows the sessions pane has, and which of them is selected when they change.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use crate::app::panes::sessions::{Pane, RowKey, SessionRow, Totals, project_of, projects};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
 use crate::config::Sort;
-use crate::library::{Library, SessionKey};
+use crate::library::{Library, ProjectKey, SessionKey};
 
 /// Columns of lines in front of a fork of a fork of a fork…
 const DEEPEST: usize = 36;
@@ -108,8 +109,14 @@ impl Pane {
         if !self.touched {
             // Until somebody chooses, the newest session is the chosen one, where pitree was started if there is any; it is
             // more telling than its project.
+            let here: HashSet<ProjectKey> = self
+                .projects
+                .iter()
+                .map(|project| project.key)
+                .filter(|&key| self.here.has(library.dir(key)))
+                .collect();
             let is_here = |row: &SessionRow| match row {
-                SessionRow::Session { key, .. } => self.here.has(&library[*key].header.cwd),
+                SessionRow::Session { key, .. } => here.contains(&library.project(*key)),
                 SessionRow::Project(_) => false,
             };
             let is_session = |row: &SessionRow| matches!(row, SessionRow::Session { .. });
