@@ -18,7 +18,7 @@ use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::crew;
 use crate::disk::scan::Unreadable;
-use crate::library::shares::Shares;
+use crate::library::shares::{self, Shares};
 use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, NO_MESSAGES};
 use crate::session::problem::Problem;
@@ -56,6 +56,7 @@ impl Ls {
             unreadable.extend(batch.unreadable);
             true
         });
+        shares::prepare(&sessions);
         let shares = Shares::new(sessions.iter().map(|session| &**session).enumerate(), Shares::default());
         let mut sessions: Vec<Row<'_>> =
             (0..).zip(&sessions).map(|(at, session)| (&**session, shares.own(at, session))).collect();

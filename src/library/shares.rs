@@ -7,9 +7,10 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::base::numbers::count;
-use crate::session::digest::Digest;
+use crate::disk::crew;
 use crate::session::digest::details::Details;
 use crate::session::digest::entries::Tally;
+use crate::session::digest::{Digest, Shared};
 use crate::session::shape::ById;
 
 /// What sessions share. They are named by numbers of the caller's choice.
@@ -37,6 +38,16 @@ struct Share {
     /// The places of these members.
     members: Vec<u32>,
     sum: Tally,
+}
+
+/// Has those details here that will be looked at because sessions share something: read by all processors, and not where
+/// somebody waits to draw.
+pub(crate) fn prepare(sessions: &[Shared]) {
+    let numbered: Vec<(usize, &Digest)> = sessions.iter().map(|session| &**session).enumerate().collect();
+    let members: Vec<usize> = kin(&numbered).into_iter().flatten().collect();
+    crew::map(&members, |&at| {
+        sessions[at].details();
+    });
 }
 
 impl Shares {

@@ -24,6 +24,7 @@ use crate::disk::watch::{self, Seen, Watch};
 use crate::disk::{live, locate, moved, scan};
 use crate::library;
 use crate::library::search::Searcher;
+use crate::library::shares;
 use crate::render;
 use crate::render::DocLine;
 use crate::runtime::clock::now;
@@ -340,6 +341,7 @@ impl Desk {
             if let Some(changes) = &self.changes {
                 changes.explain(&mut batch.unreadable);
             }
+            shares::prepare(&batch.sessions);
             let fresh = batch.sessions.iter().map(|session| &session.header.cwd);
             let fresh: HashSet<String> = fresh.filter(|cwd| !known.contains(*cwd)).cloned().collect();
             let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));

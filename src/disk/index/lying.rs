@@ -1,4 +1,4 @@
-//! What is kept of a session in a file of the index: it stays there until somebody looks at it.
+//! What is kept of sessions in a file of the index: it stays there until somebody looks at it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,29 +6,28 @@ use std::sync::Arc;
 use super::volume::{Piece, Pieces};
 use crate::disk::digest::Reading;
 use crate::disk::files::Files;
-use crate::session::digest::details::{Details, Lazy, Stored};
+use crate::session::digest::details::{Details, Stored};
 use crate::session::texts::{Room, Texts};
 
-/// What is kept of a session.
+/// What is kept of sessions in a file.
 #[derive(Debug)]
 pub(super) struct Lying {
-    pieces: Arc<Pieces>,
-    details: Piece,
-    texts: Piece,
-    home: Arc<str>,
+    pub(super) pieces: Arc<Pieces>,
+    /// Where the details and the texts of each are.
+    pub(super) places: Vec<(Piece, Piece)>,
+    pub(super) home: Arc<str>,
 }
 
 impl Lying {
-    /// Details that are read when they are asked for.
-    pub(super) fn lazy(pieces: Arc<Pieces>, (details, texts): (Piece, Piece), home: Arc<str>) -> Lazy {
-        let stored: Arc<dyn Stored> = Arc::new(Self { pieces, details, texts, home });
-        stored.into()
+    fn place(&self, number: u32) -> Option<(Piece, Piece)> {
+        self.places.get(number as usize).copied()
     }
 }
 
 impl Stored for Lying {
-    fn details(&self, path: &Path) -> Details {
-        self.pieces.get(self.details).unwrap_or_else(|| {
+    fn details(&self, number: u32, path: &Path) -> Details {
+        let kept = self.place(number).and_then(|(details, _)| self.pieces.get(details));
+        kept.unwrap_or_else(|| {
             let reading = Reading { files: Files::Disk, home: &self.home };
             let read = reading.file(path, 0, &mut Vec::new(), || false);
             let read = read.ok().flatten().map(|digest| (**digest.details()).clone());
@@ -36,8 +35,9 @@ impl Stored for Lying {
         })
     }
 
-    fn texts<'a>(&self, room: &'a mut Room) -> Option<Texts<'a>> {
+    fn texts<'a>(&self, number: u32, room: &'a mut Room) -> Option<Texts<'a>> {
+        let (_, texts) = self.place(number)?;
         let Room { bytes, starts } = room;
-        Texts::from_bytes(self.pieces.read(self.texts, bytes)?, starts)
+        Texts::from_bytes(self.pieces.read(texts, bytes)?, starts)
     }
 }

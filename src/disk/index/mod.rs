@@ -52,6 +52,7 @@ pub(super) struct Index {
 #[derive(Debug)]
 struct Kept {
     volume: Volume,
+    lies: Arc<Lying>,
     /// Which records are of files as they are now.
     is_current: Vec<bool>,
 }
@@ -125,9 +126,15 @@ impl Index {
         let of = hash(&[&about, dir.as_os_str().as_encoded_bytes(), &FORM.to_le_bytes()].concat());
         let all = Volume::open(&paths[0], of, 0);
         let added = all.as_ref().and_then(|all| Volume::open(&paths[1], of, all.number));
-        let kept = |volume: Volume| Kept { is_current: vec![false; volume.table.records.len()], volume };
+        let home: Arc<str> = home.into();
+        let kept = |volume: Volume| {
+            let records = &volume.table.records;
+            let places = records.iter().map(|record| (record.details, record.texts)).collect();
+            let lies = Arc::new(Lying { pieces: volume.pieces.clone(), places, home: home.clone() });
+            Kept { is_current: vec![false; records.len()], lies, volume }
+        };
         let volumes = all.into_iter().chain(added).map(kept).collect();
-        Self { paths, of, home: home.into(), volumes, draft: Mutex::new(New::Nothing) }
+        Self { paths, of, home, volumes, draft: Mutex::new(New::Nothing) }
     }
 
     /// Says what is known of the files of the directory with this number.
@@ -161,11 +168,7 @@ impl Index {
             return Some(None);
         }
         let digest: Digest = postcard::from_bytes(bytes).ok()?;
-        Some(Some(Digest { details: self.lying(&kept.volume.pieces, record), ..digest }))
-    }
-
-    fn lying(&self, pieces: &Arc<Pieces>, record: &Record) -> Lazy {
-        Lying::lazy(pieces.clone(), (record.details, record.texts), self.home.clone())
+        Some(Some(Digest { details: Lazy::stored(kept.lies.clone(), at as u32), ..digest }))
     }
 
     /// With what reading of a file that has grown goes on, and its texts so far.
@@ -212,7 +215,8 @@ impl Index {
             state: (!state.is_empty()).then_some(stated),
         };
         table.records.push(record);
-        Ok(self.lying(written, &record))
+        let lies = Lying { pieces: written.clone(), places: vec![(details, texts)], home: self.home.clone() };
+        Ok(Lazy::stored(Arc::new(lies), 0))
     }
 
     /// Writes what was read anew, and the rest again where that is due.

@@ -42,20 +42,20 @@ pub struct Details {
     pub active: Active,
 }
 
-/// Where the rest of what is known of a session lies.
+/// Where the rest of what is known of sessions lies.
 pub trait Stored: fmt::Debug + Send + Sync {
-    /// The details of the session at a path.
-    fn details(&self, path: &Path) -> Details;
+    /// The details of the session with a number there, whose file is at a path.
+    fn details(&self, number: u32, path: &Path) -> Details;
 
     /// Its texts, read into a room that is used again; `None` if they can't be had there.
-    fn texts<'a>(&self, room: &'a mut Room) -> Option<Texts<'a>>;
+    fn texts<'a>(&self, number: u32, room: &'a mut Room) -> Option<Texts<'a>>;
 }
 
 /// [`Details`] that are here, or are read when they are asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Lazy {
     here: OnceLock<Arc<Details>>,
-    stored: Option<Arc<dyn Stored>>,
+    stored: Option<(Arc<dyn Stored>, u32)>,
 }
 
 impl From<Details> for Lazy {
@@ -64,22 +64,27 @@ impl From<Details> for Lazy {
     }
 }
 
-impl From<Arc<dyn Stored>> for Lazy {
-    fn from(stored: Arc<dyn Stored>) -> Self {
-        Self { here: OnceLock::new(), stored: Some(stored) }
-    }
-}
-
 impl Lazy {
+    /// Details that are read when they are asked for: by their number where they lie.
+    pub(crate) fn stored(lies: Arc<dyn Stored>, number: u32) -> Self {
+        Self { here: OnceLock::new(), stored: Some((lies, number)) }
+    }
+
     /// The details, read if they are not here yet; `path` is that of the session.
     pub(super) fn get(&self, path: &Path) -> &Arc<Details> {
-        let read = || self.stored.as_ref().map(|stored| stored.details(path)).unwrap_or_default();
+        let read = || self.stored.as_ref().map(|(lies, number)| lies.details(*number, path)).unwrap_or_default();
         self.here.get_or_init(|| Arc::new(read()))
     }
 
-    /// Where they lie, if not only here.
-    pub(super) fn stored(&self) -> Option<&Arc<dyn Stored>> {
-        self.stored.as_ref()
+    /// Whether they lie somewhere.
+    pub(super) fn is_stored(&self) -> bool {
+        self.stored.is_some()
+    }
+
+    /// The texts that lie beside them.
+    pub(super) fn texts<'a>(&self, room: &'a mut Room) -> Option<Texts<'a>> {
+        let (lies, number) = self.stored.as_ref()?;
+        lies.texts(*number, room)
     }
 
     #[cfg(test)]

@@ -139,13 +139,13 @@ impl Digest {
 
     /// Whether its details and texts lie where they were kept when it was read.
     pub(crate) fn is_stored(&self) -> bool {
-        self.details.stored().is_some()
+        self.details.is_stored()
     }
 
     /// Its texts as they were kept when it was read, looked at in a room that is used again; `None` if they can't be had
     /// there.
     pub fn texts<'a>(&self, room: &'a mut Room) -> Option<Texts<'a>> {
-        self.details.stored()?.texts(room)
+        self.details.texts(room)
     }
 
     /// The first user message with text, however long it is.
