@@ -1,7 +1,9 @@
-//! A terminal that is never larger than what is drawn on: see [`bounded`].
+//! A terminal that is never larger than what is drawn on (see [`bounded`]), and shows a frame when it is whole.
 
 use std::io::{self, BufWriter, Write};
 
+use crossterm::queue;
+use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
@@ -9,11 +11,15 @@ use ratatui::layout::{Position, Size};
 use crate::app::model::bounded;
 
 /// What draws, but for the size that the terminal says it has.
-pub(super) struct Bounded<W: Write>(CrosstermBackend<BufWriter<W>>);
+pub(super) struct Bounded<W: Write> {
+    inner: CrosstermBackend<BufWriter<W>>,
+    /// Whether a frame was begun. Terminals that know of none show it as it comes.
+    is_drawing: bool,
+}
 
 impl<W: Write> Bounded<W> {
     pub(super) fn new(out: W) -> Self {
-        Self(CrosstermBackend::new(BufWriter::new(out)))
+        Self { inner: CrosstermBackend::new(BufWriter::new(out)), is_drawing: false }
     }
 }
 
@@ -21,44 +27,76 @@ impl<W: Write> Backend for Bounded<W> {
     type Error = io::Error;
 
     fn draw<'a, I: Iterator<Item = (u16, u16, &'a Cell)>>(&mut self, content: I) -> io::Result<()> {
-        self.0.draw(content)
+        let mut content = content.peekable();
+        if content.peek().is_some() && !self.is_drawing {
+            queue!(self.inner, BeginSynchronizedUpdate)?;
+            self.is_drawing = true;
+        }
+        self.inner.draw(content)
     }
 
     fn hide_cursor(&mut self) -> io::Result<()> {
-        self.0.hide_cursor()
+        self.inner.hide_cursor()
     }
 
     fn show_cursor(&mut self) -> io::Result<()> {
-        self.0.show_cursor()
+        self.inner.show_cursor()
     }
 
     fn get_cursor_position(&mut self) -> io::Result<Position> {
-        self.0.get_cursor_position()
+        self.inner.get_cursor_position()
     }
 
     fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
-        self.0.set_cursor_position(position)
+        self.inner.set_cursor_position(position)
     }
 
     fn clear(&mut self) -> io::Result<()> {
-        self.0.clear()
+        self.inner.clear()
     }
 
     fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
-        self.0.clear_region(clear_type)
+        self.inner.clear_region(clear_type)
     }
 
     fn size(&self) -> io::Result<Size> {
-        let Size { width, height } = self.0.size()?;
+        let Size { width, height } = self.inner.size()?;
         let (width, height) = bounded((width, height));
         Ok(Size { width, height })
     }
 
     fn window_size(&mut self) -> io::Result<WindowSize> {
-        self.0.window_size()
+        self.inner.window_size()
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Backend::flush(&mut self.0)
+        if std::mem::take(&mut self.is_drawing) {
+            queue!(self.inner, EndSynchronizedUpdate)?;
+        }
+        Backend::flush(&mut self.inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    #[test]
+    fn a_frame_is_shown_when_it_is_whole_and_nothing_is_said_where_nothing_changed() {
+        let (begin, end) = ("\x1b[?2026h", "\x1b[?2026l");
+        let mut written = Vec::new();
+        let mut bounded = Bounded::new(&mut written);
+        let cell = Cell::new("x");
+        bounded.draw([(0, 0, &cell)].into_iter()).unwrap();
+        bounded.draw([(1, 0, &cell)].into_iter()).unwrap();
+        bounded.flush().unwrap();
+        bounded.draw(std::iter::empty()).unwrap();
+        bounded.flush().unwrap();
+        drop(bounded);
+        let written = String::from_utf8(written).unwrap();
+        assert!(written.starts_with(begin) && written.matches(begin).count() == 1, "{written:?}");
+        let (frame, behind) = written.split_once(end).unwrap();
+        assert!(frame.matches('x').count() == 2 && !behind.contains('x') && !behind.contains("2026"), "{written:?}");
     }
 }

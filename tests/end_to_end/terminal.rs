@@ -138,8 +138,9 @@ impl Seen {
     fn take(&mut self, bytes: &[u8]) {
         self.parser.process(bytes);
         self.raw.extend_from_slice(bytes);
-        // pitree hides the cursor at the end of each frame.
-        self.whole = self.raw.ends_with(b"\x1b[?25l") || !self.parser.screen().alternate_screen();
+        // pitree hides the cursor at the end of each frame, and says that it is whole if anything changed.
+        let is_end = [&b"\x1b[?25l"[..], b"\x1b[?2026l"].iter().any(|end| self.raw.ends_with(end));
+        self.whole = is_end || !self.parser.screen().alternate_screen();
     }
 }
 
