@@ -205,6 +205,47 @@ fn what_is_too_much_to_add_makes_all_of_it_anew() {
 }
 
 #[test]
+fn nothing_is_left_of_a_session_that_is_gone() {
+    let world = World::new();
+    world.write("secret.jsonl", &Session::new("s").user("a", "swordfish").text());
+    for number in 0..3 {
+        world.write(&format!("{number}.jsonl"), &long("s", 4000));
+    }
+    world.list();
+    world.write("late.jsonl", &Session::new("s").user("a", "tunafish").text());
+    world.list();
+    let holds =
+        |word: &str| world.index().iter().any(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).contains(word));
+    for (name, word) in [("late.jsonl", "tunafish"), ("secret.jsonl", "swordfish")] {
+        assert!(holds(word));
+        fs::remove_file(world.path(name)).unwrap();
+        assert_eq!((world.list(), holds(word)), (0, false), "{name}");
+    }
+    let before = fs::metadata(&world.index()[0]).unwrap().ino();
+    assert_eq!((world.list(), fs::metadata(&world.index()[0]).unwrap().ino()), (0, before));
+}
+
+#[test]
+fn what_is_not_asked_for_stays_known() {
+    let world = World::new();
+    world.write("owner.jsonl", &long("o", 3000));
+    for number in 0..3 {
+        let folder = world.path("owner").join(number.to_string());
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("run.jsonl"), long("sub", 3000)).unwrap();
+    }
+    world.settle();
+    assert_eq!(world.list(), 4);
+    world.write("new.jsonl", &long("n", 3000));
+    let cache = world.cache();
+    let mut scan = Sources { files: Files::Disk, dirs: &world.dirs, home: "/home/me", cache: Some(&cache) }.scan();
+    scan.skip_subagents();
+    assert_eq!(scan.read(|_| true), 1);
+    scan.keep().unwrap();
+    assert_eq!(world.list(), 0);
+}
+
+#[test]
 fn a_long_session_that_grew_is_read_from_where_it_ended() {
     let world = World::new();
     let text = long("s", 1_200_000);

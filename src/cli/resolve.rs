@@ -41,7 +41,7 @@ impl<'a> Sessions<'a> {
     /// The ids that start so, with their files.
     fn starting(&self, start: &str) -> &[(String, PathBuf)] {
         let all = self.by_id.get_or_init(|| {
-            let mut scan = self.chosen.sources().scan();
+            let scan = self.chosen.sources().scan();
             let headers = scan.headers().into_iter();
             let mut all: Vec<_> = headers.map(|(found, header)| (header.id, found.path.clone())).collect();
             all.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -70,7 +70,7 @@ impl<'a> Sessions<'a> {
     /// The newest session of the project in which one is, or below the directory.
     fn newest_here(&self) -> Result<PathBuf> {
         let Chosen { files, home, .. } = self.chosen;
-        let mut scan = self.chosen.sources().scan();
+        let scan = self.chosen.sources().scan();
         let headers = scan.headers();
         let cwd = Environment::current().cwd;
         let mut here = Here::new(cwd.to_string_lossy().into_owned(), home.clone());

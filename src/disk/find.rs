@@ -37,6 +37,20 @@ pub struct SessionFile {
     pub(crate) stamp: Stamp,
     /// In which of the directories it was found.
     pub(super) dir: usize,
+    /// What the index knows of it.
+    pub(super) known: Known,
+}
+
+/// What the index knows of a file: which of its files says so, and which record there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Known {
+    /// All: it is as it was.
+    Same((usize, usize)),
+    /// It may have grown since.
+    Before((usize, usize)),
+    /// Nothing.
+    #[default]
+    Nothing,
 }
 
 impl AsRef<Path> for SessionFile {
@@ -136,6 +150,7 @@ pub fn one(files: Files, path: &Path, owner: Option<Owner>) -> Option<SessionFil
         owner,
         stamp,
         dir: 0,
+        known: Known::Nothing,
     })
 }
 
@@ -307,6 +322,7 @@ impl Folder {
                     owner: self.owner.clone(),
                     stamp,
                     dir: 0,
+                    known: Known::Nothing,
                 }),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err(error),
                 Err(_) => {} // gone, or a link that leads nowhere

@@ -10,8 +10,9 @@ use std::thread;
 use crate::disk::crew;
 use crate::disk::digest::{Reading, Wishes};
 use crate::disk::files::Files;
+use crate::disk::find::Known;
 pub use crate::disk::find::{FoundFiles, SessionFile, Unreadable, find, milliseconds, one};
-use crate::disk::index::{Index, Known, WORTH_GOING_ON};
+use crate::disk::index::{Index, WORTH_GOING_ON};
 use crate::disk::lines;
 use crate::session::digest::{Digest, Owner, Shared};
 use crate::session::lines::Header;
@@ -57,10 +58,13 @@ impl<'a> Sources<'a> {
             return Scan { sources: self, found: find(self.files, self.dirs), index: Vec::new() };
         };
         let open = || self.dirs.iter().map(|dir| Index::open(cache, dir, self.home)).collect();
-        let (found, index) = thread::scope(|scope| {
+        let (mut found, mut index): (FoundFiles, Vec<Index>) = thread::scope(|scope| {
             let index = scope.spawn(open);
             (find(self.files, self.dirs), index.join().unwrap_or_default())
         });
+        for (dir, index) in index.iter_mut().enumerate() {
+            index.look(dir, &mut found.files);
+        }
         Scan { sources: self, found, index }
     }
 }
@@ -87,32 +91,29 @@ impl Scan<'_> {
     /// many files the index did not know.
     pub fn read(&mut self, mut batch: impl FnMut(Batch) -> bool) -> usize {
         let files = std::mem::take(&mut self.found.files);
-        let known = self.known(&files);
         let (index, sources) = (&self.index, &self.sources);
-        let digests = crew::map(&known, |(file, known)| match *known {
+        let digests = crew::map(&files, |file| match file.known {
             Known::Same(place) => index[file.dir]
                 .digest(place)
                 .map(|digest| digest.map(|digest| Arc::new(sources.complete(file, digest)))),
-            _ => None,
+            Known::Before(_) | Known::Nothing => None,
         });
         let (mut sessions, mut rest) = (Vec::new(), Vec::new());
-        for (one, digest) in known.into_iter().zip(digests) {
+        for (file, digest) in files.iter().zip(digests) {
             match digest {
                 Some(digest) => sessions.extend(digest),
-                None => rest.push(one),
+                None => rest.push(file),
             }
         }
         let before = files.len() - rest.len();
         if before > 0 && !batch(Batch { sessions, unreadable: Vec::new(), done: before }) {
             return rest.len();
         }
-        let work = |(found, known): &(&SessionFile, Known), buffer: &mut Vec<u8>, stop: crew::Stop<'_>| {
-            let index = index.get(found.dir);
-            let digest = sources.digest((found, *known), index, buffer, || stop.is_due());
+        let work = |found: &&SessionFile, buffer: &mut Vec<u8>, stop: crew::Stop<'_>| {
+            let digest = sources.digest(found, index.get(found.dir), buffer, || stop.is_due());
             digest.map(|digest| digest.map(Arc::new)).transpose()
         };
-        let lost =
-            |(found, _): &(&SessionFile, Known), reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
+        let lost = |found: &&SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
         crew::each(&rest, (work, lost), |read| {
             let done = before + read.done;
             let (sessions, unreadable) = read.split();
@@ -122,21 +123,15 @@ impl Scan<'_> {
     }
 
     /// The headers of the files that are sessions: no more is read of those that the index does not know.
-    pub(crate) fn headers(&mut self) -> Vec<(&SessionFile, Header)> {
-        let files = std::mem::take(&mut self.found.files);
-        let known: Vec<Known> = self.known(&files).into_iter().map(|(_, known)| known).collect();
-        self.found.files = files;
-        let (index, source) = (&self.index, self.sources.files);
+    pub(crate) fn headers(&self) -> Vec<(&SessionFile, Header)> {
         let mut buffer = Vec::new();
-        let mut read = |file: &SessionFile| lines::header(&mut source.session(&file.path).ok()??, &mut buffer).ok()?;
-        let files = self.found.files.iter().zip(known);
-        files
-            .filter_map(|(file, known)| {
-                let digest = if let Known::Same(place) = known { index[file.dir].digest(place) } else { None };
-                let header = digest.map_or_else(|| read(file), |digest| digest.map(|digest| digest.header));
-                Some((file, header?))
-            })
-            .collect()
+        let mut read =
+            |file: &SessionFile| lines::header(&mut self.sources.files.session(&file.path).ok()??, &mut buffer).ok()?;
+        let mut header = |file: &SessionFile| {
+            let known = if let Known::Same(place) = file.known { self.index[file.dir].digest(place) } else { None };
+            known.map_or_else(|| read(file), |digest| digest.map(|digest| digest.header))
+        };
+        self.found.files.iter().filter_map(|file| header(file).map(|header| (file, header))).collect()
     }
 
     /// Keeps in the index what was read anew.
@@ -146,27 +141,18 @@ impl Scan<'_> {
     pub fn keep(self) -> io::Result<()> {
         self.index.into_iter().try_for_each(Index::finish)
     }
-
-    /// What the index knows of each file.
-    fn known<'f>(&mut self, files: &'f [SessionFile]) -> Vec<(&'f SessionFile, Known)> {
-        let mut known: Vec<(&SessionFile, Known)> = files.iter().map(|file| (file, Known::Nothing)).collect();
-        for (dir, index) in self.index.iter_mut().enumerate() {
-            index.look(dir, &mut known);
-        }
-        known
-    }
 }
 
 impl Sources<'_> {
     /// The digest of one file; `None` if it is no session, or nobody waits for it any more.
     fn digest(
         &self,
-        (found, known): (&SessionFile, Known),
+        found: &SessionFile,
         index: Option<&Index>,
         buffer: &mut Vec<u8>,
         is_stopped: impl Fn() -> bool,
     ) -> Result<Option<Digest>, Unreadable> {
-        let before = match known {
+        let before = match found.known {
             Known::Before(place) if found.bytes >= WORTH_GOING_ON => index.and_then(|index| index.before(place)),
             _ => None,
         };
@@ -227,5 +213,5 @@ pub fn read(files: Files, found: &[SessionFile], home: &str, batch: impl FnMut(B
 pub fn again(path: &Path, owner: Option<Owner>, home: &str) -> Result<Option<Digest>, Unreadable> {
     let Some(found) = one(Files::Disk, path, owner) else { return Ok(None) };
     let sources = Sources { files: Files::Disk, dirs: &[], home, cache: None };
-    sources.digest((&found, Known::Nothing), None, &mut Vec::new(), || false)
+    sources.digest(&found, None, &mut Vec::new(), || false)
 }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 
 use crate::disk::digest::{Session, State};
-use crate::disk::find::SessionFile;
+use crate::disk::find::{Known, SessionFile};
 use crate::disk::stamp::hash;
 use crate::session::digest::Digest;
 use crate::session::digest::details::Lazy;
@@ -53,8 +53,19 @@ pub(super) struct Index {
 struct Kept {
     volume: Volume,
     lies: Arc<Lying>,
-    /// Which records are of files as they are now.
-    is_current: Vec<bool>,
+    /// What its records are good for.
+    uses: Vec<Use>,
+}
+
+/// What a record is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    /// Its file is as it was.
+    Current,
+    /// Its file has changed, or what was added says more of it.
+    Past,
+    /// Its file is gone.
+    Gone,
 }
 
 /// What was read anew.
@@ -105,17 +116,6 @@ impl Facts {
     }
 }
 
-/// What is known of a file.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Known {
-    /// All: it is as it was. Which volume, and which record there.
-    Same((usize, usize)),
-    /// It may have grown since.
-    Before((usize, usize)),
-    /// Nothing.
-    Nothing,
-}
-
 impl Index {
     /// Opens what is kept of the sessions of a directory; empty if there is nothing that can be used.
     pub(super) fn open(cache: &Path, dir: &Path, home: &str) -> Self {
@@ -131,29 +131,32 @@ impl Index {
             let records = &volume.table.records;
             let places = records.iter().map(|record| (record.details, record.texts)).collect();
             let lies = Arc::new(Lying { pieces: volume.pieces.clone(), places, home: home.clone() });
-            Kept { is_current: vec![false; records.len()], lies, volume }
+            Kept { uses: vec![Use::Past; records.len()], lies, volume }
         };
         let volumes = all.into_iter().chain(added).map(kept).collect();
         Self { paths, of, home, volumes, draft: Mutex::new(New::Nothing) }
     }
 
-    /// Says what is known of the files of the directory with this number.
-    pub(super) fn look(&mut self, dir: usize, files: &mut [(&SessionFile, Known)]) {
-        let mut by_file = HashMap::new();
-        for (number, kept) in self.volumes.iter().enumerate() {
-            // What was added stands in place of what was there before.
-            let records = kept.volume.table.records.iter().enumerate();
-            by_file.extend(records.map(|(at, record)| (record.stamp.file, (number, at))));
+    /// Says what is known of all files of the directory, the one with this number.
+    pub(super) fn look(&mut self, dir: usize, files: &mut [SessionFile]) {
+        let (mut by_file, mut past) = (HashMap::new(), Vec::new());
+        for (number, kept) in self.volumes.iter_mut().enumerate() {
+            kept.uses.fill(Use::Gone);
+            for (at, record) in kept.volume.table.records.iter().enumerate() {
+                // What was added stands in place of what was there before.
+                past.extend(by_file.insert(record.stamp.file, (number, at)));
+            }
         }
-        for (file, known) in files.iter_mut().filter(|(file, _)| file.dir == dir) {
+        past.into_iter().for_each(|(number, at): (usize, usize)| self.volumes[number].uses[at] = Use::Past);
+        for file in files.iter_mut().filter(|file| file.dir == dir) {
             let Some(&(number, at)) = by_file.get(&file.stamp.file) else { continue };
             let kept = &mut self.volumes[number];
             let record = &kept.volume.table.records[at];
+            kept.uses[at] = Use::Past;
             if record.is_settled && record.stamp == file.stamp {
-                *known = Known::Same((number, at));
-                kept.is_current[at] = true;
+                (file.known, kept.uses[at]) = (Known::Same((number, at)), Use::Current);
             } else if file.stamp.has_grown_from(&record.stamp) {
-                *known = Known::Before((number, at));
+                file.known = Known::Before((number, at));
             }
         }
     }
@@ -224,22 +227,32 @@ impl Index {
     /// # Errors
     /// It can't be written.
     pub(super) fn finish(self) -> io::Result<()> {
-        let New::Some { mut draft, mut table, .. } = self.draft.into_inner().unwrap_or_else(PoisonError::into_inner)
-        else {
-            return Ok(());
-        };
         let [all, added] = [0, 1].map(|number| self.volumes.get(number));
-        let dead = |kept: &Kept| kept.is_current.iter().filter(|is_current| !**is_current).count();
+        // What is gone is kept no longer: somebody may have wanted that nothing of it is left.
+        let is_clean = |kept: &Kept| !kept.uses.contains(&Use::Gone);
+        let (mut draft, mut table) = match self.draft.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            New::Some { draft, table, .. } => (draft, table),
+            New::Nothing if !self.volumes.iter().all(is_clean) => (Draft::begin(&self.paths[0])?, Table::default()),
+            New::Nothing | New::Failed => return Ok(()),
+        };
+        let past = |kept: &Kept| kept.uses.iter().filter(|is| **is != Use::Current).count();
         let adds_to = all.filter(|all| {
             let bytes = draft.bytes() + added.map_or(0, |added| added.volume.bytes);
-            bytes <= MOST_ADDED.0.max(all.volume.bytes / MOST_ADDED.1) && dead(all) <= all.is_current.len() / 2
+            is_clean(all)
+                && bytes <= MOST_ADDED.0.max(all.volume.bytes / MOST_ADDED.1)
+                && past(all) <= all.uses.len() / 2
         });
         let replaced = [all.filter(|_| adds_to.is_none()), added];
         for kept in replaced.into_iter().flatten() {
             kept.copy(&mut draft, &mut table)?;
         }
         let path = &self.paths[usize::from(adds_to.is_some())];
-        draft.finish(&table, path, (self.of, adds_to.map_or(0, |all| all.volume.number)))
+        draft.finish(&table, path, (self.of, adds_to.map_or(0, |all| all.volume.number)))?;
+        if adds_to.is_none() {
+            // It adds to what is no more.
+            let _ = fs::remove_file(&self.paths[1]);
+        }
+        Ok(())
     }
 }
 
@@ -247,8 +260,8 @@ impl Kept {
     /// Adds the records that are still right to another file.
     fn copy(&self, draft: &mut Draft, table: &mut Table) -> io::Result<()> {
         let mut rooms = [const { Vec::new() }; 3];
-        let records = self.volume.table.records.iter().zip(&self.is_current);
-        for (record, _) in records.filter(|(_, is_current)| **is_current) {
+        let records = self.volume.table.records.iter().zip(&self.uses);
+        for (record, _) in records.filter(|(_, is)| **is == Use::Current) {
             // What is damaged is read from the session the next time.
             let Some([digest, details, texts, state]) = self.volume.read(record, &mut rooms) else { continue };
             let [details, texts, stated] = draft.add([details, texts, state])?;
