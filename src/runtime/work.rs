@@ -33,7 +33,7 @@ use crate::search::words::Words;
 use crate::session::digest::Shared;
 use crate::session::entry::field::{self, Field};
 use crate::session::entry::read;
-use crate::session::family::Parent;
+use crate::session::family::{self, Parent};
 use crate::session::tree::node::Node;
 
 /// How often it is said how far a change is.
@@ -87,7 +87,11 @@ impl Desk {
                         return;
                     }
                     let mut bodies = Bodies::open(self.files, &session.path).ok();
-                    let split = parent.left_by(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
+                    let left = parent.left_by(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
+                    let split = left.or_else(|| {
+                        let fork = load::tree(self.files, &session.path, &self.setting.home).ok()?;
+                        family::split(&tree, &fork)
+                    });
                     found.extend(split.map(|split| Fork { key, session, split }));
                 }
                 reply(Reply::Split(found));

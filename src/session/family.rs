@@ -6,7 +6,14 @@ use crate::session::entry::read;
 use crate::session::shape::ById;
 use crate::session::tree::{Index, Tree};
 
-/// A session that others were forked from.
+/// Finds where a fork left its parent: the last entry of its active path that is in the parent as well, in the parent. A fork
+/// keeps its parent's ids, but for labels, which are written anew.
+pub fn split(parent: &Tree, fork: &Tree) -> Option<Index> {
+    let in_parent = |at: Index| fork.nodes[at as usize].id.as_deref().and_then(|id| parent.find(id));
+    fork.path(fork.leaf?).into_iter().filter_map(in_parent).next_back()
+}
+
+/// A session that others were forked from, to find many splits.
 pub struct Parent<'a> {
     tree: &'a Tree,
     /// What its entries are known by.
@@ -19,8 +26,8 @@ impl<'a> Parent<'a> {
         Self { tree, entries: digest.details().entries.ids.iter().map(|&id| (id, ())).collect() }
     }
 
-    /// Finds where a fork left: the last entry of its active path that is in the parent as well, in the parent. A fork keeps
-    /// its parent's ids, but for labels, which are written anew. Of the fork's file only that one line is read, by `line`.
+    /// As [`split`], where entries have kept their times too, as pi keeps them (1.5.2): of the fork's file only one line is
+    /// read, by `line`.
     pub fn left_by(&self, fork: &Digest, line: &mut Again<'_>) -> Option<Index> {
         let details = fork.details();
         let shared = |at: &Index| {

@@ -223,9 +223,7 @@ fn what_is_older_than_a_fork_is_what_its_parent_has() {
                 bodies.line(node).ok()
             };
             let split = family::Parent::new(&parent, digest).left_by(&library[key], &mut { line });
-            // As simply as can be.
-            let in_parent = |at: u32| fork.nodes[at as usize].id.as_deref().and_then(|id| parent.find(id));
-            assert_eq!(split, fork.path(fork.leaf.unwrap()).into_iter().filter_map(in_parent).next_back());
+            assert_eq!(split, family::split(&parent, &fork));
             let Some(split) = split else { continue };
             // Its labels are written anew, behind it.
             let is_label = |at: &u32| fork.nodes[*at as usize].kind == Kind::Label;
