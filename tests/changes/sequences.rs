@@ -118,7 +118,12 @@ fn take(world: &World, path: &Path, step: &Step, was: Option<&View>) {
         // A torn line is somebody else's work, and so is nothing that a random step can do.
         Err(error) => panic!("{step:?}: {error:#}"),
     };
-    let clean = |text: &str| text.replace(['\r', '\n'], " ").trim().to_string();
+    // A run of line breaks is one space, as pi has it; spaces beside it stay.
+    let clean = |text: &str| {
+        let mut chars: Vec<_> = text.chars().collect();
+        chars.dedup_by(|a, b| (*a, *b) == ('\n', '\n'));
+        String::from_iter(chars).replace('\n', " ").trim().to_string()
+    };
     match (step, was) {
         (Step::Rename(name), Some(was)) if !name.contains(char::is_control) => {
             let now = View::of(path);
