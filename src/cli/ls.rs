@@ -23,8 +23,9 @@ use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, NO_MESSAGES};
 use crate::session::problem::Problem;
 
-/// As many sessions are made lines by one processor at a time.
-const PART: usize = 256;
+/// As many sessions are made lines at a time, and as many of them by one processor: lines take far more room than what they
+/// are made of.
+const AT_ONCE: (usize, usize) = (2048, 32);
 
 /// A session with what is its own.
 type Row<'a> = (&'a Digest, Tally);
@@ -58,23 +59,27 @@ impl Ls {
         });
         shares::prepare(&sessions);
         let shares = Shares::new(sessions.iter().map(|session| &**session).enumerate(), Shares::default());
-        let mut sessions: Vec<Row<'_>> =
+        let mut rows: Vec<Row<'_>> =
             (0..).zip(&sessions).map(|(at, session)| (&**session, shares.own(at, session))).collect();
         // pi orders by time only; files of the same time keep a fixed order here.
-        sessions.sort_by(|(a, _), (b, _)| b.order_time().cmp(&a.order_time()).then_with(|| b.path.cmp(&a.path)));
+        rows.sort_by(|(a, _), (b, _)| b.order_time().cmp(&a.order_time()).then_with(|| b.path.cmp(&a.path)));
         let mut out = output::stdout();
         if self.json {
-            let parts: Vec<&[Row<'_>]> = sessions.chunks(PART).collect();
+            let here = std::path::absolute(".")?;
             let lines = |part: &&[Row<'_>]| {
-                part.iter().try_fold(String::new(), |lines, (session, own)| {
-                    Ok::<_, anyhow::Error>(lines + &output::json_line(&SessionLine::new(session, *own))?)
+                part.iter().try_fold(Vec::new(), |mut lines, (session, own)| {
+                    output::add_json(&mut lines, &SessionLine::new(session, *own, &here))?;
+                    Ok::<_, anyhow::Error>(lines)
                 })
             };
-            for lines in crew::map(&parts, lines) {
-                out.write_all(lines?.as_bytes())?;
+            for some in rows.chunks(AT_ONCE.0) {
+                let parts: Vec<&[Row<'_>]> = some.chunks(AT_ONCE.1).collect();
+                for lines in crew::map(&parts, lines) {
+                    out.write_all(&lines?)?;
+                }
             }
         } else {
-            table(&mut out, &sessions, chosen)?;
+            table(&mut out, &rows, chosen)?;
         }
         out.flush()?;
         let _ = scan.keep(); // that costs time alone
@@ -82,6 +87,8 @@ impl Ls {
             let dirs: Vec<_> = chosen.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
             output::tell(&format!("no sessions in {} (from {})", dirs.join(", "), chosen.located.origin));
         }
+        // The system takes back at once what would be given back piece by piece.
+        std::mem::forget(sessions);
         Ok(output::end(unreadable))
     }
 }
@@ -127,9 +134,9 @@ struct SessionLine<'a> {
 }
 
 impl<'a> SessionLine<'a> {
-    fn new(session: &'a Digest, own: Tally) -> Self {
+    fn new(session: &'a Digest, own: Tally, here: &Path) -> Self {
         let header = &session.header;
-        let PathFields { path, path_bytes } = (&*absolute(&session.path)).into();
+        let PathFields { path, path_bytes } = (&*absolute(&session.path, here)).into();
         Self {
             path,
             path_bytes,
@@ -158,11 +165,11 @@ impl<'a> SessionLine<'a> {
 }
 
 /// The path from the root of the file system, symbolic links as they are.
-fn absolute(path: &Path) -> Cow<'_, Path> {
+fn absolute<'a>(path: &'a Path, here: &Path) -> Cow<'a, Path> {
     if path.is_absolute() {
         return path.into(); // what scans find below such a directory has nothing to make plain
     }
-    std::path::absolute(path).map_or(path.into(), PathBuf::into)
+    here.join(path).components().collect::<PathBuf>().into()
 }
 
 /// What a fork cost is what is its own, so that the column sums up to what was paid.

@@ -24,28 +24,33 @@ pub(super) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
 
 /// One object on one line. Characters that a terminal could act on are escaped: the same JSON to a reader.
 pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
-    out.write_all(json_line(value)?.as_bytes())?;
+    let mut line = Vec::new();
+    add_json(&mut line, value)?;
+    out.write_all(&line)?;
     Ok(())
 }
 
-/// The line that [`json`] writes.
-pub(super) fn json_line(value: &impl Serialize) -> Result<String> {
-    let mut text = serde_json::to_string(value)?;
-    text.push('\n');
-    if !has_unsafe(&text[..text.len() - 1]) {
-        return Ok(text);
-    }
-    let mut safe = String::with_capacity(text.len() + 64);
-    for c in text.chars() {
-        if is_unsafe(c) && c != '\n' {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                write!(safe, "\\u{unit:04x}")?;
+/// Adds the line that [`json`] writes.
+pub(super) fn add_json(lines: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {
+    let start = lines.len();
+    serde_json::to_writer(&mut *lines, value)?;
+    let line = std::str::from_utf8(&lines[start..])?;
+    if has_unsafe(line) {
+        let mut safe = String::with_capacity(line.len() + 64);
+        for c in line.chars() {
+            if is_unsafe(c) {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(safe, "\\u{unit:04x}")?;
+                }
+            } else {
+                safe.push(c);
             }
-        } else {
-            safe.push(c);
         }
+        lines.truncate(start);
+        lines.extend(safe.bytes());
     }
-    Ok(safe)
+    lines.push(b'\n');
+    Ok(())
 }
 
 /// A path as a script sees it.

@@ -126,11 +126,11 @@ pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
         let mut is_new = is_new.into_iter();
         found.files.retain(|_| is_new.next() == Some(true));
     }
-    // Files are large to move about.
-    let mut order: Vec<(usize, &SessionFile)> = found.files.iter().enumerate().collect();
-    order.sort_by(|(_, a), (_, b)| b.mtime.cmp(&a.mtime).then_with(|| name(&b.path).cmp(name(&a.path))));
-    let order: Vec<usize> = order.into_iter().map(|(at, _)| at).collect();
-    found.files = order.into_iter().map(|at| std::mem::take(&mut found.files[at])).collect();
+    // Files are large to move about, and far from each other to look at.
+    let mut order: Vec<(i64, usize)> = found.files.iter().map(|file| file.mtime).zip(0..).collect();
+    let name_of = |at: usize| name(&found.files[at].path);
+    order.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| name_of(*other).cmp(name_of(*one))));
+    found.files = order.into_iter().map(|(_, at)| std::mem::take(&mut found.files[at])).collect();
     found
 }
 
@@ -175,11 +175,11 @@ struct Listing {
 }
 
 impl Listing {
-    /// The path of something in it with symbolic links resolved.
-    fn real_path(&self, path: &Path, is_link: bool) -> PathBuf {
+    /// The path of something in it with symbolic links resolved, if that differs.
+    fn real_path(&self, path: &Path, is_link: bool) -> Option<PathBuf> {
         let resolved = || fs::canonicalize(path).ok();
         let beside = || Some(self.real.as_ref()?.join(path.file_name()?));
-        if is_link { resolved() } else { beside() }.unwrap_or_else(|| path.to_path_buf())
+        if is_link { resolved() } else { beside() }.filter(|real| real != path)
     }
 
     /// The sessions to which folders belong, by the names of the folders: of the same name, or the one whose id it is named
@@ -191,7 +191,8 @@ impl Listing {
             let stem = path.file_stem().unwrap_or_default().as_encoded_bytes();
             let ids = memchr::memchr_iter(b'_', stem).map(|at| &stem[at + 1..]);
             for name in ids.chain([stem]).filter(|name| names.contains(name)) {
-                owners.entry(name).or_insert_with(|| self.real_path(path, *is_link));
+                let real = || self.real_path(path, *is_link).unwrap_or_else(|| path.clone());
+                owners.entry(name).or_insert_with(real);
             }
         }
         owners
@@ -259,7 +260,8 @@ impl Folder {
                 Level::Session(depth) if depth < DEEPEST => (Level::Session(depth + 1), self.owner.clone()),
                 Level::Session(_) => return None,
             };
-            Some(Folder { real: listing.real_path(path, *is_link), path: path.clone(), level, owner })
+            let real = listing.real_path(path, *is_link).unwrap_or_else(|| path.clone());
+            Some(Folder { real, path: path.clone(), level, owner })
         })
     }
 }
@@ -315,7 +317,7 @@ impl Folder {
                 Ok(None) => {}
                 Ok(Some(stamp)) => files.push(SessionFile {
                     path: path.clone(),
-                    real_path: Some(listing.real_path(path, *is_link)).filter(|real| real != path),
+                    real_path: listing.real_path(path, *is_link),
                     is_link: *is_link,
                     bytes: stamp.bytes,
                     mtime: stamp.mtime(),
