@@ -100,14 +100,35 @@ impl World {
         (views, read)
     }
 
-    /// Lists with the index, and how many files were read for it; the same as without it.
+    /// What is shown before files are looked at, what is not there any more, and what is read then.
+    fn show(&self) -> [BTreeMap<PathBuf, Shared>; 3] {
+        let sources = Sources { files: Files::Disk, dirs: &self.dirs, home: "/home/me", cache: Some(&self.cache()) };
+        let by_path = |sessions: Vec<Shared>| sessions.into_iter().map(|one| (one.path.clone(), one)).collect();
+        let mut remembered = sources.remembered();
+        let shown: BTreeMap<PathBuf, Shared> = by_path(remembered.sessions());
+        let mut scan = remembered.scan();
+        let gone = scan.gone.iter().map(|path| (path.clone(), shown[path].clone())).collect();
+        let mut read = Vec::new();
+        scan.read(|batch| {
+            read.extend(batch.sessions);
+            true
+        });
+        [shown, gone, by_path(read)]
+    }
+
+    /// Lists with the index, and how many files were read for it; the same as without it, also where what is kept is shown
+    /// first.
     fn list(&self) -> usize {
+        let [mut shown, gone, again] = self.show();
+        shown.retain(|path, _| !gone.contains_key(path));
+        shown.extend(again);
         let (with, read) = self.scan("/home/me", Some(&self.cache()));
         let (without, _) = self.scan("/home/me", None);
-        for (path, view) in &without {
-            assert_eq!(with.get(path), Some(view), "{}", path.display());
+        for (path, expected) in &without {
+            assert_eq!(with.get(path), Some(expected), "{}", path.display());
+            assert_eq!(shown.get(path).map(view).as_ref(), Some(expected), "{}", path.display());
         }
-        assert_eq!(with.len(), without.len());
+        assert_eq!((with.len(), shown.len()), (without.len(), without.len()));
         read
     }
 
@@ -164,6 +185,26 @@ fn what_was_read_once_is_not_read_again() {
     let again = world.list();
     assert!(again < 5, "{again} of {all}");
     assert_eq!((world.list(), fs::metadata(&world.index()[0]).unwrap().ino()), (again, before), "nothing to write");
+}
+
+#[test]
+fn what_is_kept_is_shown_before_files_are_looked_at() {
+    let world = World::new();
+    for name in ["a", "b", "../flat"] {
+        world.write(&format!("{name}.jsonl"), &long(name, 1000));
+    }
+    assert_eq!(world.show().map(|sessions| sessions.len()), [0, 0, 3]);
+    world.list();
+    assert_eq!(world.show().map(|sessions| sessions.len()), [3, 0, 0]);
+    world.write("c.jsonl", &long("c", 1000));
+    fs::remove_file(world.path("a.jsonl")).unwrap();
+    let [_, gone, read] = world.show();
+    assert!(gone.keys().eq([&world.path("a.jsonl")]) && read.keys().eq([&world.path("c.jsonl")]));
+    world.list();
+    fs::rename(world.dirs[0].join("project"), world.dirs[0].join("moved")).unwrap();
+    assert_eq!(world.show().map(|sessions| sessions.len()), [3, 2, 2]);
+    assert_eq!(world.list(), 0, "what moved is known");
+    assert_eq!(world.show().map(|sessions| sessions.len()), [3, 0, 0]);
 }
 
 #[test]

@@ -81,6 +81,8 @@ pub enum Reply {
         total: usize,
         /// Directories that could not be read.
         unreadable: Vec<Unreadable>,
+        /// Files of sessions that were shown from what is kept, and are not there.
+        gone: Vec<PathBuf>,
         /// The pis that run.
         pis: Pis,
     },
@@ -228,7 +230,10 @@ pub enum Opener {
 #[derive(Debug)]
 pub enum Work {
     /// Read all sessions.
-    Scan,
+    Scan {
+        /// Whether there are none yet: then those are shown first that are kept from the last time.
+        is_first: bool,
+    },
     /// Tell what is new in the session files from now on.
     Watch {
         /// The sessions as they are known.

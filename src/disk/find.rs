@@ -46,6 +46,8 @@ pub struct SessionFile {
 pub(super) enum Known {
     /// All: it is as it was.
     Same((usize, usize)),
+    /// All but where it is now.
+    Moved((usize, usize)),
     /// It may have grown since.
     Before((usize, usize)),
     /// Nothing.

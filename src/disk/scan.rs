@@ -1,6 +1,7 @@
 //! Reads digests of all session files, by all processors, in batches: what the index knows of them at once, then the rest,
 //! newest first.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,32 +48,58 @@ pub struct Scan<'a> {
     sources: Sources<'a>,
     /// What was found.
     pub found: FoundFiles,
+    /// The files of sessions that were shown and are not there any more.
+    pub gone: Vec<PathBuf>,
     /// What the index knows of each of the directories.
+    index: Vec<Index>,
+}
+
+/// What the index knows of sessions whose files nobody has looked at yet.
+#[derive(Debug)]
+pub struct Remembered<'a> {
+    sources: Sources<'a>,
     index: Vec<Index>,
 }
 
 impl<'a> Sources<'a> {
     /// Finds the files.
     pub fn scan(self) -> Scan<'a> {
-        let Some(cache) = self.cache.filter(|_| self.files == Files::Disk) else {
-            return Scan { sources: self, found: find(self.files, self.dirs), index: Vec::new() };
-        };
-        let open = || self.dirs.iter().map(|dir| Index::open(cache, dir, self.home)).collect();
-        let (mut found, mut index): (FoundFiles, Vec<Index>) = thread::scope(|scope| {
-            let index = scope.spawn(open);
+        let (found, index) = thread::scope(|scope| {
+            let index = scope.spawn(|| self.index());
             (find(self.files, self.dirs), index.join().unwrap_or_default())
         });
-        for (dir, index) in index.iter_mut().enumerate() {
-            index.look(dir, &mut found.files);
-        }
-        Scan { sources: self, found, index }
+        Scan::new(self, found, index)
+    }
+
+    /// Looks at the index alone.
+    pub fn remembered(self) -> Remembered<'a> {
+        Remembered { sources: self, index: self.index() }
+    }
+
+    fn index(&self) -> Vec<Index> {
+        let Some(cache) = self.cache.filter(|_| self.files == Files::Disk) else { return Vec::new() };
+        self.dirs.iter().map(|dir| Index::open(cache, dir, self.home)).collect()
+    }
+}
+
+impl<'a> Remembered<'a> {
+    /// The sessions as they were when they were read: some may have changed since, or be gone. The scan that follows
+    /// gives none of them again that is as it was.
+    pub fn sessions(&mut self) -> Vec<Shared> {
+        let sources = self.sources;
+        self.index.iter_mut().flat_map(|index| index.show(|file, digest| sources.complete(file, digest))).collect()
+    }
+
+    /// Finds the files.
+    pub fn scan(self) -> Scan<'a> {
+        Scan::new(self.sources, find(self.sources.files, self.sources.dirs), self.index)
     }
 }
 
 impl<'a> Sources<'a> {
     /// Some files alone, without the index.
     pub fn of(self, files: Vec<SessionFile>) -> Scan<'a> {
-        Scan { sources: self, found: FoundFiles { files, unreadable: Vec::new() }, index: Vec::new() }
+        Scan::new(self, FoundFiles { files, unreadable: Vec::new() }, Vec::new())
     }
 
     /// One file alone; nothing if there is none.
@@ -81,22 +108,41 @@ impl<'a> Sources<'a> {
     }
 }
 
-impl Scan<'_> {
+impl<'a> Scan<'a> {
+    fn new(sources: Sources<'a>, mut found: FoundFiles, mut index: Vec<Index>) -> Self {
+        for (dir, index) in index.iter_mut().enumerate() {
+            index.look(dir, &mut found.files);
+        }
+        let mut gone: Vec<PathBuf> = index.iter().flat_map(Index::outdated).map(Path::to_path_buf).collect();
+        if !gone.is_empty() {
+            let is_there: HashSet<&Path> = found.files.iter().map(AsRef::as_ref).collect();
+            gone.retain(|path| !is_there.contains(path.as_path()));
+        }
+        Self { sources, found, gone, index }
+    }
+
     /// Leaves out the files of sub-agents.
     pub fn skip_subagents(&mut self) {
         self.found.files.retain(|file| file.owner.is_none());
     }
 
-    /// Reads digests of the files and passes them on in batches, until all are done or `batch` returns false. Gives how
-    /// many files the index did not know.
+    /// Reads digests of the files, but for those that were shown already, and passes them on in batches, until all are done
+    /// or `batch` returns false. Gives how many files the index did not know.
     pub fn read(&mut self, mut batch: impl FnMut(Batch) -> bool) -> usize {
         let files = std::mem::take(&mut self.found.files);
         let (index, sources) = (&self.index, &self.sources);
-        let digests = crew::map(&files, |file| match file.known {
-            Known::Same(place) => index[file.dir]
-                .digest(place)
-                .map(|digest| digest.map(|digest| Arc::new(sources.complete(file, digest)))),
-            Known::Before(_) | Known::Nothing => None,
+        let digests = crew::map(&files, |file| {
+            let index = index.get(file.dir)?;
+            let place = match file.known {
+                Known::Same(place) if index.is_shown(place) => return Some(None),
+                Known::Same(place) => place,
+                Known::Moved(place) => {
+                    index.keep_moved(place, file);
+                    place
+                }
+                Known::Before(_) | Known::Nothing => return None,
+            };
+            index.digest(place).map(|digest| digest.map(|digest| Arc::new(sources.complete(file, digest))))
         });
         let (mut sessions, mut rest) = (Vec::new(), Vec::new());
         for (file, digest) in files.iter().zip(digests) {
@@ -128,7 +174,10 @@ impl Scan<'_> {
         let mut read =
             |file: &SessionFile| lines::header(&mut self.sources.files.session(&file.path).ok()??, &mut buffer).ok()?;
         let mut header = |file: &SessionFile| {
-            let known = if let Known::Same(place) = file.known { self.index[file.dir].digest(place) } else { None };
+            let known = match file.known {
+                Known::Same(place) | Known::Moved(place) => self.index[file.dir].digest(place),
+                Known::Before(_) | Known::Nothing => None,
+            };
             known.map_or_else(|| read(file), |digest| digest.map(|digest| digest.header))
         };
         self.found.files.iter().filter_map(|file| header(file).map(|header| (file, header))).collect()

@@ -105,7 +105,7 @@ impl Lanes {
     /// Begins a piece of work, soon.
     pub(super) fn start(&self, ticket: Ticket, job: Job) {
         let lane = match &job {
-            Job::Work(Work::Scan) => &self.scan,
+            Job::Work(Work::Scan { .. }) => &self.scan,
             Job::Work(Work::Watch { .. }) => &self.watch,
             Job::Work(Work::Open { .. }) => &self.open,
             Job::Work(Work::Split { .. }) => &self.split,
@@ -224,7 +224,7 @@ mod tests {
         lanes.start(ticket, Job::Work(Work::Read(body)));
         // The scan has a lane of its own, and the reading lane is free for the next one.
         let (_claim, ticket) = Ticket::new(2);
-        lanes.start(ticket, Job::Work(Work::Scan));
+        lanes.start(ticket, Job::Work(Work::Scan { is_first: true }));
         let numbers: Vec<u64> = std::iter::from_fn(|| {
             let (number, reply) = reply(&events);
             (!matches!(reply, Reply::ScanDone)).then_some(number)

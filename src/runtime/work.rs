@@ -19,7 +19,7 @@ use crate::changes::{Changes, News, Progress, Refusal, Request, touched};
 use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies, Opened};
 use crate::disk::news::{Noted, Reader, is_fresh};
-use crate::disk::scan::Sources;
+use crate::disk::scan::{Batch, Sources};
 use crate::disk::watch::{self, Seen, Watch};
 use crate::disk::{live, locate, moved, scan};
 use crate::library;
@@ -66,7 +66,7 @@ impl Desk {
     pub fn work(&self, ticket: &Ticket, work: Work, mut reply: impl FnMut(Reply) -> bool) {
         let is_wanted = || ticket.is_wanted();
         match work {
-            Work::Scan => self.scan(is_wanted, reply),
+            Work::Scan { is_first } => self.scan(is_first, is_wanted, reply),
             Work::Watch { known } => self.watch(&known, is_wanted, reply),
             Work::Open { path } => {
                 let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -327,21 +327,13 @@ impl Desk {
         }
     }
 
-    fn scan(&self, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
+    /// Reads all sessions; the first time, what is kept of them is shown before anybody looks at their files.
+    fn scan(&self, is_first: bool, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
         let located = &self.setting.located;
         let cache = self.cache.as_deref();
         let sources = Sources { files: self.files, dirs: &located.dirs, home: &self.setting.home, cache };
-        let mut scan = sources.scan();
-        let found = &mut scan.found;
-        // It is not there before the first session.
-        found.unreadable.retain(|one| !(one.is_missing && located.is_default() && located.dirs.contains(&one.path)));
-        let total = found.files.len();
-        let unreadable = std::mem::take(&mut found.unreadable);
-        if !reply(Reply::FilesFound { total, unreadable, pis: live::running() }) {
-            return;
-        }
         let mut known = HashSet::new();
-        scan.read(|mut batch| {
+        let mut scanned = |mut batch: Batch| {
             if let Some(changes) = &self.changes {
                 changes.explain(&mut batch.unreadable);
             }
@@ -351,8 +343,27 @@ impl Desk {
             let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
             let gone = fresh.iter().filter(is_gone).cloned().collect();
             known.extend(fresh);
-            is_wanted() && reply(Reply::Scanned { batch, gone })
-        });
+            Reply::Scanned { batch, gone }
+        };
+        let mut remembered = sources.remembered();
+        if is_first {
+            let sessions = remembered.sessions();
+            let batch = Batch { sessions, ..Batch::default() };
+            if !batch.sessions.is_empty() && !reply(scanned(batch)) {
+                return;
+            }
+        }
+        let mut scan = remembered.scan();
+        let found = &mut scan.found;
+        // It is not there before the first session.
+        found.unreadable.retain(|one| !(one.is_missing && located.is_default() && located.dirs.contains(&one.path)));
+        let total = found.files.len();
+        let unreadable = std::mem::take(&mut found.unreadable);
+        let gone = std::mem::take(&mut scan.gone);
+        if !reply(Reply::FilesFound { total, unreadable, gone, pis: live::running() }) {
+            return;
+        }
+        scan.read(|batch| is_wanted() && reply(scanned(batch)));
         reply(Reply::ScanDone);
         let _ = scan.keep(); // that costs time alone
     }

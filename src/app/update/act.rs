@@ -209,7 +209,7 @@ pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
 /// Reads all sessions, instead of going on with what was read before.
 pub(super) fn scan(model: &mut Model, effects: &mut Vec<Effect>) {
     model.library.begin_reading();
-    let claim = Some(model.ask(Work::Scan, effects));
+    let claim = Some(model.ask(Work::Scan { is_first: model.library.is_empty() }, effects));
     model.scan = Scan { claim, changed: Default::default() };
 }
 

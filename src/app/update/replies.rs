@@ -18,8 +18,11 @@ use crate::session::digest::Digest;
 /// Takes a reply to the work of a ticket.
 pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut Vec<Effect>) {
     match reply {
-        Reply::FilesFound { total, unreadable, pis } => {
+        Reply::FilesFound { total, unreadable, gone, pis } => {
             model.library.unreadable = unreadable;
+            if !gone.is_empty() {
+                news::bring(model, Vec::new(), &gone);
+            }
             model.library.progress.total = Some(total);
             model.library.set_pis(pis, model.now);
         }
@@ -31,8 +34,10 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             model.library.progress.done = batch.done;
             model.library.unreadable.extend(batch.unreadable);
             model.library.gone_dirs.extend(gone);
-            model.library.add(batch.sessions);
-            news::list_anew(model);
+            if !batch.sessions.is_empty() {
+                model.library.add(batch.sessions);
+                news::list_anew(model);
+            }
         }
         Reply::ScanDone => {
             model.scan.claim = None;

@@ -17,17 +17,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
+use crate::disk::crew;
 use crate::disk::digest::{Session, State};
 use crate::disk::find::{Known, SessionFile};
 use crate::disk::stamp::hash;
-use crate::session::digest::Digest;
 use crate::session::digest::details::Lazy;
+use crate::session::digest::{Digest, Shared};
 use crate::session::texts::{Room, Texts, TextsBuf};
 use lying::Lying;
 use volume::{Draft, Pieces, Record, Table, Volume};
 
 /// The form of the files, to be raised whenever what is read of a session, or how that is written, changes.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// What is added is written anew with each change: with more than this many bytes of it, or this share of the whole, all
 /// becomes one file again.
@@ -43,6 +44,10 @@ pub(super) struct Index {
     paths: [PathBuf; 2],
     /// What it is about: sessions of this directory, read by this pitree for this home.
     of: u64,
+    /// The directory as it is named, with a separator at its end.
+    named: PathBuf,
+    /// With symbolic links resolved, if that differs.
+    real: Option<PathBuf>,
     home: Arc<str>,
     volumes: Vec<Kept>,
     draft: Mutex<New>,
@@ -55,7 +60,12 @@ struct Kept {
     lies: Arc<Lying>,
     /// What its records are good for.
     uses: Vec<Use>,
+    /// The sessions that were shown before anybody looked at their files, by their records.
+    shown: Vec<Option<Shared>>,
 }
+
+/// A digest as it is written, behind the place of its file below the directory, if that says where it is.
+type Placed<'a, D> = (Option<&'a str>, D);
 
 /// What a record is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,11 +129,11 @@ impl Facts {
 impl Index {
     /// Opens what is kept of the sessions of a directory; empty if there is nothing that can be used.
     pub(super) fn open(cache: &Path, dir: &Path, home: &str) -> Self {
-        let dir = fs::canonicalize(dir).unwrap_or_else(|_| dir.into());
-        let name = format!("{:016x}", hash(dir.as_os_str().as_encoded_bytes()));
+        let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.into());
+        let name = format!("{:016x}", hash(real.as_os_str().as_encoded_bytes()));
         let paths = ["all", "added"].map(|part| cache.join(format!("{name}.{part}")));
         let about = [env!("CARGO_PKG_VERSION"), "\0", home, "\0"].concat().into_bytes();
-        let of = hash(&[&about, dir.as_os_str().as_encoded_bytes(), &FORM.to_le_bytes()].concat());
+        let of = hash(&[&about, real.as_os_str().as_encoded_bytes(), &FORM.to_le_bytes()].concat());
         let all = Volume::open(&paths[0], of, 0);
         let added = all.as_ref().and_then(|all| Volume::open(&paths[1], of, all.number));
         let home: Arc<str> = home.into();
@@ -131,10 +141,61 @@ impl Index {
             let records = &volume.table.records;
             let places = records.iter().map(|record| (record.details, record.texts)).collect();
             let lies = Arc::new(Lying { pieces: volume.pieces.clone(), places, home: home.clone() });
-            Kept { uses: vec![Use::Past; records.len()], lies, volume }
+            Kept { uses: vec![Use::Past; records.len()], shown: vec![None; records.len()], lies, volume }
         };
         let volumes = all.into_iter().chain(added).map(kept).collect();
-        Self { paths, of, home, volumes, draft: Mutex::new(New::Nothing) }
+        let real = Some(real).filter(|real| real != dir);
+        Self { paths, of, named: dir.join(""), real, home, volumes, draft: Mutex::new(New::Nothing) }
+    }
+
+    /// Where a file is below the directory, if that says all of it.
+    fn place<'a>(&self, file: &'a SessionFile) -> Option<&'a str> {
+        let named = self.named.as_os_str().as_encoded_bytes();
+        let below = std::str::from_utf8(file.path.as_os_str().as_encoded_bytes().strip_prefix(named)?).ok()?;
+        let is_plain = !file.is_link && file.owner.is_none() && file.real_path == self.real_path(below);
+        is_plain.then_some(below)
+    }
+
+    /// With symbolic links resolved, if that differs, the path of a file that is none and is reached by none from here.
+    fn real_path(&self, below: &str) -> Option<PathBuf> {
+        self.real.as_ref().map(|real| real.join(below))
+    }
+
+    /// The sessions as they were when they were read, where their files were then: some may have changed since, or be
+    /// gone. `complete` adds what the file system knows of a file.
+    pub(super) fn show(&mut self, complete: impl Fn(&SessionFile, Digest) -> Digest + Sync) -> Vec<Shared> {
+        let added: HashSet<(u64, u64)> =
+            self.volumes.iter().skip(1).flat_map(|kept| &kept.volume.table.records).map(|one| one.stamp.file).collect();
+        let records = |(number, kept): (usize, &Kept)| {
+            let records = kept.volume.table.records.iter().enumerate();
+            let is_last = |(_, record): &(usize, &Record)| number > 0 || !added.contains(&record.stamp.file);
+            records.filter(is_last).map(|(at, _)| (number, at)).collect::<Vec<_>>()
+        };
+        let places: Vec<(usize, usize)> = self.volumes.iter().enumerate().flat_map(records).collect();
+        let shown = crew::map(&places, |&(number, at)| {
+            let (below, digest) = self.stored((number, at))?;
+            let (below, stamp) = (below?, self.volumes[number].volume.table.records[at].stamp);
+            let (path, real_path) = (self.named.join(below), self.real_path(below));
+            let (bytes, mtime) = (stamp.bytes, stamp.mtime());
+            let file = SessionFile { path, real_path, bytes, mtime, ..SessionFile::default() };
+            Some(Arc::new(complete(&file, digest)))
+        });
+        for ((number, at), session) in places.into_iter().zip(&shown) {
+            self.volumes[number].shown[at].clone_from(session);
+        }
+        shown.into_iter().flatten().collect()
+    }
+
+    /// Whether a session was shown as it is.
+    pub(super) fn is_shown(&self, (number, at): (usize, usize)) -> bool {
+        self.volumes[number].shown[at].is_some()
+    }
+
+    /// The files of the sessions that were shown and are not, or not there, as they were.
+    pub(super) fn outdated(&self) -> impl Iterator<Item = &Path> {
+        let shown = self.volumes.iter().flat_map(|kept| kept.shown.iter().zip(&kept.uses));
+        let outdated = shown.filter(|(_, is)| **is != Use::Current).filter_map(|(session, _)| session.as_ref());
+        outdated.map(|session| session.path.as_path())
     }
 
     /// Says what is known of all files of the directory, the one with this number.
@@ -150,11 +211,16 @@ impl Index {
         past.into_iter().for_each(|(number, at): (usize, usize)| self.volumes[number].uses[at] = Use::Past);
         for file in files.iter_mut().filter(|file| file.dir == dir) {
             let Some(&(number, at)) = by_file.get(&file.stamp.file) else { continue };
-            let kept = &mut self.volumes[number];
-            let record = &kept.volume.table.records[at];
-            kept.uses[at] = Use::Past;
-            if record.is_settled && record.stamp == file.stamp {
-                (file.known, kept.uses[at]) = (Known::Same((number, at)), Use::Current);
+            let record = &self.volumes[number].volume.table.records[at];
+            let is_same = record.is_settled && record.stamp == file.stamp;
+            let place = self.volumes[number].volume.table.digest(record).and_then(place_in);
+            let is_there = is_same && place == self.place(file);
+            self.volumes[number].uses[at] = if is_there { Use::Current } else { Use::Past };
+            let record = &self.volumes[number].volume.table.records[at];
+            if is_there {
+                file.known = Known::Same((number, at));
+            } else if is_same {
+                file.known = Known::Moved((number, at));
             } else if file.stamp.has_grown_from(&record.stamp) {
                 file.known = Known::Before((number, at));
             }
@@ -163,15 +229,31 @@ impl Index {
 
     /// What is kept of a file that is as it was: `None` if that is damaged, else its digest, unless it is no session.
     #[allow(clippy::option_option, reason = "what is no session is known as well")]
-    pub(super) fn digest(&self, (volume, at): (usize, usize)) -> Option<Option<Digest>> {
+    pub(super) fn digest(&self, place: (usize, usize)) -> Option<Option<Digest>> {
+        let kept = self.volumes.get(place.0)?;
+        let is_none = kept.volume.table.digest(kept.volume.table.records.get(place.1)?)?.is_empty();
+        if is_none { Some(None) } else { self.stored(place).map(|(_, digest)| Some(digest)) }
+    }
+
+    /// A digest that is kept, and the place of its file; `None` if there is none, or it is damaged.
+    fn stored(&self, (volume, at): (usize, usize)) -> Option<Placed<'_, Digest>> {
         let kept = self.volumes.get(volume)?;
-        let record = kept.volume.table.records.get(at)?;
-        let bytes = kept.volume.table.digest(record)?;
-        if bytes.is_empty() {
-            return Some(None);
+        let bytes = kept.volume.table.digest(kept.volume.table.records.get(at)?)?;
+        let (place, digest): Placed<'_, Digest> = postcard::from_bytes(bytes).ok()?;
+        Some((place, Digest { details: Lazy::stored(kept.lies.clone(), at as u32), ..digest }))
+    }
+
+    /// Keeps what is known of a file that is as it was, and elsewhere.
+    pub(super) fn keep_moved(&self, (volume, at): (usize, usize), file: &SessionFile) {
+        let mut rooms = [const { Vec::new() }; 3];
+        let kept = &self.volumes[volume].volume;
+        let Some([digest, details, texts, state]) = kept.read(&kept.table.records[at], &mut rooms) else { return };
+        let Ok((_, digest)) = postcard::take_from_bytes::<Option<&str>>(digest) else { return };
+        let digest = [&bytes(&self.place(file)), digest].concat();
+        let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.add(&mut new, file, [&digest, details, texts, state]).is_err() {
+            *new = New::Failed;
         }
-        let digest: Digest = postcard::from_bytes(bytes).ok()?;
-        Some(Some(Digest { details: Lazy::stored(kept.lies.clone(), at as u32), ..digest }))
     }
 
     /// With what reading of a file that has grown goes on, and its texts so far.
@@ -187,7 +269,7 @@ impl Index {
     /// details there.
     pub(super) fn keep(&self, file: &SessionFile, read: Option<&mut Session>) {
         let pieces = read.as_ref().map(|Session { digest, texts, state }| {
-            [bytes(digest), bytes(&**digest.details()), texts.as_texts().to_bytes(), state.clone()]
+            [bytes(&(self.place(file), digest)), bytes(&**digest.details()), texts.as_texts().to_bytes(), state.clone()]
         });
         let [digest, details, texts, state] = pieces.unwrap_or_default();
         let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
@@ -272,6 +354,11 @@ impl Kept {
     }
 }
 
+/// The place of a file, as it stands before its digest.
+fn place_in(digest: &[u8]) -> Option<&str> {
+    postcard::take_from_bytes::<Option<&str>>(digest).ok()?.0
+}
+
 /// Something as it is written. There is nothing in what is kept that could not be.
 fn bytes(what: &impl Serialize) -> Vec<u8> {
     postcard::to_allocvec(what).unwrap_or_default()
@@ -290,7 +377,9 @@ mod tests {
         let sources = Sources { files: Files::Demo, dirs: &[], home: demo::HOME, cache: None };
         let mut written: Vec<Vec<u8>> = Vec::new();
         sources.scan().read(|scan::Batch { sessions, .. }| {
-            written.extend(sessions.iter().map(|session| [bytes(&**session), bytes(&**session.details())].concat()));
+            let one =
+                |session: &Shared| [bytes(&(Some("p/s.jsonl"), &**session)), bytes(&**session.details())].concat();
+            written.extend(sessions.iter().map(one));
             true
         });
         written.sort();
@@ -299,7 +388,7 @@ mod tests {
         written.push(texts.as_texts().to_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (1, 17_792_952_433_343_761_142),
+            (2, 12_165_368_271_494_069_779),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }
