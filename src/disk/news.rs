@@ -2,6 +2,7 @@
 //! only what is new in it is read, and a last line that is still being written is waited for.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -97,7 +98,8 @@ struct Known {
 pub struct Reader {
     home: String,
     dirs: Vec<PathBuf>,
-    known: BTreeMap<PathBuf, Known>,
+    /// By bytes: to compare paths by their parts takes long.
+    known: BTreeMap<OsString, Known>,
     /// The names of files that are reached by symbolic links, by what these lead to: only one of the names is told.
     names: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
     /// What was gathered of those that were read last, the last one at the end.
@@ -129,8 +131,9 @@ impl Reader {
 
     /// Something, and if it is a file that is known, the others that are the same.
     fn same_as<'a>(&'a self, path: &'a PathBuf) -> impl Iterator<Item = &'a PathBuf> {
-        let real = self.known.get(path).and_then(|known| known.real_path.as_ref()).unwrap_or(path);
-        let others = self.names.get(real).into_iter().flatten().chain(self.known.contains_key(real).then_some(real));
+        let real = self.known.get(path.as_os_str()).and_then(|known| known.real_path.as_ref()).unwrap_or(path);
+        let others =
+            self.names.get(real).into_iter().flatten().chain(self.known.contains_key(real.as_os_str()).then_some(real));
         std::iter::once(path).chain(others.filter(move |other| *other != path))
     }
 
@@ -143,7 +146,7 @@ impl Reader {
     /// returns false.
     pub fn look(&mut self, seen: &Seen, noted: &Noted, now: i64, news: &mut dyn FnMut(News) -> bool) {
         for (path, as_of) in noted.take() {
-            match (as_of, self.known.get_mut(&path)) {
+            match (as_of, self.known.get_mut(path.as_os_str())) {
                 (Some(as_of), Some(known)) => known.as_of = Some(as_of),
                 (Some(_), None) => {} // whose sub-agent's it is, a walk says
                 (None, _) => self.forget(&path),
@@ -152,7 +155,7 @@ impl Reader {
         let (mut changed, mut gone) = (Vec::new(), Vec::new());
         let mut is_all = seen.is_all;
         for path in seen.paths.iter().flat_map(|path| self.same_as(path)) {
-            match self.known.get(path) {
+            match self.known.get(path.as_os_str()) {
                 Some(known) => match scan::one(Files::Disk, path, known.owner.clone()) {
                     Some(found) if known.as_of == Some(AsOf::of(&found)) => {}
                     Some(found) => changed.push(found),
@@ -165,7 +168,7 @@ impl Reader {
             (changed, gone) = self.walk();
         }
         for (path, _) in self.waiting.iter().filter(|(_, due)| **due <= now) {
-            let owner = self.known.get(path).and_then(|known| known.owner.clone());
+            let owner = self.known.get(path.as_os_str()).and_then(|known| known.owner.clone());
             let is_new = !changed.iter().any(|found| found.path == *path);
             changed.extend(scan::one(Files::Disk, path, owner).filter(|_| is_new));
         }
@@ -180,7 +183,8 @@ impl Reader {
     /// Whether something that is not known as a session may be one, or a folder of some.
     fn may_hold_sessions(&self, path: &Path) -> bool {
         let is_name = path.extension().is_some_and(|extension| extension == "jsonl");
-        let held = || self.known.range(path.to_path_buf()..).next().is_some_and(|(below, _)| below.starts_with(path));
+        let first = || path.join("").into_os_string();
+        let held = || self.known.range(first()..).next().is_some_and(|(below, _)| Path::new(below).starts_with(path));
         match fs::metadata(path) {
             Ok(metadata) => is_name || metadata.is_dir(),
             Err(_) => held(),
@@ -190,22 +194,22 @@ impl Reader {
     /// Looks at all files: those that changed, and those that are gone.
     fn walk(&self) -> (Vec<SessionFile>, Vec<PathBuf>) {
         let found = scan::find(Files::Disk, &self.dirs);
-        let is_there: HashSet<&Path> = found.files.iter().map(AsRef::as_ref).collect();
+        let is_there: HashSet<&OsStr> = found.files.iter().map(|file| file.path.as_os_str()).collect();
         // What can't be listed now need not be gone.
         let unread: Vec<&PathBuf> =
             found.unreadable.iter().filter(|one| !one.is_missing).map(|one| &one.path).collect();
         let is_gone =
-            |path: &&PathBuf| !is_there.contains(path.as_path()) && !unread.iter().any(|dir| path.starts_with(dir));
-        let gone = self.known.keys().filter(is_gone).cloned().collect();
+            |path: &&Path| !is_there.contains(path.as_os_str()) && !unread.iter().any(|dir| path.starts_with(dir));
+        let gone = self.known.keys().map(Path::new).filter(is_gone).map(Path::to_path_buf).collect();
         let is_other = |found: &SessionFile| {
-            let known = self.known.get(&found.path);
+            let known = self.known.get(found.path.as_os_str());
             known.is_none_or(|known| known.as_of != Some(AsOf::of(found)) || known.owner != found.owner)
         };
         (found.files.into_iter().filter(is_other).collect(), gone)
     }
 
     fn forget(&mut self, path: &Path) {
-        if let Some(real) = self.known.remove(path).and_then(|known| known.real_path)
+        if let Some(real) = self.known.remove(path.as_os_str()).and_then(|known| known.real_path)
             && let Some(names) = self.names.get_mut(&real)
         {
             names.remove(path);
@@ -385,7 +389,7 @@ mod tests {
             reader.know(&path, Known { as_of: None, owner: None, real_path: None });
             for cut in cuts {
                 fs::write(&path, &text[..cut]).unwrap();
-                reader.known.get_mut(&path).unwrap().as_of = None;
+                reader.known.get_mut(path.as_os_str()).unwrap().as_of = None;
                 let news = look(&mut reader, &[&path], LATE);
                 let whole = scan::again(&path, None, "").ok().flatten();
                 prop_assert_eq!(format!("{:?}", news.read.first()), format!("{:?}", whole));
@@ -420,7 +424,7 @@ mod tests {
             let mut opened = Opened::default();
             opened.tree(Files::Disk, &path, "", false).unwrap();
             fs::write(&path, &text).unwrap();
-            reader.known.get_mut(&path).unwrap().as_of = None;
+            reader.known.get_mut(path.as_os_str()).unwrap().as_of = None;
             let read = look(&mut reader, &[&path], LATE).read;
             assert_eq!(format!("{:?}", read.first()), format!("{:?}", scan::again(&path, None, "").unwrap()));
             let tree = opened.tree(Files::Disk, &path, "", false).unwrap();
