@@ -1,0 +1,196 @@
+//! What a key, a frame, news or a start costs, counted in pieces of memory that are asked for: the same on every machine,
+//! whatever else it does. What does not grow with what is there must not begin to, and what does has a limit for each
+//! session or entry, about half as much again as it was when this was written.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail anywhere, not only in a function marked #[test]")]
+
+#[path = "common/mod.rs"]
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use allocation_counter::measure;
+use pitree::app::message::{Effect, Msg, Reply, Work};
+use pitree::app::model::Model;
+use pitree::app::setting::Setting;
+use pitree::app::ticket::Ticket;
+use pitree::app::update::{start, update};
+use pitree::config::Config;
+use pitree::disk::files::Files;
+use pitree::disk::locate::Located;
+use pitree::disk::news::News;
+use pitree::disk::scan::{Sources, again};
+use pitree::runtime::work::Desk;
+use pitree::session::digest::Digest;
+use pitree::ui;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use tempfile::TempDir;
+
+use common::session::Session;
+
+/// The browser on a directory of sessions, and what it draws on.
+struct Browser {
+    model: Model,
+    desk: Desk,
+    terminal: Terminal<TestBackend>,
+    _dir: TempDir,
+}
+
+/// A conversation of so many entries, with a call of a tool and a new way here and there.
+fn session(id: &str, entries: usize) -> Session {
+    let mut session = Session::new(id);
+    for at in 0..entries {
+        session = match at % 20 {
+            7 if at > 20 => session.under(&format!("{id}-{}", at - 5)).user(&format!("{id}-{at}"), "Another way"),
+            at if at % 2 == 0 => session.user(&format!("{id}-{at}"), "Go on"),
+            _ => session.assistant(&format!("{id}-{at}"), "It is done."),
+        };
+    }
+    session
+}
+
+/// Writes so many sessions of so many entries each.
+fn write(dir: &Path, sessions: usize, entries: usize) -> Vec<PathBuf> {
+    let write = |number: usize| {
+        let path = dir.join(format!("{number:05}.jsonl"));
+        fs::write(&path, session(&format!("s{number:05}"), entries).text()).unwrap();
+        path
+    };
+    (0..sessions).map(write).collect()
+}
+
+impl Browser {
+    fn new(sessions: usize, entries: usize) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), sessions, entries);
+        let located = Located { dirs: vec![dir.path().into()], origin: "--dir".into() };
+        let config = Config::default();
+        let setting = Arc::new(Setting::new(&config, located, "/home/me".into(), false));
+        let model = Model::new(setting.clone(), &config, (160, 48), common::session::START * 1000);
+        let desk = Desk {
+            setting,
+            files: Files::Disk,
+            cache: None,
+            changes: None,
+            searcher: Arc::default(),
+            opened: Arc::default(),
+            noted: Arc::default(),
+            state_dir: None,
+        };
+        let terminal = Terminal::new(TestBackend::new(160, 48)).unwrap();
+        let mut browser = Self { model, desk, terminal, _dir: dir };
+        let effects = start(&mut browser.model);
+        browser.perform(effects);
+        browser
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            let Effect::Ask(ticket, work) = effect else { continue };
+            if matches!(work, Work::Elsewhere { .. } | Work::Watch { .. }) {
+                continue;
+            }
+            let mut replies = Vec::new();
+            self.desk.work(&ticket, work, |reply| {
+                replies.push(reply);
+                true
+            });
+            for reply in replies {
+                let effects = update(&mut self.model, Msg::Reply(ticket.clone(), reply));
+                self.perform(effects);
+            }
+        }
+    }
+
+    fn press(&mut self, keys: &str) {
+        for key in keys.split_whitespace() {
+            let effects = update(&mut self.model, Msg::Key(key.parse().unwrap()));
+            self.perform(effects);
+        }
+    }
+
+    /// How often memory is asked for until a key is on the screen, without the work that it asks for.
+    fn key(&mut self, key: &str) -> u64 {
+        let key = Msg::Key(key.parse().unwrap());
+        let (model, terminal) = (&mut self.model, &mut self.terminal);
+        let counted = measure(|| {
+            update(model, key);
+            terminal.draw(|frame| ui::draw(frame, model)).unwrap();
+        });
+        counted.count_total
+    }
+}
+
+/// What a key costs is what it costs with a tenth of what is there, but for what is seen of that.
+fn is_alike(few: u64, many: u64) -> bool {
+    few.abs_diff(many) <= 100 + few / 5
+}
+
+#[test]
+fn a_key_costs_the_same_in_a_long_list() {
+    let [mut few, mut many] = [100, 1000].map(|sessions| Browser::new(sessions, 4));
+    for keys in ["j", "j", "k", "pagedown", "g", "tab"] {
+        let (few, many) = (few.key(keys), many.key(keys));
+        assert!(is_alike(few, many), "{keys}: {few} and {many}");
+    }
+}
+
+#[test]
+fn a_key_costs_the_same_in_a_long_session() {
+    let [mut few, mut many] = [200, 4000].map(|entries| Browser::new(1, entries));
+    for browser in [&mut few, &mut many] {
+        browser.press("l .");
+    }
+    for keys in ["k", "j", "pageup", "tab"] {
+        let (few, many) = (few.key(keys), many.key(keys));
+        assert!(is_alike(few, many), "{keys}: {few} and {many}");
+    }
+}
+
+#[test]
+fn news_cost_little_for_each_session_that_is_there() {
+    let cost = |sessions| {
+        let Browser { mut model, .. } = Browser::new(sessions, 4);
+        let (_claim, ticket) = Ticket::new(u64::MAX);
+        let grown = Digest { mtime: 1, ..(**model.library.get(model.library.keys().next().unwrap()).unwrap()).clone() };
+        let news = News { read: vec![grown], ..News::default() };
+        let reply = Reply::News { news, gone: Vec::new(), hold: None };
+        measure(|| drop(update(&mut model, Msg::Reply(ticket.clone(), reply)))).count_total
+    };
+    let (few, many) = (cost(100), cost(1100));
+    assert!(many - few <= 1000 * 3, "{few} and {many}");
+}
+
+#[test]
+fn reading_costs_little_for_each_entry() {
+    let dir = tempfile::tempdir().unwrap();
+    let cost = |entries| {
+        let path = dir.path().join(format!("{entries}.jsonl"));
+        fs::write(&path, session("s", entries).text()).unwrap();
+        measure(|| drop(again(&path, None, "/home/me").unwrap())).count_total
+    };
+    let (few, many) = (cost(100), cost(1100));
+    assert!(many - few <= 1500, "{few} and {many}");
+}
+
+#[test]
+fn a_start_with_an_index_costs_little_for_each_session() {
+    let dir = tempfile::tempdir().unwrap();
+    let [dirs, cache] = ["sessions", "cache"].map(|name| dir.path().join(name));
+    fs::create_dir(&dirs).unwrap();
+    // So few that one processor does it all.
+    write(&dirs, 8, 10);
+    let dirs = [dirs];
+    let sources = Sources { files: Files::Disk, dirs: &dirs, home: "/home/me", cache: Some(&cache) };
+    let mut scan = sources.scan();
+    scan.read(|_| true);
+    scan.keep().unwrap();
+    let mut remembered = sources.remembered();
+    let mut sessions = Vec::new();
+    let counted = measure(|| sessions = remembered.sessions());
+    assert_eq!(sessions.len(), 8);
+    assert!(counted.count_total <= 8 * 12, "{}", counted.count_total);
+}
