@@ -131,7 +131,9 @@ pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
     // Files are large to move about, and far from each other to look at.
     let mut order: Vec<(i64, usize)> = found.files.iter().map(|file| file.mtime).zip(0..).collect();
     let name_of = |at: usize| name(&found.files[at].path);
-    order.sort_by(|(a, one), (b, other)| b.cmp(a).then_with(|| name_of(*other).cmp(name_of(*one))));
+    order.sort_unstable_by(|(a, one), (b, other)| {
+        b.cmp(a).then_with(|| name_of(*other).cmp(name_of(*one))).then_with(|| one.cmp(other))
+    });
     found.files = order.into_iter().map(|(_, at)| std::mem::take(&mut found.files[at])).collect();
     found
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
+use crate::session::shape::IdHash;
+
 /// What the file system says of a file. Where it is the same, so is the file, unless it was written to again within the
 /// grain of its clock: see [`Stamp::is_settled`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +67,11 @@ impl Stamp {
             written: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
             changed: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
         }
+    }
+
+    /// What a file is looked up by; another one may have the same.
+    pub(crate) fn key(&self) -> IdHash {
+        IdHash::number(self.file.0).with(IdHash::number(self.file.1))
     }
 
     /// When it was written, in milliseconds since 1970.

@@ -9,7 +9,7 @@
 mod lying;
 mod volume;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,7 @@ use crate::disk::find::{Known, SessionFile};
 use crate::disk::stamp::hash;
 use crate::session::digest::details::Lazy;
 use crate::session::digest::{Digest, Shared};
+use crate::session::shape::ById;
 use crate::session::texts::{Room, Texts, TextsBuf};
 use lying::Lying;
 use volume::{Draft, Pieces, Record, Table, Volume};
@@ -200,30 +201,35 @@ impl Index {
 
     /// Says what is known of all files of the directory, the one with this number.
     pub(super) fn look(&mut self, dir: usize, files: &mut [SessionFile]) {
-        let (mut by_file, mut past) = (HashMap::new(), Vec::new());
+        let (mut by_file, mut past) = (ById::default(), Vec::new());
         for (number, kept) in self.volumes.iter_mut().enumerate() {
             kept.uses.fill(Use::Gone);
             for (at, record) in kept.volume.table.records.iter().enumerate() {
                 // What was added stands in place of what was there before.
-                past.extend(by_file.insert(record.stamp.file, (number, at)));
+                past.extend(by_file.insert(record.stamp.key(), (number, at)));
             }
         }
         past.into_iter().for_each(|(number, at): (usize, usize)| self.volumes[number].uses[at] = Use::Past);
-        for file in files.iter_mut().filter(|file| file.dir == dir) {
-            let Some(&(number, at)) = by_file.get(&file.stamp.file) else { continue };
-            let record = &self.volumes[number].volume.table.records[at];
+        let known = crew::map(files, |file| {
+            let &(number, at) = by_file.get(&file.stamp.key()).filter(|_| file.dir == dir)?;
+            let Table { records, .. } = &self.volumes[number].volume.table;
+            let record = records.get(at).filter(|record| record.stamp.file == file.stamp.file)?;
             let is_same = record.is_settled && record.stamp == file.stamp;
-            let place = self.volumes[number].volume.table.digest(record).and_then(place_in);
-            let is_there = is_same && place == self.place(file);
-            self.volumes[number].uses[at] = if is_there { Use::Current } else { Use::Past };
-            let record = &self.volumes[number].volume.table.records[at];
-            if is_there {
-                file.known = Known::Same((number, at));
-            } else if is_same {
-                file.known = Known::Moved((number, at));
-            } else if file.stamp.has_grown_from(&record.stamp) {
-                file.known = Known::Before((number, at));
-            }
+            let is_there = || self.volumes[number].volume.table.digest(record).and_then(place_in) == self.place(file);
+            let known = match () {
+                () if is_same && is_there() => Known::Same((number, at)),
+                () if is_same => Known::Moved((number, at)),
+                () if file.stamp.has_grown_from(&record.stamp) => Known::Before((number, at)),
+                () => Known::Nothing,
+            };
+            Some(((number, at), known))
+        });
+        for (file, ((number, at), known)) in
+            files.iter_mut().zip(known).filter_map(|(file, known)| Some((file, known?)))
+        {
+            let is_current = matches!(known, Known::Same(_));
+            self.volumes[number].uses[at] = if is_current { Use::Current } else { Use::Past };
+            file.known = known;
         }
     }
 
