@@ -12,7 +12,7 @@ use crate::disk::files::{Files, Readable};
 use crate::disk::mark::Mark;
 use crate::disk::{crew, lines};
 use crate::session::json::Reader;
-use crate::session::lines::{LONGEST, NotASession};
+use crate::session::lines::{BEGINNING, LONGEST, NotASession};
 use crate::session::tree::node::Node;
 use crate::session::tree::{Part, Tree};
 
@@ -32,35 +32,76 @@ const END: u64 = 1024 * 1024;
 /// # Errors
 /// The file can't be read, or is not a session.
 pub fn tree(files: Files, path: &Path, home: &str) -> Result<Tree> {
-    tied(path, whole(files, path, home)?)
+    tied(path, Reading::new(files, path, home).whole()?)
+}
+
+/// A session file that is read as long as somebody waits for it.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// Where bytes come from.
+    pub files: Files,
+    /// Its path.
+    pub path: &'a Path,
+    /// In tool calls, paths below it start with `~`.
+    pub home: &'a str,
+    /// Whether somebody still waits.
+    pub is_wanted: &'a (dyn Fn() -> bool + Sync),
 }
 
 fn tied(path: &Path, part: Part) -> Result<Tree> {
     Tree::build([part]).map_err(|why| anyhow!("{} is {why}", path.display()))
 }
 
-/// All lines of a file that may be a session.
-fn whole(files: Files, path: &Path, home: &str) -> Result<Part> {
-    let read = || -> io::Result<_> {
-        let bytes = files.len(path)?;
+impl<'a> Reading<'a> {
+    /// Reads as long as it takes.
+    pub fn new(files: Files, path: &'a Path, home: &'a str) -> Self {
+        Self { files, path, home, is_wanted: &|| true }
+    }
+
+    /// All lines of a file that may be a session.
+    fn whole(self) -> Result<Part> {
+        let Self { files, path, .. } = self;
+        let can_not = || format!("can't read {}", path.display());
+        let is_session = files.session(path).with_context(can_not)?.is_some();
+        ensure!(is_session, "{} is {}", path.display(), NotASession::NoHeader);
+        let part = self.parts().with_context(can_not)?;
+        ensure!((self.is_wanted)(), "nobody waits for {} any more", path.display());
+        Ok(part)
+    }
+
+    fn parts(self) -> io::Result<Part> {
+        let bytes = self.files.len(self.path)?;
         let count = if bytes < WORTH_SPLITTING { 1 } else { crew::threads() as u64 };
         let parts: io::Result<Vec<Part>> = thread::scope(|scope| {
             let readers: Vec<_> = (0..count)
                 .map(|at| {
                     // The last part goes on to the end of the file, which may have grown since.
                     let end = if at + 1 == count { u64::MAX } else { bytes * (at + 1) / count };
-                    scope.spawn(move || part(files, path, bytes * at / count..end, home))
+                    scope.spawn(move || self.part(bytes * at / count..end))
                 })
                 .collect();
             let died = |_| io::Error::other("the reader stopped");
             readers.into_iter().map(|reader| reader.join().map_err(died)?).collect()
         });
         parts.map(Part::join)
-    };
-    let can_not = || format!("can't read {}", path.display());
-    let is_session = files.session(path).with_context(can_not)?.is_some();
-    ensure!(is_session, "{} is {}", path.display(), NotASession::NoHeader);
-    read().with_context(can_not)
+    }
+
+    /// The lines that start in a range of the file.
+    fn part(self, range: std::ops::Range<u64>) -> io::Result<Part> {
+        let mut part = Part::new(self.home);
+        let mut file = self.files.open(self.path)?;
+        let mut start = range.start;
+        if start > 0 {
+            // The line that `start` falls into belongs to the part before, unless a line break stands right before it.
+            start = next_line(&mut file, start - 1)?;
+        }
+        file.seek(SeekFrom::Start(start))?;
+        lines::each(&mut file, start, range.end, &mut Vec::new(), |line| {
+            part.line(line);
+            !part.is_crowded() && (self.is_wanted)()
+        })?;
+        Ok(part)
+    }
 }
 
 /// The file that was opened last: when it is opened again, only what is new in it is read.
@@ -80,16 +121,16 @@ impl Opened {
         self.0.as_ref().is_some_and(|kept| kept.path == path)
     }
 
-    /// The tree of a session file. A last line that is no JSON is left out if it `may_go_on`. In tool calls, paths below
-    /// `home` start with `~`.
+    /// The tree of a session file. A last line that is no JSON is left out if it `may_go_on`.
     ///
     /// # Errors
-    /// As [`tree`].
-    pub fn tree(&mut self, files: Files, path: &Path, home: &str, may_go_on: bool) -> Result<Tree> {
+    /// As [`tree`], or nobody waits for it any more.
+    pub fn tree(&mut self, reading: Reading<'_>, may_go_on: bool) -> Result<Tree> {
+        let Reading { files, path, .. } = reading;
         let kept = self.0.take().filter(|kept| kept.path == path);
         let part = match kept.and_then(|kept| grown(files, kept).ok().flatten()) {
             Some(part) => part,
-            None => whole(files, path, home)?,
+            None => reading.whole()?,
         };
         let mark = files.open(path).and_then(|mut file| Mark::new(&mut file, part.place()));
         let torn = may_go_on && part.is_torn();
@@ -157,7 +198,7 @@ pub fn end(files: Files, path: &Path, home: &str) -> Option<Tree> {
         header.is_empty()
     })
     .ok()?;
-    let end = part(files, path, bytes - END..u64::MAX, home).ok()?;
+    let end = Reading::new(files, path, home).part(bytes - END..u64::MAX).ok()?;
     Tree::of_end([header, end]).ok()
 }
 
@@ -173,24 +214,6 @@ pub fn many<R: Send>(
     let work = |path: &PathBuf, (): &mut (), _: crew::Stop<'_>| Some(take(path, tree(files, path, home).ok()));
     let lost = |path: &PathBuf, _| Some(take(path, None));
     crew::each(paths, (work, lost), |crew::Batch { results, done }| batch(results, done == paths.len()));
-}
-
-/// The lines that start in a range of the file.
-fn part(files: Files, path: &Path, range: std::ops::Range<u64>, home: &str) -> io::Result<Part> {
-    let mut part = Part::new(home);
-    let mut file = files.open(path)?;
-    let mut start = range.start;
-    if start > 0 {
-        // The line that `start` falls into belongs to the part before, unless a line break stands right before it.
-        start = next_line(&mut file, start - 1)?;
-    }
-    file.seek(SeekFrom::Start(start))?;
-    let mut buffer = Vec::new();
-    lines::each(&mut file, start, range.end, &mut buffer, |line| {
-        part.line(line);
-        !part.is_crowded()
-    })?;
-    Ok(part)
 }
 
 /// The offset behind the first line break at or after `from`.
@@ -251,7 +274,16 @@ impl Bodies {
     pub fn line(&mut self, node: &Node) -> Result<Vec<u8>> {
         let (size, path) = (numbers::bytes(node.len), self.path.display());
         ensure!(node.len <= LONGEST, "too long to be read: {size} at byte {} of {path}", node.offset);
-        let mut bytes = vec![0; usize::try_from(node.len)?];
+        self.known(node)
+    }
+
+    /// As much of the line of an entry as was read when its tree was built: of one that is too long the beginning.
+    ///
+    /// # Errors
+    /// The file can't be read there: it was cut since.
+    pub(crate) fn known(&mut self, node: &Node) -> Result<Vec<u8>> {
+        let len = if node.len > LONGEST { BEGINNING } else { usize::try_from(node.len)? };
+        let mut bytes = vec![0; len];
         let read = self.file.seek(SeekFrom::Start(node.offset)).and_then(|_| self.file.read_exact(&mut bytes));
         read.with_context(|| format!("can't read {}: it changed since it was opened", self.path.display()))?;
         Ok(bytes)
@@ -304,6 +336,25 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_waits_for_is_not_read_to_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let entry = "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n";
+        std::fs::write(
+            &path,
+            String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n") + &entry.repeat(1000),
+        )
+        .unwrap();
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        let is_wanted = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 10;
+        let mut opened = Opened::default();
+        let reading = Reading { is_wanted: &is_wanted, ..Reading::new(Files::Disk, &path, "") };
+        assert!(opened.tree(reading, false).is_err() && !opened.is(&path));
+        assert!(asked.into_inner() < 20);
+        assert_eq!(opened.tree(Reading::new(Files::Disk, &path, ""), false).unwrap().nodes.len(), 1000);
+    }
+
+    #[test]
     fn parts_give_the_same_tree_as_the_whole() {
         let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
         for n in 0..50 {
@@ -316,12 +367,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, &text).unwrap();
-        let whole = Tree::build([part(Files::Disk, &path, 0..u64::MAX, "").unwrap()]).unwrap();
+        let part = |range| Reading::new(Files::Disk, &path, "").part(range).unwrap();
+        let whole = Tree::build([part(0..u64::MAX)]).unwrap();
         let len = text.len() as u64;
         // Lines differ in length, so that every place in a line is met.
         for cut in (0..=len).step_by(5) {
-            let parts = [0..cut, cut..u64::MAX].map(|range| part(Files::Disk, &path, range, "").unwrap());
-            let tree = Tree::build(parts).unwrap();
+            let tree = Tree::build([0..cut, cut..u64::MAX].map(part)).unwrap();
             assert_eq!(tree.nodes.len(), 50, "cut at {cut}");
             assert!(
                 tree.nodes.iter().zip(&whole.nodes).all(|(a, b)| a.text == b.text && a.offset == b.offset),

@@ -319,7 +319,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::disk::load::Opened;
+    use crate::disk::load::{Opened, Reading};
     use crate::session::tree::Tree;
 
     const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#;
@@ -393,7 +393,7 @@ mod tests {
                 let news = look(&mut reader, &[&path], LATE);
                 let whole = scan::again(&path, None, "").ok().flatten();
                 prop_assert_eq!(format!("{:?}", news.read.first()), format!("{:?}", whole));
-                let (grown, whole) = (opened.tree(Files::Disk, &path, "", false), load::tree(Files::Disk, &path, ""));
+                let (grown, whole) = (opened.tree(Reading::new(Files::Disk, &path, ""), false), load::tree(Files::Disk, &path, ""));
                 prop_assert_eq!(grown.ok().as_ref().map(facts), whole.ok().as_ref().map(facts));
             }
         }
@@ -422,12 +422,12 @@ mod tests {
         for text in [same_length, other_head, shorter, format!("{first}{}", lines(5..9))] {
             let (_dir, path, mut reader) = known(&first);
             let mut opened = Opened::default();
-            opened.tree(Files::Disk, &path, "", false).unwrap();
+            opened.tree(Reading::new(Files::Disk, &path, ""), false).unwrap();
             fs::write(&path, &text).unwrap();
             reader.known.get_mut(path.as_os_str()).unwrap().as_of = None;
             let read = look(&mut reader, &[&path], LATE).read;
             assert_eq!(format!("{:?}", read.first()), format!("{:?}", scan::again(&path, None, "").unwrap()));
-            let tree = opened.tree(Files::Disk, &path, "", false).unwrap();
+            let tree = opened.tree(Reading::new(Files::Disk, &path, ""), false).unwrap();
             assert_eq!(facts(&tree), facts(&load::tree(Files::Disk, &path, "").unwrap()));
         }
     }
@@ -442,7 +442,7 @@ mod tests {
         let read = look(&mut reader, &[&path], now).read;
         let is_cut = |problems: &[Problem]| problems.contains(&Problem::CutOff);
         assert!(!is_cut(&read[0].problems) && read[0].entry_count == 1 && read[0].bytes == text.len() as u64);
-        let tree = |may_go_on| Opened::default().tree(Files::Disk, &path, "", may_go_on).unwrap();
+        let tree = |may_go_on| Opened::default().tree(Reading::new(Files::Disk, &path, ""), may_go_on).unwrap();
         assert!(!is_cut(&tree(true).problems) && is_cut(&tree(false).problems));
         let due = reader.due().unwrap();
         assert!(due > now && look(&mut reader, &[], due - 1).is_empty());

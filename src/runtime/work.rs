@@ -17,7 +17,7 @@ use crate::app::ticket::Ticket;
 use crate::base::fold::fold;
 use crate::changes::{Changes, News, Progress, Refusal, Request, touched};
 use crate::disk::files::Files;
-use crate::disk::load::{self, Bodies, Opened};
+use crate::disk::load::{self, Bodies, Opened, Reading};
 use crate::disk::news::{Noted, Reader, is_fresh};
 use crate::disk::scan::{Batch, Sources};
 use crate::disk::watch::{self, Seen, Watch};
@@ -76,7 +76,9 @@ impl Desk {
                 }
                 let found = scan::one(self.files, &path, None);
                 let may_go_on = found.is_some_and(|found| is_fresh(found.mtime, now()));
-                let tree = opened.tree(self.files, &path, &self.setting.home, may_go_on).map(Arc::new);
+                let reading = Reading::new(self.files, &path, &self.setting.home);
+                let reading = Reading { is_wanted: &is_wanted, ..reading };
+                let tree = opened.tree(reading, may_go_on).map(Arc::new);
                 reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
             }
             Work::LookForPis => drop(reply(Reply::Pis(live::running()))),
