@@ -13,6 +13,9 @@ pub(crate) fn is_js_space(c: char) -> bool {
 
 /// The first `units` UTF-16 code units of `text`, as JavaScript's `slice(0, units)`; a character is not split.
 pub fn cut(text: &str, units: usize) -> &str {
+    if text.len() <= units {
+        return text; // none takes more units than bytes
+    }
     let mut used = 0;
     for (at, c) in text.char_indices() {
         used += c.len_utf16();
@@ -28,6 +31,7 @@ pub(crate) fn number(number: f64) -> String {
     match number.abs() {
         0.0 => "0".into(),
         f64::INFINITY => if number > 0.0 { "Infinity" } else { "-Infinity" }.into(),
+        ..1e15 if number.fract() == 0.0 => (number as i64).to_string(),
         1e-6..1e21 => number.to_string(),
         abs if abs >= 1.0 => format!("{number:e}").replace('e', "e+"),
         _ => format!("{number:e}"), // or not a number

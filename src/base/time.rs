@@ -18,7 +18,7 @@ pub fn parse(text: &str) -> Option<i64> {
 }
 
 /// `2026-01-24T16:22:26.831Z`: how pi writes all times, and there is one in each of a million lines.
-fn parse_usual(text: &[u8]) -> Option<i64> {
+pub(crate) fn parse_usual(text: &[u8]) -> Option<i64> {
     let text: &[u8; 24] = text.try_into().ok()?;
     let form = b"0000-00-00T00:00:00.000Z";
     let is_as = |(b, form): (&u8, &u8)| (b == form) | ((*form == b'0') & b.is_ascii_digit());

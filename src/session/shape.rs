@@ -112,16 +112,21 @@ impl Shape {
                 shape.duplicates.push(at as Index);
             }
         }
-        for (at, ids) in ids.iter().enumerate() {
-            let parent = ids.parent.and_then(|id| shape.by_id.get(&id).copied());
-            if ids.parent.is_some() && parent.is_none() {
+        for (at, Ids { id, parent }) in ids.iter().enumerate() {
+            // Nearly always it is the entry before. Where ids stand twice, another one may have the same.
+            let before = at
+                .checked_sub(1)
+                .filter(|&before| shape.duplicates.is_empty() && parent.is_some() && ids[before].id == *parent);
+            let found = || parent.and_then(|id| shape.by_id.get(&id).copied());
+            let above = before.map(|before| before as Index).or_else(found);
+            if parent.is_some() && above.is_none() {
                 shape.orphans.push(at as Index);
             }
-            let is_own = parent.is_some() && ids.parent == ids.id;
+            let is_own = above.is_some() && parent == id;
             if is_own {
                 shape.cycles.push(at as Index);
             }
-            shape.parents.push(parent.filter(|_| !is_own));
+            shape.parents.push(above.filter(|_| !is_own));
         }
         shape.cut_cycles();
         shape
@@ -167,6 +172,10 @@ impl Shape {
     }
 
     fn cut_cycles(&mut self) {
+        // Where all parents stand before their children there are none.
+        if self.parents.iter().zip(0..).all(|(parent, at)| parent.is_none_or(|parent| parent < at)) {
+            return;
+        }
         const NEW: u32 = 0;
         let mut seen = vec![NEW; self.parents.len()];
         for start in 0..self.parents.len() as Index {

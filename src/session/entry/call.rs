@@ -52,15 +52,15 @@ impl Called {
     /// From a call and its arguments.
     pub(crate) fn new(call: &ToolCall<'_>, args: &Fields<'_>) -> Self {
         let name = call.name.text();
-        let text = |names: &[&str]| given(args, names).map_or(String::new(), |value| value.text().into_owned());
+        let text = |names: &[&str]| given(args, names).map_or(Cow::Borrowed(""), |value| value.text());
         let (path, about) = match &*name {
-            "read" => (text(&["path", "file_path"]), lines(args)),
-            "write" | "edit" => (text(&["path", "file_path"]), String::new()),
-            "bash" => (String::new(), text(&["command"])),
-            "grep" => (text(&["path"]), format!("/{}/", text(&["pattern"]))),
+            "read" => (text(&["path", "file_path"]), lines(args).into()),
+            "write" | "edit" => (text(&["path", "file_path"]), Cow::default()),
+            "bash" => (Cow::default(), text(&["command"])),
+            "grep" => (text(&["path"]), format!("/{}/", text(&["pattern"])).into()),
             "find" => (text(&["path"]), text(&["pattern"])),
-            "ls" => (text(&["path"]), String::new()),
-            _ => (String::new(), stringify(call.arguments, SAID).0),
+            "ls" => (text(&["path"]), Cow::default()),
+            _ => (Cow::default(), stringify(call.arguments, SAID).0.into()),
         };
         let short = |text: &str| clean(cut(js_trim(text), SAID)).into();
         Self { name: short(&name), path: short(&path), about: short(&about) }
@@ -91,9 +91,9 @@ pub fn describe(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
 
 fn whole(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
     let name = call.name.text();
-    let text = |names: &[&str]| given(args, names).map_or(String::new(), |value| value.text().into_owned());
+    let text = |names: &[&str]| given(args, names).map_or(Cow::Borrowed(""), |value| value.text());
     let path = |names: &[&str], default: &str| {
-        let path = given(args, names).map_or(Cow::Borrowed(default), |value| value.text().into_owned().into());
+        let path = given(args, names).map_or(Cow::Borrowed(default), |value| value.text());
         shorten(&path, home).into_owned()
     };
     match &*name {

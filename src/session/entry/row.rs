@@ -25,13 +25,24 @@ pub(crate) fn is_silent(entry: &Entry<'_>) -> bool {
 /// The text of an entry's row: clean, on one line, without white space around. That of a tool's result names the tool;
 /// a tree and a digest put the call in its place.
 pub(crate) fn text(entry: &Entry<'_>) -> String {
+    let mut out = String::new();
+    text_into(&mut out, entry);
+    out
+}
+
+/// Appends it.
+pub(crate) fn text_into(out: &mut String, entry: &Entry<'_>) {
+    match entry.kind {
+        Kind::User | Kind::Assistant => start_into(out, entry, SAID),
+        _ => out.push_str(&named(entry)),
+    }
+}
+
+/// The text of the row of what is neither the user's nor an assistant's.
+fn named(entry: &Entry<'_>) -> String {
     let message = entry.message.as_ref();
     match entry.kind {
-        Kind::User | Kind::Assistant => {
-            let mut out = String::with_capacity(SAID);
-            start_into(&mut out, entry, SAID);
-            out
-        }
+        Kind::User | Kind::Assistant => String::new(),
         Kind::ToolResult => match message.and_then(|message| message.tool_name) {
             Some(name) => format!("[{}]", plain(Some(name))),
             None => "[tool]".into(),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use crate::base::text::clean;
 use crate::session::entry::call::{self, Called};
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, EntryId};
+use crate::session::entry::{Entry, EntryId, row};
 use crate::session::json::data::Fields;
 use crate::session::last::Last;
 use crate::session::lines::{Header, LabelLine, Line, Lines, NotASession};
@@ -102,6 +102,8 @@ pub struct Part {
     loose: Vec<Loose>,
     calls: ById<Call>,
     settings: Settings,
+    /// The text of a row while it is made.
+    row: String,
 }
 
 /// A tool call: its row in pi's words, and what it was for.
@@ -145,7 +147,18 @@ impl Part {
         let read = line.read();
         let Some(entry) = self.lines.note(&line, &read) else { return };
         self.note_calls(entry);
-        let mut loose = Loose::new(line.offset, line.len, entry);
+        let text = match entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult) {
+            // Nearly always the call stands before its result.
+            Some(message) if let Some(call) = self.calls.get(&IdHash::of(message.tool_call_id.unwrap_or_default())) => {
+                call.row.clone()
+            }
+            _ => {
+                self.row.clear();
+                row::text_into(&mut self.row, entry);
+                self.row.as_str().into()
+            }
+        };
+        let mut loose = Loose::new((line.offset, line.len), entry, text);
         loose.node.sense.setting = self.settings.note(entry);
         self.loose.push(loose);
     }

@@ -70,7 +70,8 @@ pub(crate) enum Link {
 }
 
 impl Loose {
-    pub(crate) fn new(offset: u64, len: u64, entry: &Entry<'_>) -> Self {
+    /// From the line at a place and what its row says.
+    pub(crate) fn new((offset, len): (u64, u64), entry: &Entry<'_>, text: Arc<str>) -> Self {
         let node = Node {
             offset,
             len,
@@ -78,7 +79,7 @@ impl Loose {
             kind: entry.kind,
             outcome: entry.message.as_ref().map_or(Outcome::Fine, outcome),
             silent: row::is_silent(entry),
-            text: row::text(entry).into(),
+            text,
             time: entry.timestamp.and_then(Stamp::ms),
             cost: entry.cost(),
             called: None,
