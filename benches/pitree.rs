@@ -5,7 +5,6 @@
 mod corpus;
 mod search;
 
-use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use pitree::app::update::{start, update};
 use pitree::base::fold::fold;
 use pitree::config::{Config, Filter};
 use pitree::disk::files::Files;
-use pitree::disk::load::Opened;
+use pitree::disk::load::{Opened, Reading};
 use pitree::disk::locate::Located;
 use pitree::disk::news::News;
 use pitree::disk::{load, scan};
@@ -62,9 +61,14 @@ fn big(branch_every: usize) -> PathBuf {
 
 /// 100,000 entries in one file of so many bytes.
 fn entries(bytes: usize, branch_every: usize) -> PathBuf {
-    let path = target().join(format!("100000-entries-{bytes}-{branch_every}.jsonl"));
+    one_of(100_000, bytes, branch_every)
+}
+
+/// So many entries in one file of so many bytes.
+fn one_of(entries: usize, bytes: usize, branch_every: usize) -> PathBuf {
+    let path = target().join(format!("{entries}-entries-{bytes}-{branch_every}.jsonl"));
     if !path.exists() {
-        let shape = corpus::Shape { entries: 100_000, bytes, branch_every };
+        let shape = corpus::Shape { entries, bytes, branch_every };
         corpus::session(&path, 1, "/home/dev/project", None, &shape).unwrap();
     }
     path
@@ -113,7 +117,7 @@ fn open_end_of_100000_entries(bencher: Bencher, bytes: usize) {
 #[divan::bench(args = [0, 50])]
 fn rows_of_100000_entries(bencher: Bencher, branch_every: usize) {
     let tree = tree(branch_every);
-    bencher.bench(|| TreeRows::new(black_box(&tree), |at| passes(&tree, at, Filter::Default), &HashSet::new(), &[]));
+    bencher.bench(|| TreeRows::new(black_box(&tree), |at| passes(&tree, at, Filter::Default), [], &[]).place());
 }
 
 /// Looking through all texts of a session, by one thread: common and rare words.
@@ -187,13 +191,43 @@ fn press(model: &mut Model, desk: &Desk, keys: &str) {
 
 /// A directory with nothing but one big session.
 fn alone(branch_every: usize) -> PathBuf {
-    let dir = target().join(format!("alone-{branch_every}"));
+    only(&big(branch_every), &format!("alone-{branch_every}"))
+}
+
+/// A directory of this name with nothing but a file.
+fn only(path: &Path, name: &str) -> PathBuf {
+    let dir = target().join(name);
     std::fs::create_dir_all(&dir).unwrap();
     let link = dir.join("big.jsonl");
     if !link.exists() {
-        std::fs::hard_link(big(branch_every), &link).unwrap();
+        std::fs::hard_link(path, &link).unwrap();
     }
     dir
+}
+
+/// How cost grows with entries, of 640 bytes each.
+const GROWTH: [usize; 4] = [1000, 10_000, 100_000, 500_000];
+
+fn growing(entries: usize) -> PathBuf {
+    one_of(entries, 640 * entries, 50)
+}
+
+#[divan::bench(args = GROWTH, sample_count = 10, sample_size = 1)]
+fn growth_of_open(bencher: Bencher, entries: usize) {
+    let path = growing(entries);
+    bencher.bench(|| load::tree(Files::Disk, &path, "/home/dev").unwrap());
+}
+
+/// Another filter, so that all rows are made anew, with the frame.
+#[divan::bench(args = GROWTH, sample_count = 40, sample_size = 2)]
+fn growth_of_filter_and_frame(bencher: Bencher, entries: usize) {
+    keys_to_frames(bencher, only(&growing(entries), &format!("growth-{entries}")), "| 1 2");
+}
+
+/// A row further, with the frame.
+#[divan::bench(args = GROWTH, sample_count = 40, sample_size = 2)]
+fn growth_of_move_and_frame(bencher: Bencher, entries: usize) {
+    keys_to_frames(bencher, only(&growing(entries), &format!("growth-{entries}")), "| k j");
 }
 
 fn draw(terminal: &mut Terminal<TestBackend>, model: &Model) {
@@ -247,17 +281,34 @@ fn frame_of_100000_entries(bencher: Bencher, branch_every: usize) {
     bencher.bench_local(|| draw(&mut terminal, &model));
 }
 
-/// A key that moves the selection, with its frame.
-#[divan::bench(args = [0, 50])]
-fn key_and_frame_in_100000_entries(bencher: Bencher, branch_every: usize) {
-    let (mut model, _) = browser(alone(branch_every));
-    update(&mut model, Msg::Key("l".parse().unwrap()));
-    let (up, down) = ("k".parse().unwrap(), "j".parse().unwrap());
+/// Keys in the tree of 100,000 entries, one after the other, each with its frame. Before the bar stands what is pressed once.
+#[divan::bench(
+    args = ["| k j", "| g G", "| pageup pagedown", "| { }", "| ctrl+left ctrl+right", "| - +", "g } j | h l", "5 | t", "| 1 2", "| 3 4", "| 5 6",
+        "| 7 1", "/ words enter | n N", "/ words | tab"],
+    sample_count = 20
+)]
+fn key_to_frame_of_100000_entries(bencher: Bencher, keys: &str) {
+    keys_to_frames(bencher, alone(50), keys);
+}
+
+fn keys_to_frames(bencher: Bencher, dir: PathBuf, keys: &str) {
+    let (mut model, desk) = browser(dir);
+    let (before, keys) = keys.split_once('|').unwrap();
+    press(&mut model, &desk, "l");
+    for key in before.split_whitespace() {
+        match key {
+            "words" => {
+                let effects = update(&mut model, Msg::Paste("session token".into()));
+                perform(&mut model, &desk, effects);
+            }
+            key => press(&mut model, &desk, key),
+        }
+    }
+    let keys: Vec<_> = keys.split_whitespace().map(|key| key.parse().unwrap()).collect();
+    let mut keys = keys.into_iter().cycle();
     let mut terminal = terminal();
-    let mut is_up = false;
     bencher.bench_local(|| {
-        is_up = !is_up;
-        black_box(update(&mut model, Msg::Key(if is_up { up } else { down })));
+        black_box(update(&mut model, Msg::Key(keys.next().unwrap())));
         draw(&mut terminal, &model);
     });
 }
@@ -267,15 +318,6 @@ fn key_and_frame_in_100000_entries(bencher: Bencher, branch_every: usize) {
 fn rows_of_10000_sessions(bencher: Bencher) {
     let (mut model, _) = browser(many(10_000, 40_000_000));
     let key = "ctrl+n".parse().unwrap();
-    bencher.bench_local(|| black_box(update(&mut model, Msg::Key(key))));
-}
-
-/// A key that changes the filter, so that all rows are made anew.
-#[divan::bench(args = [0, 50])]
-fn filter_of_100000_entries(bencher: Bencher, branch_every: usize) {
-    let (mut model, _) = browser(alone(branch_every));
-    update(&mut model, Msg::Key("l".parse().unwrap()));
-    let key = "ctrl+o".parse().unwrap();
     bencher.bench_local(|| black_box(update(&mut model, Msg::Key(key))));
 }
 
@@ -303,7 +345,8 @@ fn grow_100000_entries(bencher: Bencher) {
     std::fs::copy(entries(64_000_000, 50), &path).unwrap();
     let mut file = std::fs::File::options().append(true).open(&path).unwrap();
     let mut opened = Opened::default();
-    let mut open = || opened.tree(Files::Disk, &path, "/home/dev", true).unwrap();
+    let reading = Reading::new(Files::Disk, &path, "/home/dev");
+    let mut open = || opened.tree(reading, true).unwrap();
     open();
     bencher.bench_local(|| {
         let line = r#"{"type":"message","id":"x","parentId":null,"message":{"role":"user","content":"one more"}}"#;

@@ -1,7 +1,6 @@
 //! `pitree tree`: one session's tree as text, or every entry as JSON for scripts.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
@@ -19,8 +18,11 @@ use crate::config::Filter;
 use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::session::entry::Stamp;
-use crate::session::entry::read;
+use crate::session::lines::Line;
 use crate::session::tree::{Index, Tree};
+
+/// The most columns of the lines in front of an entry where no terminal says how many there are.
+const LINES: usize = 240;
 
 /// Show the tree of one session
 #[derive(Debug, clap::Args)]
@@ -52,11 +54,14 @@ impl TreeCommand {
 
 fn text(out: &mut impl Write, tree: &Tree, filter: Filter, chosen: &Chosen) -> Result<()> {
     let glyphs = chosen.config.signs();
-    let rows = TreeRows::new(tree, |at| passes(tree, at, filter), &HashSet::new(), &[]);
+    let rows = TreeRows::new(tree, |at| passes(tree, at, filter), [], &[]).place();
     let columns = output::columns();
     for row in 0..rows.list.len() {
         let Item::Entry(at) = rows.list[row].item else { continue };
-        let line = rows.prefix(row, 0..usize::MAX, glyphs) + &spans_text(&row_text::entry(tree, at, glyphs));
+        // The text is always behind the lines, as thousands of levels are possible.
+        let lines = rows.prefix_width(row);
+        let cut = lines.saturating_sub(columns.map_or(LINES, |columns| columns / 2));
+        let line = rows.lead(row, cut..lines, cut > 0, glyphs) + &spans_text(&row_text::entry(tree, at, glyphs));
         let mark = if rows.leaf == Some(row) { format!("  {} leaf", glyphs.leaf) } else { String::new() };
         let line =
             columns.map_or(Cow::Borrowed(&*line), |columns| glyphs.cut(&line, columns - width(&mark).min(columns)));
@@ -105,8 +110,9 @@ fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Resu
     for at in tree.preorder(false) {
         depth[at as usize] = tree.parent(at).map_or(0, |parent| depth[parent as usize] + 1);
         let node = &tree.nodes[at as usize];
-        let line = bodies.line(node)?;
-        let entry = read::line(&line).ok().flatten().unwrap_or_default();
+        let bytes = bodies.known(node)?;
+        let line = Line { len: node.len, ..Line::new(node.offset, &bytes, true) };
+        let entry = line.read().ok().flatten().unwrap_or_default();
         let entry_line = EntryLine {
             id: node.id.as_deref(),
             parent_id: entry.parent_id.filter(|_| has_ids).map(|id| id.text().into_owned()),
@@ -121,7 +127,7 @@ fn json(out: &mut impl Write, tree: &Tree, path: &Path, chosen: &Chosen) -> Resu
             label: tree.labels.get(&at).map(|label| &*label.text),
             active: tree.is_active(at),
             leaf: is_leaf(tree, at),
-            text: entry.text(),
+            text: if entry.is_cut { node.text.to_string() } else { entry.text() },
         };
         output::json(out, &entry_line)?;
     }

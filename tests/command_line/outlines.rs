@@ -24,6 +24,22 @@ fn paths(files: &[Value]) -> Vec<&str> {
 }
 
 #[test]
+fn a_tree_of_thousands_of_levels_is_as_wide_as_one_can_read() {
+    let pitree = Pitree::new();
+    // Each prompt has two below it, of which the first one goes on.
+    let branch = |session: Session, at: usize| {
+        let (end, next) = (format!("end {at}"), format!("next {at}"));
+        let above = at.checked_sub(1).map_or("root".into(), |at| format!("next {at}"));
+        session.user(&end, &end).under(&above).user(&next, &next).under(&above)
+    };
+    let session = (0..2000).fold(Session::new("deep").user("root", "root"), branch);
+    let path = pitree.write_session(&session);
+    let tree = pitree.print(&["tree", path.to_str().unwrap()]);
+    assert!(tree.lines().all(|line| line.chars().count() < 300 && line.contains("user: ")), "{}", tree.len());
+    assert!(tree.contains("• user: next 1999  ← leaf") && tree.lines().any(|line| line.starts_with('…')));
+}
+
+#[test]
 fn files_are_listed_once_however_they_were_named() {
     let pitree = touched();
     let files = pitree.objects(&["files", "--json"]);

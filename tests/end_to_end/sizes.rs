@@ -90,6 +90,11 @@ fn a_line_that_is_too_long_is_known_by_its_beginning() {
         assert!(out.contains(text), "no {text:?} in {out}");
     }
     assert!(most < 400 * MB, "{} MB", most / MB);
+    let (out, most) = run(&home, &["tree", "--json", path]);
+    for text in ["a prompt", r#""id":"big","parentId":"a2""#, "[message: too long to be read]", "behind it"] {
+        assert!(out.contains(text), "no {text:?} in {out}");
+    }
+    assert!(most < 400 * MB, "{} MB", most / MB);
     for args in [&["search", "prompt"][..], &["search", "--all", "behind"], &["ls"]] {
         let (out, most) = run(&home, args);
         assert!(out.contains("a prompt") || out.contains("behind it"), "{args:?}: {out}");

@@ -71,7 +71,7 @@ impl Row<'_> {
             let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
             facts.extend(self.fold(text::hidden(tree.below(entry), forks, model.now)));
         }
-        if let Some(deeds) = model.tree.turns.get(&entry).filter(|_| is_turns && !one.folded) {
+        if let Some(deeds) = model.tree.turn(entry).filter(|_| is_turns && !one.folded) {
             facts.extend(dots(words::turn(deeds, node.time)));
         }
         let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);

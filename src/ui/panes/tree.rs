@@ -72,11 +72,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
     list(frame, pen, &rows, |at, columns| {
         // Only the lines in sight are made, as thousands of levels are possible; the text is always behind them.
         let (lines, is_cut) = pane.lines(at, columns);
-        let mut prefix = pane.rows.prefix(at, lines.clone(), pen.glyphs());
-        if is_cut {
-            prefix = pen.glyphs().cut_start(&format!("{prefix} "), lines.len()).into_owned();
-        }
-        let mut left = vec![Span::new(Tone::Dim, prefix)];
+        let mut left = vec![Span::new(Tone::Dim, pane.rows.lead(at, lines, is_cut, pen.glyphs()))];
         row::draw(&mut left, columns, (model, pen), tree, at)
     });
 }

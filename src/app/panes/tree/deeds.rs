@@ -110,8 +110,8 @@ impl Inherited {
     }
 }
 
-/// What was done because of each prompt: all below it, up to the next prompts.
-pub(super) fn turns(tree: &Tree) -> HashMap<Index, Deeds> {
+/// What was done because of each prompt, in file order: all below it, up to the next prompts.
+pub(super) fn turns(tree: &Tree) -> Vec<(Index, Deeds)> {
     let is_prompt = |at: Index| tree.nodes[at as usize].kind == Kind::User;
     let turn = |prompt: Index| {
         let mut stack = vec![prompt];

@@ -1,7 +1,6 @@
 //! What is looked for in the open session, and which of its entries have it: jumping from hit to hit. The entries are
 //! found elsewhere and come some at a time.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::app::panes::tree::spot::Spot;
@@ -27,7 +26,8 @@ pub struct Find {
     pub searching: bool,
     /// The entries with the words, as the rows are ordered.
     hits: Vec<EntryRef>,
-    is_hit: HashSet<EntryRef>,
+    /// Which entries they are: it is asked of each for each time that rows are made.
+    is_hit: Vec<bool>,
     /// Where the search began: it is gone back to.
     pub(super) from: Spot,
     /// Whether the selection goes to the hit that is nearest to there.
@@ -52,7 +52,7 @@ impl Find {
             only_hits: false,
             searching: false,
             hits: Vec::new(),
-            is_hit: HashSet::new(),
+            is_hit: Vec::new(),
             from,
             is_following: true,
             claim: None,
@@ -65,7 +65,7 @@ impl Find {
 
     /// Whether an entry has what is looked for.
     pub(crate) fn is_hit(&self, entry: EntryRef) -> bool {
-        self.is_hit.contains(&entry)
+        self.is_hit.get(entry.at as usize).is_some_and(|is_hit| *is_hit)
     }
 
     /// Whether it is said how many hits there are: a session that was found as a whole has none.
@@ -120,6 +120,7 @@ impl Find {
 
     fn place_in(&mut self, tree: &Arc<Tree>) {
         self.order = vec![0; tree.nodes.len()];
+        self.is_hit.resize(tree.nodes.len(), false);
         tree.order().iter().zip(0..).for_each(|(&at, place)| self.order[at as usize] = place);
         self.tree = Some(tree.clone());
     }
@@ -138,11 +139,14 @@ impl Find {
 
     pub(super) fn forget_hits(&mut self) {
         self.hits.clear();
-        self.is_hit.clear();
+        self.is_hit.fill(false);
     }
 
     pub(super) fn add(&mut self, hits: impl Iterator<Item = EntryRef>) {
-        self.hits.extend(hits.filter(|&hit| self.is_hit.insert(hit)));
+        let is_new = |hit: &EntryRef| {
+            self.is_hit.get_mut(hit.at as usize).is_some_and(|is_hit| !std::mem::replace(is_hit, true))
+        };
+        self.hits.extend(hits.filter(is_new));
         let order = &self.order;
         self.hits.sort_by_key(|&hit| order.get(hit.at as usize));
     }

@@ -79,7 +79,6 @@ impl Pane {
         find.turn_to(tree);
         if !find.searching {
             find.forget_hits();
-            self.rebuild();
             self.follow_hits();
         }
     }
@@ -98,20 +97,16 @@ impl Pane {
         }
         find.add(hits.into_iter().map(|at| EntryRef { session, at }));
         find.searching = !is_last;
-        if !self.follow_hits() {
-            self.rebuild();
-        }
+        self.follow_hits();
     }
 
-    /// Goes to the nearest hit from where the search began, or back there, which makes the rows anew. Returns whether hits
-    /// are followed.
-    fn follow_hits(&mut self) -> bool {
-        let Some(find) = self.find.as_ref().filter(|find| find.is_following) else { return false };
+    /// Makes the rows anew, and goes to the nearest hit from where the search began, or back there, if hits are followed.
+    fn follow_hits(&mut self) {
+        let Some(find) = self.find.as_ref().filter(|find| find.is_following) else { return self.rebuild() };
         let from = find.from.clone();
         let is_hit = |at: &Index| self.entry(*at).is_some_and(|entry| find.is_hit(entry));
         if let Some(at) = self.pointed().filter(|at| find.query.is_some() && is_hit(at)) {
-            self.select(at);
-            return true;
+            return self.reselect(at);
         }
         let anchor = match from.selected {
             Some(Selected::Entry(entry) | Selected::Run(entry)) => Some(entry),
@@ -122,10 +117,9 @@ impl Pane {
             Some(Selected::Inherited | Selected::Start) | None => None,
         };
         match anchor.and_then(|entry| find.nearest(entry)) {
-            Some(hit) => self.select(hit.at),
+            Some(hit) => self.reselect(hit.at),
             None => self.go_back(from),
         }
-        true
     }
 
     /// Somebody goes on: the selection does not go to hits that come later.
@@ -153,7 +147,7 @@ impl Pane {
     pub(crate) fn toggle_only_hits(&mut self) {
         let Some(find) = &mut self.find else { return };
         find.only_hits = !find.only_hits;
-        self.fold_all(false);
+        self.folds.clear();
         self.follow_hits();
     }
 

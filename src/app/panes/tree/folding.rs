@@ -1,7 +1,5 @@
 //! Folding rows of the tree: branches, runs of tool calls, and what a fork inherited.
 
-use std::collections::HashSet;
-
 use crate::app::panes::tree::Pane;
 use crate::app::panes::tree::rows::{Item, TreeRows};
 use crate::library::EntryRef;
@@ -81,7 +79,7 @@ impl Pane {
         self.folds.clear();
         if fold {
             // A folded root would leave nothing to see.
-            let all = TreeRows::new(&tree, |at| self.shows(&tree, at), &HashSet::new(), &[]);
+            let all = TreeRows::new(&tree, |at| self.shows(&tree, at), [], &[]);
             let branches = (0..all.list.len()).filter(|&row| all.list[row].parent.is_some() && all.is_foldable(row));
             self.folds = branches
                 .filter_map(|row| match all.list[row].item {

@@ -4,6 +4,7 @@ pub mod deeds;
 pub mod find;
 mod finding;
 mod folding;
+mod going;
 mod lead;
 pub mod rows;
 mod spot;
@@ -73,7 +74,7 @@ pub struct Pane {
     /// What it has of the session that it was forked from, if it was.
     pub inherited: Option<Inherited>,
     /// What was done because of each prompt, once that is to be told.
-    pub turns: HashMap<Index, Deeds>,
+    turns: Vec<(Index, Deeds)>,
     /// Whether a run of tool calls is told in one row.
     pub tells_runs: bool,
     /// Whether the selection stays at the leaf.
@@ -253,7 +254,7 @@ impl Pane {
             let shows = |filter: &&Filter| passes(tree, at, **filter);
             self.filter = [Filter::Default, Filter::All].iter().find(shows).copied().unwrap_or(self.filter);
         }
-        self.select(at);
+        self.reselect(at);
     }
 
     /// Shows that the session can't be opened, or not any more.
@@ -269,6 +270,12 @@ impl Pane {
         self.memories.insert(session, self.spot());
     }
 
+    /// What was done because of a prompt.
+    pub fn turn(&self, prompt: Index) -> Option<&Deeds> {
+        let place = self.turns.binary_search_by_key(&prompt, |(at, _)| *at).ok()?;
+        self.turns.get(place).map(|(_, deeds)| deeds)
+    }
+
     /// Makes the rows anew; the selection stays on its entry, or goes to the nearest visible one above it.
     pub(crate) fn rebuild(&mut self) {
         let Some(tree) = &self.tree else { return };
@@ -279,8 +286,8 @@ impl Pane {
             self.forks.iter().enumerate().map(|(place, fork)| (fork.split, place)).collect();
         // Another session is no hit.
         let forks = if self.find.as_ref().is_some_and(|find| find.only_hits) { Vec::new() } else { forks };
-        let folds = self.folds.iter().map(|entry| entry.at).collect();
-        self.rows = TreeRows::new(tree, |at| self.shows(tree, at), &folds, &forks);
+        let folds = self.folds.iter().map(|entry| entry.at);
+        self.rows = TreeRows::new(tree, |at| self.shows(tree, at), folds, &forks);
         self.tell();
         self.cursor.follow(self.row_of_selected());
     }
@@ -310,7 +317,7 @@ impl Pane {
         let seen = rows.leaf.and_then(|row| rows.last_of(row));
         let steps = |leaf| std::iter::successors(Some(leaf), |&at| tree.parent(at)).take_while(|at| Some(*at) != seen);
         rows.leaf_below = tree.leaf.map_or(0, |leaf| steps(leaf).count());
-        self.rows = rows;
+        self.rows = rows.place();
     }
 
     fn row_of_selected(&self) -> RowIndex {
@@ -414,77 +421,5 @@ impl Pane {
         self.selected = chosen.filter(is_there).map(Selected::Fork).or(self.selected);
         self.forks = forks;
         self.rebuild();
-    }
-
-    /// pi's fold or jump up.
-    pub fn segment_up(&mut self) {
-        if !self.rows.list.is_empty() && !self.fold() {
-            self.go_to(self.rows.segment_up(self.cursor.at));
-        }
-    }
-
-    /// pi's unfold or jump down.
-    pub(crate) fn segment_down(&mut self) {
-        if !self.rows.list.is_empty() && !self.unfold() {
-            self.go_to(self.rows.segment_down(self.cursor.at));
-        }
-    }
-
-    /// Goes to the next or the previous branch point.
-    pub(crate) fn branch_point(&mut self, forward: bool) -> bool {
-        self.rows.branch_point(self.cursor.at, forward).is_some_and(|row| self.go_to(row))
-    }
-
-    fn go_to(&mut self, row: RowIndex) -> bool {
-        self.jumped = true;
-        self.cursor.at = row;
-        true
-    }
-
-    /// Selects an entry: unfolds what hides it. Where the filter hides it, the nearest one above is selected.
-    pub fn select(&mut self, at: Index) {
-        self.show_at(at);
-        // A row that tells of it is opened, so that it is seen itself: what a fork inherited, and a run in that.
-        for _ in 0..2 {
-            let is_told = matches!(self.selected_item(), Some(Item::Run(_) | Item::Inherited));
-            if is_told && self.rows.row_of(at).is_some() && self.unfold() {
-                self.show_at(at);
-            }
-        }
-    }
-
-    /// Selects the row that an entry has, or that tells of it.
-    fn show_at(&mut self, at: Index) {
-        self.jumped = true;
-        let (Some(tree), Some(entry)) = (&self.tree, self.entry(at)) else { return };
-        for above in tree.path(at).into_iter().filter(|above| *above != at) {
-            self.folds.remove(&EntryRef { at: above, ..entry });
-        }
-        self.selected = Some(Selected::Entry(entry));
-        self.rebuild();
-    }
-
-    /// Goes to the leaf and stays there, or stays where it is. Returns whether the leaf is followed now.
-    pub(crate) fn toggle_follow(&mut self) -> bool {
-        self.follows = !self.follows && self.tree.is_some();
-        if self.follows {
-            self.go_to_leaf();
-        }
-        self.follows
-    }
-
-    /// Follows the leaf no more if the selection was taken elsewhere. Returns whether it was.
-    pub(crate) fn note_leaving(&mut self) -> bool {
-        let leaf = self.tree.as_ref().and_then(|tree| Some(self.rows.nearest(tree, tree.leaf?)));
-        let is_left = self.follows && leaf != Some(self.cursor.at);
-        self.follows &= !is_left;
-        is_left
-    }
-
-    /// Goes to the leaf, where pi goes on.
-    pub(crate) fn go_to_leaf(&mut self) {
-        if let Some(leaf) = self.tree.as_ref().and_then(|tree| tree.leaf) {
-            self.show_at(leaf);
-        }
     }
 }

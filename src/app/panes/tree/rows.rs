@@ -2,10 +2,11 @@
 //! pi's `/tree` conventions (0.87.1): chains of single children stay flat, only branches are indented, the entries of
 //! a hidden one attach to the nearest visible ancestor, the branch with the leaf comes first.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::app::panes::tree::deeds::Run;
+use crate::base::text::Glyphs;
 use crate::config::Filter;
 use crate::session::entry::kind::Kind;
 use crate::session::tree::{Index, Tree};
@@ -117,9 +118,14 @@ fn ends_branch(tree: &Tree, at: Index) -> bool {
 }
 
 impl TreeRows {
-    /// The rows of the entries that `shows` is true for. `forks` are the entries at which files were forked off, with
-    /// their place among the forks.
-    pub fn new(tree: &Tree, shows: impl Fn(Index) -> bool, folds: &HashSet<Index>, forks: &[(Index, usize)]) -> Self {
+    /// The rows of the entries that `shows` is true for and that none of the `folds` hides, still to be [placed](Self::place).
+    /// `forks` are the entries at which files were forked off, with their place among the forks.
+    pub fn new(
+        tree: &Tree,
+        shows: impl Fn(Index) -> bool,
+        folds: impl IntoIterator<Item = Index>,
+        forks: &[(Index, usize)],
+    ) -> Self {
         const NONE: u32 = u32::MAX;
         let count = tree.nodes.len();
         // The visible entries in drawing order, and for each entry the nearest visible one at or above it.
@@ -127,11 +133,13 @@ impl TreeRows {
         let mut row_of = vec![NONE; count];
         let mut nearest = vec![NONE; count];
         let mut buried = vec![false; count];
+        let mut is_folded = vec![false; count];
+        folds.into_iter().for_each(|at| is_folded[at as usize] = true);
         for &at in tree.order() {
             let parent = tree.parent(at);
             let above = parent.map_or(NONE, |parent| nearest[parent as usize]);
             let hidden = parent.is_some_and(|parent| {
-                buried[parent as usize] || (row_of[parent as usize] != NONE && folds.contains(&parent))
+                buried[parent as usize] || (row_of[parent as usize] != NONE && is_folded[parent as usize])
             });
             buried[at as usize] = hidden;
             nearest[at as usize] = above;
@@ -141,7 +149,7 @@ impl TreeRows {
             let row = list.len() as u32;
             (row_of[at as usize], nearest[at as usize]) = (row, row);
             let parent = (above != NONE).then_some(above as usize);
-            list.push(TreeRow::new(Item::Entry(at), parent, folds.contains(&at)));
+            list.push(TreeRow::new(Item::Entry(at), parent, is_folded[at as usize]));
         }
         let entries = list.len();
         let mut hidden_forks = HashMap::new();
@@ -164,10 +172,42 @@ impl TreeRows {
                 }
             }
         }
-        place(&mut list);
+        count_children(&mut list);
         let mut rows = Self { list, entries, leaf: None, hidden_forks, runs: Vec::new(), leaf_below: 0, row_of };
         rows.leaf = tree.leaf.filter(|_| entries > 0).map(|leaf| rows.nearest(tree, leaf));
         rows
+    }
+
+    /// Gives each row its level and connector, once all rows are there. Parents stand before their children.
+    #[must_use]
+    pub fn place(mut self) -> Self {
+        let list = &mut self.list;
+        let is_root = |row: &TreeRow| row.parent.is_none() && row.item != Item::Start;
+        let roots = list.iter().filter(|row| is_root(row)).count();
+        let mut has_later = vec![false; list.len() + 1];
+        for row in list.iter_mut().rev() {
+            // The roots are children of what is not drawn.
+            let above = row.parent.map_or(0, |parent| parent + 1);
+            row.last = !(row.item == Item::Start || std::mem::replace(&mut has_later[above], true));
+        }
+        for row in 0..list.len() {
+            let (indent, branched, connector, gutter) = match list[row].parent {
+                // Several roots branch off something that is not drawn; they stand at the left edge all the same.
+                None => (0, roots > 1, false, None),
+                Some(parent) => {
+                    let above = &list[parent];
+                    let branched = above.children > 1;
+                    // pi counts several roots as one level deeper and draws all levels one to the left.
+                    let is_deep = above.indent > 0 || (roots > 1 && above.parent.is_none());
+                    let indent = above.indent + u32::from(branched || (above.branched && is_deep));
+                    let gutter = if above.connector { Some(parent) } else { above.gutter };
+                    (indent, branched, branched, gutter)
+                }
+            };
+            let one = &mut list[row];
+            (one.indent, one.branched, one.connector, one.gutter) = (indent, branched, connector, gutter);
+        }
+        self
     }
 
     /// The entry that a row shows; of a run the last one.
@@ -233,9 +273,15 @@ impl TreeRows {
         self.list[row].indent as usize * 3
     }
 
+    /// What stands in front of a row, as far as it lies in `window`; if it `is_cut` there, with the sign for that.
+    pub(crate) fn lead(&self, row: RowIndex, window: Range<usize>, is_cut: bool, glyphs: &Glyphs) -> String {
+        let prefix = self.prefix(row, window.clone(), glyphs);
+        if is_cut { glyphs.cut_start(&(prefix + " "), window.len()).into_owned() } else { prefix }
+    }
+
     /// The lines and the connector in front of a row, as far as they lie in `window`. A line stands where an ancestor's
     /// sibling is still to come.
-    pub(crate) fn prefix(&self, row: RowIndex, window: Range<usize>, glyphs: &crate::base::text::Glyphs) -> String {
+    fn prefix(&self, row: RowIndex, window: Range<usize>, glyphs: &Glyphs) -> String {
         let one = &self.list[row];
         let end = window.end.min(self.prefix_width(row));
         let mut levels = vec![' '; end.saturating_sub(window.start)];
@@ -246,8 +292,8 @@ impl TreeRows {
             }
         };
         let mut gutter = one.gutter;
-        while let Some(at) = gutter {
-            let ancestor = &self.list[at];
+        // Further up there are only lines further to the left.
+        while let Some(ancestor) = gutter.map(|at| &self.list[at]).filter(|it| it.indent as usize * 3 > window.start) {
             if !ancestor.last {
                 put(ancestor.indent - 1, 0, &glyphs.bar);
             }
@@ -313,41 +359,12 @@ fn with_forks(list: &[TreeRow], anchors: &[(RowIndex, usize)]) -> Vec<TreeRow> {
     merged
 }
 
-/// Gives each row its level and connector. Parents stand before their children.
-pub(super) fn place(list: &mut [TreeRow]) {
+/// Counts the children of each row.
+pub(super) fn count_children(list: &mut [TreeRow]) {
     list.iter_mut().for_each(|row| row.children = 0);
-    let mut last_child = vec![None; list.len()];
-    let mut roots = 0;
-    let mut last_root = None;
     for row in 0..list.len() {
-        match list[row].parent {
-            Some(parent) => {
-                list[parent].children += 1;
-                last_child[parent] = Some(row);
-            }
-            None if list[row].item == Item::Start => {}
-            None => {
-                roots += 1;
-                last_root = Some(row);
-            }
+        if let Some(parent) = list[row].parent {
+            list[parent].children += 1;
         }
-    }
-    for row in 0..list.len() {
-        let one = &list[row];
-        let (indent, branched, connector, last, gutter) = match one.parent {
-            // Several roots branch off something that is not drawn; they stand at the left edge all the same.
-            None => (0, roots > 1, false, last_root == Some(row), None),
-            Some(parent) => {
-                let above = &list[parent];
-                let branched = above.children > 1;
-                // pi counts several roots as one level deeper and draws all levels one to the left.
-                let is_deep = above.indent > 0 || (roots > 1 && above.parent.is_none());
-                let indent = above.indent + u32::from(branched || (above.branched && is_deep));
-                let gutter = if above.connector { Some(parent) } else { above.gutter };
-                (indent, branched, branched, last_child[parent] == Some(row), gutter)
-            }
-        };
-        let one = &mut list[row];
-        (one.indent, one.branched, one.connector, one.last, one.gutter) = (indent, branched, connector, last, gutter);
     }
 }

@@ -1,10 +1,8 @@
 //! Rows that tell of many entries: a run of tool calls, and what a fork inherited. They are made of the rows that pi would
 //! draw, after those.
 
-use std::collections::HashSet;
-
 use crate::app::panes::tree::deeds::Run;
-use crate::app::panes::tree::rows::{Item, RowIndex, TreeRow, TreeRows, place};
+use crate::app::panes::tree::rows::{Item, RowIndex, TreeRow, TreeRows, count_children};
 use crate::session::tree::{Index, Tree};
 
 /// The fewest tool calls that are told in one row.
@@ -14,12 +12,14 @@ impl TreeRows {
     /// Puts what a fork inherited, which ends at `last`, behind one row; nothing of it has a row unless it is `open`, or there
     /// is nothing else to see.
     pub(super) fn tell_inherited(&mut self, tree: &Tree, last: Index, open: bool) {
-        let inherited: HashSet<Index> = tree.path(last).into_iter().collect();
-        let is_inherited = |row: &TreeRow| matches!(row.item, Item::Entry(at) if inherited.contains(&at));
+        let mut on_path = vec![false; tree.nodes.len()];
+        tree.path(last).into_iter().for_each(|at| on_path[at as usize] = true);
+        let is_inherited = |row: &TreeRow| matches!(row.item, Item::Entry(at) if on_path[at as usize]);
         // Where its last row stands: behind it begins what is the fork's own.
         let Some(end) = self.list.iter().rposition(is_inherited) else { return };
         let open = open || self.list.iter().all(is_inherited);
         let old = std::mem::take(&mut self.list);
+        self.list.reserve(old.len() + 1);
         let mut moved: Vec<RowIndex> = Vec::with_capacity(old.len());
         let mut told = None;
         for (at, row) in old.iter().enumerate() {
@@ -50,6 +50,7 @@ impl TreeRows {
     /// entry whether the rows of a run are seen as well.
     pub(super) fn tell_runs(&mut self, tree: &Tree, is_part: impl Fn(Index) -> bool, is_open: impl Fn(Index) -> bool) {
         let old = std::mem::take(&mut self.list);
+        self.list.reserve(old.len());
         let mut moved: Vec<RowIndex> = Vec::with_capacity(old.len());
         let mut at = 0;
         while at < old.len() {
@@ -101,7 +102,7 @@ impl TreeRows {
             *row = moved[*row as usize] as u32;
         }
         self.leaf = self.leaf.map(|row| moved[row]);
-        place(&mut self.list);
+        count_children(&mut self.list);
     }
 }
 

@@ -1,0 +1,89 @@
+//! Going to rows and entries of the tree, whatever hides them.
+
+use crate::app::panes::tree::Pane;
+use crate::app::panes::tree::rows::{Item, RowIndex};
+use crate::app::panes::tree::spot::Selected;
+use crate::session::tree::Index;
+
+impl Pane {
+    /// pi's fold or jump up.
+    pub fn segment_up(&mut self) {
+        if !self.rows.list.is_empty() && !self.fold() {
+            self.go_to(self.rows.segment_up(self.cursor.at));
+        }
+    }
+
+    /// pi's unfold or jump down.
+    pub(crate) fn segment_down(&mut self) {
+        if !self.rows.list.is_empty() && !self.unfold() {
+            self.go_to(self.rows.segment_down(self.cursor.at));
+        }
+    }
+
+    /// Goes to the next or the previous branch point.
+    pub(crate) fn branch_point(&mut self, forward: bool) -> bool {
+        self.rows.branch_point(self.cursor.at, forward).is_some_and(|row| self.go_to(row))
+    }
+
+    pub(super) fn go_to(&mut self, row: RowIndex) -> bool {
+        self.jumped = true;
+        self.cursor.at = row;
+        true
+    }
+
+    /// Selects an entry: unfolds what hides it. Where the filter hides it, the nearest one above is selected.
+    pub fn select(&mut self, at: Index) {
+        self.show_at(at);
+        // A row that tells of it is opened, so that it is seen itself: what a fork inherited, and a run in that.
+        for _ in 0..2 {
+            let is_told = matches!(self.selected_item(), Some(Item::Run(_) | Item::Inherited));
+            if is_told && self.rows.row_of(at).is_some() && self.unfold() {
+                self.show_at(at);
+            }
+        }
+    }
+
+    /// The same when the rows are to be made anew.
+    pub(super) fn reselect(&mut self, at: Index) {
+        self.rebuild();
+        self.select(at);
+    }
+
+    /// Selects the row that an entry has, or that tells of it.
+    fn show_at(&mut self, at: Index) {
+        self.jumped = true;
+        let (Some(tree), Some(entry)) = (&self.tree, self.entry(at)) else { return };
+        self.selected = Some(Selected::Entry(entry));
+        let before = self.folds.len();
+        if before > 0 {
+            let mut is_above = vec![false; tree.nodes.len()];
+            std::iter::successors(tree.parent(at), |&at| tree.parent(at)).for_each(|at| is_above[at as usize] = true);
+            self.folds.retain(|fold| !is_above[fold.at as usize]); // all are of this tree
+        }
+        if self.folds.len() < before { self.rebuild() } else { self.cursor.follow(self.row_of_selected()) }
+    }
+
+    /// Goes to the leaf and stays there, or stays where it is. Returns whether the leaf is followed now.
+    pub(crate) fn toggle_follow(&mut self) -> bool {
+        self.follows = !self.follows && self.tree.is_some();
+        if self.follows {
+            self.go_to_leaf();
+        }
+        self.follows
+    }
+
+    /// Follows the leaf no more if the selection was taken elsewhere. Returns whether it was.
+    pub(crate) fn note_leaving(&mut self) -> bool {
+        let leaf = self.tree.as_ref().and_then(|tree| Some(self.rows.nearest(tree, tree.leaf?)));
+        let is_left = self.follows && leaf != Some(self.cursor.at);
+        self.follows &= !is_left;
+        is_left
+    }
+
+    /// Goes to the leaf, where pi goes on.
+    pub(crate) fn go_to_leaf(&mut self) {
+        if let Some(leaf) = self.tree.as_ref().and_then(|tree| tree.leaf) {
+            self.show_at(leaf);
+        }
+    }
+}
