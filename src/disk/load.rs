@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -106,7 +107,12 @@ impl<'a> Reading<'a> {
 
 /// The file that was opened last: when it is opened again, only what is new in it is read.
 #[derive(Debug, Default)]
-pub struct Opened(Option<Kept>);
+pub struct Opened {
+    last: Option<Kept>,
+    /// What was made of files, while somebody shows it: who turns to another one does not wait until a large one is gone,
+    /// which takes longer than a frame.
+    shown: Vec<Arc<Tree>>,
+}
 
 #[derive(Debug)]
 struct Kept {
@@ -118,24 +124,26 @@ struct Kept {
 impl Opened {
     /// Whether a file was opened last.
     pub fn is(&self, path: &Path) -> bool {
-        self.0.as_ref().is_some_and(|kept| kept.path == path)
+        self.last.as_ref().is_some_and(|kept| kept.path == path)
     }
 
     /// The tree of a session file. A last line that is no JSON is left out if it `may_go_on`.
     ///
     /// # Errors
     /// As [`tree`], or nobody waits for it any more.
-    pub fn tree(&mut self, reading: Reading<'_>, may_go_on: bool) -> Result<Tree> {
+    pub fn tree(&mut self, reading: Reading<'_>, may_go_on: bool) -> Result<Arc<Tree>> {
+        self.shown.retain(|tree| Arc::strong_count(tree) > 1);
         let Reading { files, path, .. } = reading;
-        let kept = self.0.take().filter(|kept| kept.path == path);
+        let kept = self.last.take().filter(|kept| kept.path == path);
         let part = match kept.and_then(|kept| grown(files, kept).ok().flatten()) {
             Some(part) => part,
             None => reading.whole()?,
         };
         let mark = files.open(path).and_then(|mut file| Mark::new(&mut file, part.place()));
         let torn = may_go_on && part.is_torn();
-        let tree = tied(path, if torn { part.clone().without_last() } else { part.clone() })?;
-        self.0 = mark.ok().map(|mark| Kept { path: path.into(), part, mark });
+        let tree = Arc::new(tied(path, if torn { part.clone().without_last() } else { part.clone() })?);
+        self.shown.push(tree.clone());
+        self.last = mark.ok().map(|mark| Kept { path: path.into(), part, mark });
         Ok(tree)
     }
 }
@@ -333,6 +341,24 @@ mod tests {
         assert!((100..300).contains(&end.nodes.len()), "{}", end.nodes.len());
         std::fs::write(&path, "small").unwrap();
         assert!(super::end(Files::Disk, &path, "").is_none());
+    }
+
+    #[test]
+    fn what_was_opened_goes_when_something_else_is_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut opened = Opened::default();
+        let mut open = |name: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n").unwrap();
+            opened.tree(Reading::new(Files::Disk, &path, ""), false).unwrap()
+        };
+        let first = open("a");
+        let weak = Arc::downgrade(&first);
+        let second = open("b");
+        drop(first);
+        assert_eq!(weak.strong_count(), 1, "who shows it is not the last one");
+        drop((second, open("c")));
+        assert_eq!(weak.strong_count(), 0);
     }
 
     #[test]

@@ -394,7 +394,7 @@ mod tests {
                 let whole = scan::again(&path, None, "").ok().flatten();
                 prop_assert_eq!(format!("{:?}", news.read.first()), format!("{:?}", whole));
                 let (grown, whole) = (opened.tree(Reading::new(Files::Disk, &path, ""), false), load::tree(Files::Disk, &path, ""));
-                prop_assert_eq!(grown.ok().as_ref().map(facts), whole.ok().as_ref().map(facts));
+                prop_assert_eq!(grown.ok().as_deref().map(facts), whole.ok().as_ref().map(facts));
             }
         }
     }

@@ -78,7 +78,7 @@ impl Desk {
                 let may_go_on = found.is_some_and(|found| is_fresh(found.mtime, now()));
                 let reading = Reading::new(self.files, &path, &self.setting.home);
                 let reading = Reading { is_wanted: &is_wanted, ..reading };
-                let tree = opened.tree(reading, may_go_on).map(Arc::new);
+                let tree = opened.tree(reading, may_go_on);
                 reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
             }
             Work::LookForPis => drop(reply(Reply::Pis(live::running()))),
