@@ -8,7 +8,7 @@ use pitree::base::fold::{fold, fold_into};
 use pitree::disk::files::Files;
 use pitree::disk::scan;
 use pitree::library::Library;
-use pitree::library::grep;
+use pitree::library::grep::{self, Order};
 use pitree::library::search::{Searcher, Sought};
 use pitree::search::here::HereAndNow;
 use pitree::search::query::Query;
@@ -88,7 +88,7 @@ fn everything_in_1_gb(bencher: Bencher, words: &str) {
         grep::each(
             Files::Disk,
             &found.files,
-            (&words, 50),
+            (&words, 50, Order::Found),
             || false,
             |batch| {
                 hits += batch.hits.len();
@@ -104,7 +104,7 @@ fn first_hits_in_everything(bencher: Bencher) {
     let found = scan::find(Files::Disk, &[crate::many(2000, 1_000_000_000)]);
     let words = ["token".to_string()];
     bencher.bench(|| {
-        grep::each(Files::Disk, &found.files, (&words, 50), || false, |batch| batch.hits.is_empty());
+        grep::each(Files::Disk, &found.files, (&words, 50, Order::Found), || false, |batch| batch.hits.is_empty());
     });
 }
 

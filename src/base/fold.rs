@@ -89,9 +89,25 @@ pub(crate) fn fold_char(c: char) -> char {
 pub struct Folded {
     /// The folded text.
     pub text: String,
-    /// Where each grapheme cluster starts, folded and originally; empty while that is the same.
-    starts: Vec<(usize, usize)>,
+    /// Where each grapheme cluster starts, folded and originally; of a run of ASCII only the first, as each byte of it is
+    /// one. Empty while it is all the same.
+    starts: Vec<Start>,
     len: usize,
+}
+
+/// Where a grapheme cluster starts, or a run of them that are a byte each.
+#[derive(Clone, Copy, Debug)]
+struct Start {
+    folded: usize,
+    original: usize,
+    is_run: bool,
+}
+
+impl Start {
+    /// Where a place in the folded text is originally: in a cluster that is where it starts.
+    fn original(&self, folded: usize) -> usize {
+        self.original + if self.is_run { folded - self.folded } else { 0 }
+    }
 }
 
 impl Folded {
@@ -102,22 +118,40 @@ impl Folded {
             folded.text = original.to_ascii_lowercase();
             return folded;
         }
-        for (at, cluster) in original.grapheme_indices(true) {
-            folded.starts.push((folded.text.len(), at));
-            fold_into(&mut folded.text, cluster);
+        let mut at = 0;
+        while at < original.len() {
+            let rest = &original[at..];
+            let plain = ascii_len(rest.as_bytes());
+            let plain = memchr::memchr(b'\r', &rest.as_bytes()[..plain]).unwrap_or(plain); // it may be one with a line break
+            // The last one may be one with what follows.
+            let run = if plain == rest.len() { plain } else { plain.saturating_sub(1) };
+            let start = Start { folded: folded.text.len(), original: at, is_run: run > 0 };
+            let len = if run > 0 { run } else { rest.graphemes(true).next().map_or(rest.len(), str::len) };
+            folded.starts.push(start);
+            fold_into(&mut folded.text, &rest[..len]);
+            at += len;
         }
         folded
     }
 
     /// The bytes of the original that became these bytes of the folded text: whole grapheme clusters.
     pub fn original(&self, range: Range<usize>) -> Range<usize> {
+        let Range { start, end } = range;
+        let end = end.max(start);
         if self.starts.is_empty() {
-            return range.start.min(self.len)..range.end.min(self.len);
+            return start.min(self.len)..end.min(self.len);
         }
-        let first = self.starts.partition_point(|(folded, _)| *folded <= range.start).saturating_sub(1);
-        let after = self.starts.partition_point(|(folded, _)| *folded < range.end.max(range.start));
-        let original = |at: usize| self.starts.get(at).map_or(self.len, |(_, original)| *original);
-        original(first)..original(after.max(first))
+        let before = |place: usize, is_in: bool| {
+            let starts = |one: &Start| one.folded < place || is_in && one.folded == place;
+            self.starts.partition_point(starts).checked_sub(1)
+        };
+        let first = before(start, true).map_or(0, |at| self.starts[at].original(start));
+        // The cluster that the end stands in, or ends, belongs to it.
+        let after = before(end, false).map_or(first, |at| match self.starts[at] {
+            run if run.is_run => run.original(end),
+            _ => self.starts.get(at + 1).map_or(self.len, |next| next.original),
+        });
+        first.min(self.len)..after.min(self.len).max(first.min(self.len))
     }
 }
 
@@ -195,6 +229,23 @@ mod tests {
             let mut simple = String::new();
             text.nfc().for_each(|c| push_folded(&mut simple, c, &mut |_| ()));
             prop_assert_eq!(fold(&text), simple);
+        }
+
+        #[test]
+        fn clusters_are_found_one_by_one(text in "[a-cE\u{301}éÉ한\u{1100}\u{1161}\u{11a8}\r\n👩\u{200d}İ ]{0,40}", from in 0usize..60, len in 0usize..9) {
+            let folded = Folded::new(&text);
+            let (mut start, mut starts) = (0, Vec::new());
+            for (at, cluster) in text.grapheme_indices(true) {
+                starts.push((start, at));
+                start += fold(cluster).len();
+            }
+            let (from, to) = (from.min(start), (from + len).min(start));
+            let first = starts.iter().rev().find(|(folded, _)| *folded <= from).map_or(0, |(_, at)| *at);
+            let after = starts.iter().find(|(folded, _)| *folded >= to).map_or(text.len(), |(_, at)| *at);
+            let wanted = if from == start { text.len()..text.len() } else { first..after.max(first) };
+            if from < start {
+                prop_assert_eq!(folded.original(from..to), wanted);
+            }
         }
 
         #[test]

@@ -21,7 +21,7 @@ use crate::cli::{Chosen, output, resolve};
 use crate::disk::load::Bodies;
 use crate::disk::locate::Environment;
 use crate::disk::scan::Unreadable;
-use crate::library::grep;
+use crate::library::grep::{self, Order};
 use crate::library::search::{At, Searcher, SessionHit, Sought};
 use crate::library::{Library, SessionKey};
 use crate::search::candidate::MatchField;
@@ -118,11 +118,18 @@ impl SearchCommand {
             searcher.read(chosen.files, &unread, |_, _| true);
         }
         let search = Search { chosen, query, sessions, here, searcher, limit: self.limit.get() };
-        let lines = search.lines(&mut unreadable)?;
-        let mut out = output::stdout();
-        if self.json {
-            lines.iter().try_for_each(|line| output::json(&mut out, line))?;
-        } else {
+        let (mut out, mut lines, mut is_found) = (output::stdout(), Vec::new(), false);
+        search.each(&mut unreadable, |found| {
+            is_found |= !found.is_empty();
+            if self.json {
+                found.iter().try_for_each(|line| output::json(&mut out, line))?;
+                out.flush()?;
+            } else {
+                lines.extend(found);
+            }
+            Ok(())
+        })?;
+        if !self.json {
             let ids = resolve::shortest(search.sessions.iter().map(|sought| &*sought.digest.header.id));
             let row = |line: &HitLine| line.row(now_ms, ids, &chosen.home);
             table::print(&mut out, COLUMNS, &lines.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())?;
@@ -132,7 +139,7 @@ impl SearchCommand {
         }
         out.flush()?;
         let end = output::end(unreadable);
-        Ok(if lines.is_empty() { ExitCode::FAILURE } else { end })
+        Ok(if is_found { end } else { ExitCode::FAILURE })
     }
 
     /// All sessions, the newest first, with what the browser would say of them.
@@ -171,58 +178,65 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn lines(&self, unreadable: &mut Vec<Unreadable>) -> Result<Vec<HitLine>> {
+    /// Passes on the hits, the best first.
+    fn each(&self, unreadable: &mut Vec<Unreadable>, mut told: impl FnMut(Vec<HitLine>) -> Result<()>) -> Result<()> {
         if self.query.everything && !self.query.words().is_empty() {
-            return self.everything(unreadable);
+            return self.everything(unreadable, told);
         }
         let by_key: HashMap<SessionKey, &Sought> = self.sessions.iter().map(|session| (session.key, session)).collect();
         let matcher = Matcher::new(&self.query, &self.here);
         let found = self.searcher.search(self.chosen.files, &self.sessions, (&self.query, &self.here), || false);
-        let mut lines = Vec::new();
+        let mut room = self.limit;
         for found in found.unwrap_or_default() {
-            let room = self.limit - lines.len();
             let Some(&sought) = by_key.get(&found.session).filter(|_| room > 0) else { break };
             let session = &*sought.digest;
-            if found.at.is_none() {
-                lines.push(title_line(session, &found, &matcher)?);
-                continue;
-            }
-            match self.entries(sought, &found, &matcher, room) {
-                Ok(entries) => lines.extend(entries),
+            let lines = match found.at {
+                None => Ok(vec![title_line(session, &found, &matcher)?]),
+                Some(_) => self.entries(sought, &found, &matcher, room),
+            };
+            match lines {
+                Ok(lines) => {
+                    room -= lines.len();
+                    told(lines)?;
+                }
                 Err(error) => unreadable.push(Unreadable::new(&session.path, &format!("{error:#}"))),
             }
         }
-        Ok(lines)
+        Ok(())
     }
 
-    /// The hits in all that the files hold, those of the newest sessions first.
-    fn everything(&self, unreadable: &mut Vec<Unreadable>) -> Result<Vec<HitLine>> {
+    /// Passes on the hits in all that the files hold, those of the newest sessions first.
+    fn everything(
+        &self,
+        unreadable: &mut Vec<Unreadable>,
+        mut told: impl FnMut(Vec<HitLine>) -> Result<()>,
+    ) -> Result<()> {
         let asked = (&self.query, &self.here);
         let fit = self.searcher.fit((self.chosen.files, &self.sessions), asked, || false).unwrap_or_default();
         let paths: Vec<&PathBuf> = fit.iter().map(|session| &session.digest.path).collect();
-        let words = self.query.words();
-        let mut hits: Vec<grep::EntryHit> = Vec::new();
+        let by_path: HashMap<&PathBuf, &Digest> =
+            fit.iter().map(|sought| (&sought.digest.path, &*sought.digest)).collect();
+        let line = |hit: grep::EntryHit| {
+            let session = by_path.get(&hit.path)?;
+            Some(HitLine::new(session, (hit.id, Some(hit.field.name()), hit.active), hit.snippet))
+        };
+        let (mut room, mut result) = (self.limit, Ok(()));
         grep::each(
             self.chosen.files,
             &paths,
-            (&words, self.limit),
+            (&self.query.words(), self.limit, Order::Given),
             || false,
             |batch| {
-                hits.extend(batch.hits);
                 unreadable.extend(batch.unreadable);
-                true
+                let lines: Result<Vec<HitLine>> = batch.hits.into_iter().take(room).filter_map(line).collect();
+                result = lines.and_then(|lines| {
+                    room -= lines.len();
+                    told(lines)
+                });
+                result.is_ok() && room > 0
             },
         );
-        // They come about in order, but always the same are wanted.
-        let places: HashMap<&PathBuf, usize> = paths.iter().enumerate().map(|(at, path)| (*path, at)).collect();
-        let mut hits: Vec<(usize, grep::EntryHit)> =
-            hits.into_iter().filter_map(|hit| Some((*places.get(&hit.path)?, hit))).collect();
-        hits.sort_by_key(|(at, _)| *at);
-        hits.truncate(self.limit);
-        let line = |(at, hit): (usize, grep::EntryHit)| {
-            HitLine::new(&fit[at].digest, (hit.id, Some(hit.field.name()), hit.active), hit.snippet)
-        };
-        hits.into_iter().map(line).collect()
+        result
     }
 
     /// The entries of a session in which something stands that is looked for.

@@ -2,6 +2,7 @@
 //! in the order in which they are given. Nothing is kept in memory; most lines are never decoded. How a word is found
 //! is said in [`crate::search::raw`], and where in [`crate::session::entry::field`].
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use crate::session::entry::Entry;
 use crate::session::entry::field;
 use crate::session::entry::field::Field;
 use crate::session::entry::read;
+use crate::session::frame;
 use crate::session::lines::{Line, Lines};
 use crate::session::shape::Index;
 use crate::session::tree::active::Active;
@@ -51,14 +53,22 @@ pub struct Batch {
     pub done: usize,
 }
 
-/// Looks for words in files and passes on in batches what is found, the first of it at once, at most so many hits `in_one`
-/// session; until all are searched, `told` returns false or `is_stale` says that nobody waits for it any more. A session is
+/// In which order hits are passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they are found, the first of them at once.
+    Found,
+    /// As their files are given.
+    Given,
+}
+
+/// Looks for words in files and passes on in batches what is found, at most so many hits `in_one` session; until all are searched, `told` returns false or `is_stale` says that nobody waits for it any more. A session is
 /// found if each of the words is somewhere in one of its texts, whatever the case. White space in a word matches white
 /// space of any kind.
 pub fn each<P: AsRef<Path> + Sync>(
     files: Files,
     paths: &[P],
-    (words, in_one): (&[String], usize),
+    (words, in_one, order): (&[String], usize, Order),
     is_stale: impl Fn() -> bool + Sync,
     mut told: impl FnMut(Batch) -> bool,
 ) {
@@ -68,17 +78,27 @@ pub fn each<P: AsRef<Path> + Sync>(
     }
     probes.sort_by_key(|probe| std::cmp::Reverse(probe.rarity()));
     let grep = Grep { files, probes, most: in_one, is_stale: &is_stale };
-    let work = |path: &P, buffer: &mut Vec<u8>, stop: Stop<'_>| {
-        let path = path.as_ref();
-        let found = grep.session(path, buffer, stop);
-        let found = found.map_err(|error| Unreadable::new(path, &error));
-        Some(found).filter(|found| found.as_ref().map_or(true, |hits| !hits.is_empty()))
+    let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
+    let is_told = |found: &Result<Vec<EntryHit>, _>| {
+        order == Order::Given || found.as_ref().map_or(true, |hits| !hits.is_empty())
     };
-    let lost = |path: &P, reason: String| Some(Err(Unreadable::new(path.as_ref(), &reason)));
-    crew::each(paths, (work, lost), |read| {
-        let done = read.done;
-        let (hits, unreadable) = read.split();
-        !is_stale() && told(Batch { hits: hits.into_iter().flatten().collect(), unreadable, done })
+    let work = |&(at, path): &(usize, &Path), buffer: &mut Vec<u8>, stop: Stop<'_>| {
+        let found = grep.session(path, buffer, stop).map_err(|error| Unreadable::new(path, &error));
+        is_told(&found).then_some((at, found))
+    };
+    let lost = |&(at, path): &(usize, &Path), reason: String| Some((at, Err(Unreadable::new(path, &reason))));
+    let (mut waiting, mut next) = (BTreeMap::new(), 0);
+    crew::each(&items, (work, lost), |read| {
+        let mut batch = Batch { done: read.done, ..Batch::default() };
+        waiting.extend(read.results);
+        while let Some(first) = waiting.first_entry().filter(|first| order == Order::Found || *first.key() == next) {
+            next = first.key() + 1;
+            match first.remove() {
+                Ok(hits) => batch.hits.extend(hits),
+                Err(unreadable) => batch.unreadable.push(unreadable),
+            }
+        }
+        !is_stale() && told(batch)
     });
 }
 
@@ -188,8 +208,8 @@ impl Grep<'_> {
     }
 }
 
-/// Calls `each` with the places in `block` and the bytes of the lines that may have one of the words in them, from the
-/// line at `from` on. Returns whether it never returned false.
+/// Calls `each` with the places in `block` and the bytes of the lines that may have one of the words in their texts, from
+/// the line at `from` on. Returns whether it never returned false.
 fn lines_with<'a>(
     probes: &[&Probe],
     block: &'a [u8],
@@ -200,15 +220,21 @@ fn lines_with<'a>(
     while let Some(at) = next.iter().flatten().min().copied() {
         let start = memchr::memrchr(b'\n', &block[from..at]).map_or(from, |found| from + found + 1);
         let end = memchr::memchr(b'\n', &block[at..]).map_or(block.len(), |found| at + found);
-        if !each(start, &block[start..end]) {
+        let line = &block[start..end];
+        let gap = frame::gap(line, at - start);
+        if gap.is_none() && !each(start, line) {
             return false;
         }
-        from = (end + 1).min(block.len());
+        let behind = match gap.filter(|gap| *gap < line.len()) {
+            Some(gap) => start + gap,
+            None => (end + 1).min(block.len()),
+        };
         for (probe, next) in probes.iter().zip(&mut next) {
-            if next.is_some_and(|next| next < from) {
-                *next = probe.next(block, from);
+            if next.is_some_and(|next| next < behind) {
+                *next = probe.next(block, behind);
             }
         }
+        from = if behind > end { behind } else { start };
     }
     true
 }
@@ -275,7 +301,7 @@ mod tests {
     /// More than any session here has.
     const ALL: usize = 50;
 
-    fn all(paths: &[PathBuf], wanted: (&[String], usize)) -> Vec<EntryHit> {
+    fn all(paths: &[PathBuf], wanted: (&[String], usize, Order)) -> Vec<EntryHit> {
         let mut hits = Vec::new();
         each(
             Files::Disk,
@@ -297,7 +323,7 @@ mod tests {
         let path = dir.path().join("s.jsonl");
         std::fs::write(&path, text).unwrap();
         let words: Vec<String> = words.split('|').map(String::from).collect();
-        all(&[path], (&words, ALL))
+        all(&[path], (&words, ALL, Order::Found))
     }
 
     fn message(id: &str, parent: &str, rest: &str) -> String {
@@ -367,7 +393,7 @@ mod tests {
             std::fs::write(path, HEADER.to_string() + &line.repeat(5)).unwrap();
         }
         let words = ["word".to_string()];
-        let count = |in_one| all(&paths, (&words, in_one)).len();
+        let count = |in_one| all(&paths, (&words, in_one, Order::Given)).len();
         assert_eq!((count(5), count(3)), (100, 60));
     }
 
@@ -382,7 +408,7 @@ mod tests {
         each(
             Files::Disk,
             &paths,
-            (&words, ALL),
+            (&words, ALL, Order::Found),
             || is_stale.load(Ordering::Relaxed),
             |_| {
                 is_stale.store(true, Ordering::Relaxed);
@@ -394,7 +420,7 @@ mod tests {
         each(
             Files::Disk,
             &paths,
-            (&words, ALL),
+            (&words, ALL, Order::Found),
             || false,
             |_| {
                 batches += 1;
@@ -444,8 +470,8 @@ mod tests {
         let (before, behind, field) = match kind {
             0 => (r#"{"type":"message","id":"jwt","message":{"role":"user","content":""#, r#""}}"#, Some(Field::User)),
             1 => (
-                r#"{"type":"message","message":{"role":"toolResult","content":[{"type":"text","text":""#,
-                r#""}],"toolName":"task"}}"#,
+                r#"{"type":"message","id":"task","parentId":null,"message":{"role":"toolResult","toolName":"task","content":[{"type":"text","text":""#,
+                r#""}],"isError":false,"timestamp":16}}"#,
                 Some(Field::Tool),
             ),
             2 => (
@@ -515,7 +541,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.jsonl");
             std::fs::write(&path, &file).unwrap();
-            let hits = all(std::slice::from_ref(&path), (&words, ALL));
+            let hits = all(std::slice::from_ref(&path), (&words, ALL, Order::Found));
             let found: BTreeSet<_> = hits.iter().map(|hit| (hit.offset as usize, hit.field.name())).collect();
             prop_assert_eq!(&found, &plain(&texts, &words), "{:?}", words);
             for hit in &hits {
@@ -530,7 +556,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("s.jsonl");
             std::fs::write(&path, [HEADER.as_bytes(), &bytes].concat()).unwrap();
-            let _ = all(&[path], (&[word], ALL));
+            let _ = all(&[path], (&[word], ALL, Order::Found));
         }
     }
 }

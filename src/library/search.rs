@@ -7,9 +7,10 @@ use std::thread;
 
 use crate::disk::crew::{self, threads};
 use crate::disk::files::Files;
+use crate::library::grep::{self, Order};
 pub use crate::library::kept::Sought;
 use crate::library::kept::{Kept, Known, Text};
-use crate::library::{SessionKey, grep, texts};
+use crate::library::{SessionKey, texts};
 use crate::search::candidate::{Candidate, MatchField, Titles};
 use crate::search::here::HereAndNow;
 use crate::search::matching::{Match, Matcher, Tier};
@@ -267,7 +268,7 @@ impl Searcher {
         let by_path: HashMap<_, _> = fit.iter().map(|session| (session.digest.path.as_path(), *session)).collect();
         let paths: Vec<_> = fit.iter().map(|session| &session.digest.path).collect();
         let (words, skipped) = (query.words(), sessions.len() - fit.len());
-        grep::each(files, &paths, (&words, 1), is_stale, |batch| {
+        grep::each(files, &paths, (&words, 1, Order::Found), is_stale, |batch| {
             let mut found: Vec<SessionHit> = Vec::new();
             for hit in batch.hits {
                 let Some(session) = by_path.get(hit.path.as_path()) else { continue };

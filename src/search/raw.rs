@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, Input, Span, packed};
-use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
+use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
 use crate::base::fold::{Folded, fold, fold_into};
 use crate::base::js::is_js_space;
@@ -40,8 +40,8 @@ enum Strategy {
     /// Some of its characters, in every spelling.
     Window {
         finder: Finder,
-        /// Spellings from here on are escapes.
-        escapes: usize,
+        /// Spellings from here on are loose: nothing is said of what stands around them.
+        loose: usize,
         /// The plain ASCII characters of the word right before and behind those that are looked for.
         before: Vec<u8>,
         behind: Vec<u8>,
@@ -68,9 +68,9 @@ impl Probe {
             return None;
         }
         let chars: Vec<char> = word.chars().collect();
-        let spellings: Vec<Option<Vec<char>>> = chars.iter().map(|&c| spellings(c)).collect();
+        let spellings: Vec<Option<Spellings>> = chars.iter().map(|&c| spellings(c)).collect();
         let windows = (0..chars.len()).flat_map(|start| (1..=WINDOW).map(move |len| start..start + len));
-        let windows = windows.filter_map(|range| Window::new(&chars, spellings.get(range.clone())?, range));
+        let windows = windows.filter_map(|range| Window::new(spellings.get(range.clone())?, range));
         let best = windows.max_by_key(|window| window.rarity);
         let rarity = best.as_ref().map_or(0, |window| window.rarity);
         let strategy = match best {
@@ -93,11 +93,11 @@ impl Probe {
         match &self.strategy {
             Strategy::Everywhere => (from < raw.len()).then_some(from),
             Strategy::Unusual => unusual(raw, from),
-            Strategy::Window { finder, escapes, before, behind } => {
+            Strategy::Window { finder, loose, before, behind } => {
                 let mut from = from;
                 loop {
                     let (pattern, found) = finder.find(raw, from)?;
-                    if pattern >= *escapes
+                    if pattern >= *loose
                         || (may_follow(raw, found.end, behind) && may_precede(raw, found.start, before))
                     {
                         return Some(found.start);
@@ -112,6 +112,11 @@ impl Probe {
     pub fn is_in(&self, text: &str, folded: &mut String) -> bool {
         folded.clear();
         fold_into(folded, text);
+        self.is_in_folded(folded)
+    }
+
+    /// Whether the word is in a text that is folded.
+    pub fn is_in_folded(&self, folded: &str) -> bool {
         if self.has_space { collapse(folded).0.contains(&self.word) } else { folded.contains(&self.word) }
     }
 
@@ -220,37 +225,50 @@ impl Snippet {
     }
 }
 
+/// How a character may be spelled.
+#[derive(Debug)]
+struct Spellings {
+    /// As a whole.
+    whole: Vec<String>,
+    /// With a mark or more that stands for itself, among others: one of these is there.
+    loose: Vec<char>,
+}
+
 /// Neighbouring characters of a word, each of them with few spellings.
 struct Window {
     range: Range<usize>,
     rarity: usize,
-    /// As UTF-8, then as escapes.
+    /// As UTF-8, then the loose ones: marks, and escapes of any character.
     spellings: Vec<Vec<u8>>,
-    escapes: usize,
+    loose: usize,
 }
 
 impl Window {
-    fn new(chars: &[char], spelled: &[Option<Vec<char>>], range: Range<usize>) -> Option<Self> {
-        let mut spellings = vec![Vec::new()];
+    fn new(spelled: &[Option<Spellings>], range: Range<usize>) -> Option<Self> {
+        let (mut whole, mut marks, mut escaped) = (vec![String::new()], Vec::new(), Vec::new());
         for options in spelled {
             let options = options.as_ref()?;
-            let with = |start: &Vec<u8>, c: &char| [start, c.encode_utf8(&mut [0; 4]).as_bytes()].concat();
-            spellings = spellings.iter().flat_map(|start| options.iter().map(move |c| with(start, c))).collect();
-            if spellings.len() > SPELLINGS {
+            let with =
+                |start: &String| options.whole.iter().map(move |next| format!("{start}{next}")).collect::<Vec<_>>();
+            whole = whole.iter().flat_map(with).collect();
+            if whole.len() > SPELLINGS {
                 return None;
             }
+            marks.extend(&options.loose);
+            escaped.extend(options.whole.iter().flat_map(|text| text.chars()).chain(options.loose.iter().copied()));
         }
-        let escapes = spellings.len();
-        for c in spelled.iter().flatten().flatten() {
-            spellings.extend(self::escapes(*c).into_iter().map(String::into_bytes));
-        }
-        spellings[escapes..].sort_unstable();
-        spellings.dedup();
-        let rarity = chars[range.clone()].iter().map(|&c| rarity(c)).sum();
-        (spellings.len() <= SPELLINGS).then_some(Self { range, rarity, spellings, escapes })
+        let of = |text: &String| text.chars().map(rarity).sum::<usize>();
+        let rarity = whole.iter().map(of).chain(marks.iter().copied().map(rarity)).min()?;
+        let mut loose: Vec<String> = escaped.into_iter().flat_map(escapes).collect();
+        loose.extend(marks.into_iter().map(String::from));
+        loose.sort_unstable();
+        loose.dedup();
+        let behind = whole.len();
+        let spellings: Vec<Vec<u8>> = whole.into_iter().chain(loose).map(String::into_bytes).collect();
+        (spellings.len() <= SPELLINGS).then_some(Self { range, rarity, spellings, loose: behind })
     }
 
-    fn strategy(self, chars: &[char], spelled: &[Option<Vec<char>>]) -> Option<Strategy> {
+    fn strategy(self, chars: &[char], spelled: &[Option<Spellings>]) -> Option<Strategy> {
         let plain = |at: &usize| spelled[*at].is_some() && chars[*at].is_ascii();
         let before: Vec<u8> = (0..self.range.start).rev().take_while(plain).map(|at| chars[at] as u8).collect();
         let behind = (self.range.end..chars.len()).take_while(plain).map(|at| chars[at] as u8).collect();
@@ -258,7 +276,7 @@ impl Window {
             Some(searcher) => Finder::Packed(searcher),
             None => Finder::Plain(AhoCorasick::new(&self.spellings).ok()?),
         };
-        Some(Strategy::Window { finder, escapes: self.escapes, before, behind })
+        Some(Strategy::Window { finder, loose: self.loose, before, behind })
     }
 }
 
@@ -313,9 +331,9 @@ fn rarity(c: char) -> usize {
     1 + COMMON.chars().position(|common| common == c).unwrap_or(COMMON.len())
 }
 
-/// All characters that become `c` when they are folded, `c` itself among them. `None` if `c` can come about from
-/// several characters together, or be written with a backslash other than `\u`.
-fn spellings(c: char) -> Option<Vec<char>> {
+/// How `c` may be spelled to become `c` when it is folded. `None` if `c` can be written with a backslash other than `\u`, or
+/// is a mark, which may change places with others.
+fn spellings(c: char) -> Option<Spellings> {
     if is_js_space(c) || c.is_control() || matches!(c, '"' | '\\' | '/' | char::REPLACEMENT_CHARACTER) {
         return None;
     }
@@ -330,35 +348,76 @@ fn spellings(c: char) -> Option<Vec<char>> {
             _ => None,
         };
         let upper = Some(c.to_ascii_uppercase()).filter(|upper| *upper != c);
-        return Some([Some(c), upper, other].into_iter().flatten().collect());
+        let whole = [Some(c), upper, other].into_iter().flatten().map(String::from).collect();
+        return Some(Spellings { whole, loose: Vec::new() });
     }
-    let others = folding_to().get(&c).map_or(&[][..], Vec::as_slice);
-    let all: Vec<char> = std::iter::once(c).chain(others.iter().copied()).collect();
-    (!all.iter().any(|&c| is_composed(c))).then_some(all)
-}
-
-/// Whether several characters together are the same as this one, or it is a mark, which may change places with others.
-fn is_composed(c: char) -> bool {
-    let mut parts = 0;
-    decompose_canonical(c, |_| parts += 1);
-    parts > 1 || canonical_combining_class(c) != 0
-}
-
-/// The other characters that become each character when they are folded; those of ASCII left out.
-fn folding_to() -> &'static HashMap<char, Vec<char>> {
-    static TABLE: OnceLock<HashMap<char, Vec<char>>> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        let mut table: HashMap<char, Vec<char>> = HashMap::new();
-        let mut folded = String::new();
-        for c in changing() {
-            folded.clear();
-            fold_into(&mut folded, c.encode_utf8(&mut [0; 4]));
-            for to in folded.chars().filter(|to| *to != c && !to.is_ascii()) {
-                table.entry(to).or_default().push(c);
-            }
+    let parts = decomposed(c);
+    if let ('가'..='힣', [first, second, rest @ ..]) = (c, &*parts) {
+        // Nothing can stand between the parts of a syllable.
+        let mut whole = vec![c.into(), parts.iter().collect()];
+        if let ([last], Some(open)) = (rest, compose(*first, *second)) {
+            whole.push([open, *last].iter().collect());
         }
-        table
-    })
+        return Some(Spellings { whole, loose: Vec::new() });
+    }
+    let Tables { folding_to, with_mark } = Tables::get();
+    let all: Vec<char> = std::iter::once(c).chain(folding_to.get(&c).into_iter().flatten().copied()).collect();
+    let (mut loose, mut folded) = (Vec::new(), String::new());
+    for &one in &all {
+        folded.clear();
+        fold_into(&mut folded, one.encode_utf8(&mut [0; 4]));
+        if canonical_combining_class(one) != 0 || !folded.chars().eq([c]) {
+            return None;
+        }
+        let parts = decomposed(one);
+        if let [first, .., mark] = &*parts {
+            // It may have come with the letter, with another mark, or alone.
+            let is_possible = |with: &char| {
+                let starts = decomposed(*with)[0];
+                starts == *first || canonical_combining_class(starts) != 0
+            };
+            let with = with_mark.get(mark).into_iter().flatten().copied();
+            loose.extend(with.filter(is_possible).chain([*mark]).filter(|with| !all.contains(with)));
+        }
+    }
+    Some(Spellings { whole: all.into_iter().map(String::from).collect(), loose })
+}
+
+/// A character in as many parts as it has.
+fn decomposed(c: char) -> Vec<char> {
+    let mut parts = Vec::new();
+    decompose_canonical(c, |part| parts.push(part));
+    parts
+}
+
+/// What is known of characters that folding could change, those of ASCII left out.
+struct Tables {
+    /// The other characters that become each character when they are folded.
+    folding_to: HashMap<char, Vec<char>>,
+    /// The other characters that each mark is a part of.
+    with_mark: HashMap<char, Vec<char>>,
+}
+
+impl Tables {
+    fn get() -> &'static Self {
+        static TABLES: OnceLock<Tables> = OnceLock::new();
+        TABLES.get_or_init(|| {
+            let (mut folding_to, mut with_mark) = (HashMap::<_, Vec<char>>::new(), HashMap::<_, Vec<char>>::new());
+            let mut folded = String::new();
+            for c in changing() {
+                folded.clear();
+                fold_into(&mut folded, c.encode_utf8(&mut [0; 4]));
+                for to in folded.chars().filter(|to| *to != c && !to.is_ascii()) {
+                    folding_to.entry(to).or_default().push(c);
+                }
+                let parts = decomposed(c);
+                for mark in parts.into_iter().filter(|mark| *mark != c && !mark.is_ascii()) {
+                    with_mark.entry(mark).or_default().push(c);
+                }
+            }
+            Self { folding_to, with_mark }
+        })
+    }
 }
 
 /// All characters that folding could change: not the ideographs and syllables, which are most of Unicode.
@@ -401,7 +460,8 @@ mod tests {
             folded.clear();
             fold_into(&mut folded, c.encode_utf8(&mut buffer));
             for to in folded.chars().filter(char::is_ascii) {
-                assert!(spellings(to).is_none_or(|spellings| spellings.contains(&c)), "{c:?} becomes {to:?}");
+                let is_spelled = |all: Spellings| all.whole.iter().any(|text| text.starts_with(c));
+                assert!(spellings(to).is_none_or(is_spelled), "{c:?} becomes {to:?}");
             }
         }
         // Nor do pieces make others: what folds to ASCII begins with an ASCII character of its own.
@@ -430,7 +490,10 @@ mod tests {
         assert_eq!(found("jwt", r"x\u004aWt"), Some(1));
         assert!(found("привет", "ПРИВЕТ").is_some());
         assert_eq!(found("漢字", "ascii \u{fa47}字"), Some(6));
-        assert_eq!(found("한글", "ascii\nnot 한글"), Some(6));
+        assert_eq!(found("한글", "ascii\nnot 한글"), Some(10));
+        assert_eq!(found("한글", "하고 글자, ü"), None);
+        assert_eq!(found("é", "e, \\u001b[1m, e\\n"), None);
+        assert_eq!(found("né", "e\u{301}"), Some(1));
         assert_eq!(found("\"", "x"), Some(0));
         // Marks change places.
         assert!(found("a\u{16af0}\u{a92b}", "a\u{a92b}\u{16af0}").is_some());
@@ -452,6 +515,26 @@ mod tests {
     }
 
     proptest! {
+        /// What is composed, with marks in any order, and what only some case foldings know.
+        #[test]
+        fn words_of_composed_characters_are_found(
+            text in "[eEéêếẹệçḉ\\u{301}\\u{302}\\u{323}\\u{316}\\u{327}\\u{345}한하고\\u{1112}\\u{1161}\\u{11ab}ſİıßẞςσΣάάαᾳÅÅåKkक़कনো\\u{9c7}\\u{9be}x \"]{1,12}",
+            (from, len) in (0usize..12, 1usize..5),
+            escaped in proptest::collection::vec(any::<bool>(), 12),
+        ) {
+            let mut folded = String::new();
+            let word: String = fold(&text).chars().skip(from).take(len).collect();
+            let Some(probe) = Probe::new(&word) else { return Ok(()) };
+            let raw: String = text.chars().zip(escaped).map(|(c, escaped)| match c {
+                '"' => "\\\"".into(),
+                c if escaped => format!("\\u{:04x}", u32::from(c)),
+                c => c.to_string(),
+            }).collect();
+            if probe.is_in(&text, &mut folded) {
+                prop_assert!(probe.next(raw.as_bytes(), 0).is_some(), "{:?} in {}", word, raw);
+            }
+        }
+
         #[test]
         fn any_word_is_found_in_any_text_with_it(before: String, word: String, behind: String) {
             let (text, mut folded) = (format!("{before}{word}{behind}"), String::new());

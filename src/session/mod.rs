@@ -6,6 +6,7 @@
 pub mod digest;
 pub mod entry;
 pub mod family;
+pub(crate) mod frame;
 pub mod json;
 pub mod last;
 pub mod lines;
