@@ -16,7 +16,6 @@ use pitree::app::panes::tree::rows::{TreeRows, passes};
 use pitree::app::setting::Setting;
 use pitree::app::ticket::Ticket;
 use pitree::app::update::{start, update};
-use pitree::base::fold::fold;
 use pitree::config::{Config, Filter};
 use pitree::disk::files::Files;
 use pitree::disk::load::{Opened, Reading};
@@ -128,16 +127,10 @@ fn find_in_100000_entries(bencher: Bencher, bytes: usize) {
     let words = Words::new("session token").unwrap();
     bencher.bench(|| {
         let mut found = 0;
-        find::each(
-            Files::Disk,
-            &path,
-            (&tree, 0),
-            |text| words.is_in(&fold(text)),
-            |hits, _| {
-                found += hits.len();
-                true
-            },
-        );
+        find::each(Files::Disk, &path, (&tree, 0), &words, |hits, _| {
+            found += hits.len();
+            true
+        });
         found
     });
 }

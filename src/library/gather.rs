@@ -5,11 +5,12 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::base::fold::fold;
+use crate::base::fold::{fold, fold_into};
 use crate::disk::files::Files;
+use crate::library::find::{self, Raw, Said};
 use crate::library::kept::Kept;
 use crate::library::search::{At, Searcher, SessionHit, Sought, each, snippet};
-use crate::library::{find, texts};
+use crate::library::texts;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace, Titles};
 use crate::search::fulfil::{Fulfilling, Holding, Parts};
 use crate::search::here::HereAndNow;
@@ -97,13 +98,17 @@ impl Searcher {
             });
         }
         let is_read = !parts.needs_lines() || {
-            let mut folded = String::new();
-            find::lines(files, &session.digest.path, (tree, 0), |at, entry, texts| {
-                folded.clear();
-                if query.everything {
-                    folded = fold(texts);
+            let (probes, mut folded) = (parts.probes(), String::new());
+            let may_have =
+                |raw: &mut Raw<'_>| probes.as_ref().is_none_or(|probes| probes.iter().any(|probe| raw.may_have(probe)));
+            find::lines(files, &session.digest.path, (tree, 0), may_have, |said| {
+                if let Some(Said { at, entry, texts }) = said {
+                    folded.clear();
+                    if query.everything {
+                        fold_into(&mut folded, texts);
+                    }
+                    parts.in_line(entry, &folded, at, &mut holding);
                 }
-                parts.in_line(entry, &folded, at, &mut holding);
                 !is_stale()
             })
         };

@@ -14,7 +14,6 @@ use crate::app::panes::tree::Fork;
 use crate::app::panes::tree::find::seen;
 use crate::app::setting::Setting;
 use crate::app::ticket::Ticket;
-use crate::base::fold::fold;
 use crate::changes::{Changes, News, Progress, Refusal, Request, touched};
 use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies, Opened, Reading};
@@ -103,9 +102,8 @@ impl Desk {
                 reply(Reply::Read(doc));
             }
             Work::Find { path, tree, start, words } => {
-                let has = |texts: &str| words.is_in(&fold(texts));
                 let mut is_first = start == 0;
-                library::find::each(self.files, &path, (&tree, start), has, |found, is_last| {
+                library::find::each(self.files, &path, (&tree, start), &words, |found, is_last| {
                     if found.is_empty() && !is_last {
                         return is_wanted();
                     }

@@ -8,6 +8,7 @@ use crate::search::here::HereAndNow;
 use crate::search::needle::Needle;
 use crate::search::qualifier::shape::Scope;
 use crate::search::query::{Query, Term, What};
+use crate::search::raw::Probe;
 use crate::session::entry::Entry;
 use crate::session::shape::Index;
 use crate::session::texts::{Passages, Texts};
@@ -61,6 +62,12 @@ impl Parts {
     pub fn needs_lines(&self) -> bool {
         let is_read = |scope: &Scope| matches!(scope, Scope::Read(_));
         self.everything && !self.words.is_empty() || self.scopes.iter().any(is_read)
+    }
+
+    /// Words of which each line has one, undecoded, that tells of entries; `None` if any line may tell of them.
+    pub fn probes(&self) -> Option<Vec<Probe>> {
+        let is_known = self.scopes.iter().all(|scope| !matches!(scope, Scope::Read(_)));
+        is_known.then(|| self.words.iter().map(|word| Probe::new(word.word()?)).collect())?
     }
 
     /// Whether what is known of a session tells some of its entries.

@@ -42,6 +42,14 @@ impl Needle {
         }
     }
 
+    /// A word, folded, that is in every text that matches; `None` if that can't be told.
+    pub(crate) fn word(&self) -> Option<&str> {
+        match self {
+            Self::Word(finder) | Self::Phrase { anchor: finder, .. } => std::str::from_utf8(finder.needle()).ok(),
+            Self::Pattern(_) => None,
+        }
+    }
+
     /// The first match in a folded text.
     pub(crate) fn find(&self, folded: &str) -> Option<Range<usize>> {
         match self {

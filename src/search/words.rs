@@ -6,6 +6,7 @@ use crate::base::fold::{Folded, fold};
 use crate::search::fuzzy::Fuzzy;
 use crate::search::needle::Needle;
 use crate::search::query::{MOST_TERMS, Query, Term, What};
+use crate::search::raw::Probe;
 
 /// Something to look for in texts.
 #[derive(Default)]
@@ -72,6 +73,12 @@ impl Words {
     /// Whether nothing is looked for.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
+    }
+
+    /// Words that are in every text that matches literally, to be found in it before it is decoded.
+    pub fn probes(&self) -> Vec<Probe> {
+        let wanted = self.terms.iter().filter(|term| !term.is_excluded);
+        wanted.filter_map(|term| Probe::new(term.needle.word()?)).collect()
     }
 
     /// Whether a folded text matches.
