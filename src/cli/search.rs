@@ -185,7 +185,7 @@ impl Search<'_> {
         }
         let by_key: HashMap<SessionKey, &Sought> = self.sessions.iter().map(|session| (session.key, session)).collect();
         let matcher = Matcher::new(&self.query, &self.here);
-        let found = self.searcher.search(self.chosen.files, &self.sessions, (&self.query, &self.here), || false);
+        let found = self.searcher.look(self.chosen.files, &self.sessions, (&self.query, &self.here), || false);
         let mut room = self.limit;
         for found in found.unwrap_or_default() {
             let Some(&sought) = by_key.get(&found.session).filter(|_| room > 0) else { break };

@@ -9,7 +9,7 @@ use crate::base::fold::{fold, fold_into};
 use crate::disk::files::Files;
 use crate::library::find::{self, Raw, Said};
 use crate::library::kept::Kept;
-use crate::library::search::{At, Searcher, SessionHit, Sought, each, snippet};
+use crate::library::search::{At, Searcher, SessionHit, Sought, each};
 use crate::library::texts;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace, Titles};
 use crate::search::fulfil::{Fulfilling, Holding, Parts};
@@ -191,7 +191,6 @@ fn lead(session: &Candidate<'_>, parts: &Parts, hit: &mut SessionHit, entry: Ind
     let place = parts.place(session, entry);
     let place = place.unwrap_or(MatchPlace { field, entry: Some(entry), at: 0..0 });
     hit.at = Some(At::Place(entry));
-    hit.is_active = Some(session.digest.is_active(entry));
     hit.hit.place = Some(place);
-    hit.snippet = snippet(&hit.hit, session.digest, session.texts);
+    hit.quote(session.digest, session.texts);
 }

@@ -198,25 +198,26 @@ impl Searcher {
         (query, around): (&Query, &HereAndNow),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        let (hits, last) = self.find(files, sessions, (query, around), is_stale)?;
+        let (hits, last) = self.find((files, true), sessions, (query, around), is_stale)?;
         *self.last() = Some(last);
         Some(hits)
     }
 
-    /// As [`Searcher::search`] for a query that nobody typed: what is typed next goes on from the one before.
-    pub(super) fn look(
+    /// As [`Searcher::search`] for a query that nobody typed: what is typed next goes on from the one before, and hits say
+    /// nothing of the text around.
+    pub(crate) fn look(
         &self,
         files: Files,
         sessions: &Arc<[Sought]>,
         (query, around): (&Query, &HereAndNow),
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
-        self.find(files, sessions, (query, around), is_stale).map(|(hits, _)| hits)
+        self.find((files, false), sessions, (query, around), is_stale).map(|(hits, _)| hits)
     }
 
     fn find(
         &self,
-        files: Files,
+        (files, is_quoted): (Files, bool),
         sessions: &Arc<[Sought]>,
         (query, around): (&Query, &HereAndNow),
         is_stale: impl Fn() -> bool + Sync,
@@ -228,7 +229,13 @@ impl Searcher {
         let work = |at: &mut usize| {
             let session = &sessions[*at];
             let known = kept.get(session)?;
-            let hit = |texts: Option<Texts<'_>>| try_one(&matcher, session, kept.titles(known), texts);
+            let hit = |texts: Option<Texts<'_>>| {
+                let mut hit = try_one(&matcher, session, kept.titles(known), texts)?;
+                if is_quoted {
+                    hit.quote(&session.digest, texts);
+                }
+                Some(hit)
+            };
             let hit = if matcher.has_texts() { kept.with_texts(files, session, hit) } else { hit(None) };
             hit.map(|hit| (*at, hit))
         };
@@ -331,14 +338,21 @@ fn try_one(matcher: &Matcher, session: &Sought, titles: Titles<'_>, texts: Optio
     let &Sought { ref digest, is_live, has_forks, .. } = session;
     let hit = matcher.matches(&Candidate { digest, titles, texts, is_live, has_forks })?;
     let entry = hit.place.as_ref().and_then(|place| place.entry);
-    let is_active = entry.map(|entry| digest.is_active(entry));
-    let snippet = snippet(&hit, digest, texts);
     let at = entry.map(At::Place);
-    Some(SessionHit { session: session.key, at, hit, snippet, is_active, entries: 0, forks: 0 })
+    Some(SessionHit { session: session.key, at, hit, snippet: None, is_active: None, entries: 0, forks: 0 })
+}
+
+impl SessionHit {
+    /// Says where it stands, and what around it.
+    pub(super) fn quote(&mut self, digest: &Digest, texts: Option<Texts<'_>>) {
+        let entry = self.hit.place.as_ref().and_then(|place| place.entry);
+        self.is_active = entry.map(|entry| digest.is_active(entry));
+        self.snippet = snippet(&self.hit, digest, texts);
+    }
 }
 
 /// The text around a hit; nothing for one in what the list shows anyway.
-pub(super) fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) -> Option<Quote> {
+fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) -> Option<Quote> {
     let place = hit.place.as_ref()?;
     let whole = |text: String| Some(Quote { of: None, text, is_cut: false });
     let passages = match place.field {

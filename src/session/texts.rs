@@ -95,7 +95,7 @@ impl<'a> Texts<'a> {
             let number = |pair: &[u8], at: usize| pair[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
             room.clear();
             room.extend(pairs.chunks_exact(2 * NUMBER).map(|pair| (number(pair, 0), number(pair, NUMBER))));
-            *one = Passages { folded: std::str::from_utf8(folded).ok()?, starts: room, capitals };
+            *one = Passages { folded: simdutf8::basic::from_utf8(folded).ok()?, starts: room, capitals };
             rest = behind;
         }
         let [conversation, summaries] = passages;
