@@ -30,6 +30,10 @@ const AROUND_HIT: (usize, usize) = (36, 120);
 /// The most that is kept of texts, in bytes. What is beyond that is read again for each search.
 const MOST_KEPT: usize = 128 * 1024 * 1024;
 
+/// The most that is kept of texts, in bytes, before those that lie in the index are read there for each search, which is
+/// fast.
+const MOST_COPIED: usize = 32 * 1024 * 1024;
+
 /// A session that was found.
 #[derive(Clone, Debug)]
 pub struct SessionHit {
@@ -145,7 +149,7 @@ impl Searcher {
             missing.into_iter().partition(|session| session.digest.is_stored());
         let fetch = |session: &&Sought, room: &mut Room, _: crew::Stop<'_>| {
             let texts = session.digest.texts(room)?;
-            self.kept_mut().put(session, texts, self.most);
+            self.kept_mut().put(session, texts, self.most.min(MOST_COPIED));
             None::<()>
         };
         let mut is_wanted = true;
