@@ -395,6 +395,8 @@ mod tests {
         let words = ["word".to_string()];
         let count = |in_one| all(&paths, (&words, in_one, Order::Given)).len();
         assert_eq!((count(5), count(3)), (100, 60));
+        let hits = all(&paths, (&words, 1, Order::Given));
+        assert!(hits.iter().map(|hit| &hit.path).eq(&paths), "in order");
     }
 
     #[test]
