@@ -119,12 +119,13 @@ fn rows_of_100000_entries(bencher: Bencher, branch_every: usize) {
     bencher.bench(|| TreeRows::new(black_box(&tree), |at| passes(&tree, at, Filter::Default), [], &[]).place());
 }
 
-/// Looking through all texts of a session, by one thread: common and rare words.
-#[divan::bench(args = [64_000_000, 240_000_000], sample_count = 5, sample_size = 1)]
-fn find_in_100000_entries(bencher: Bencher, bytes: usize) {
-    let path = entries(bytes, 50);
+/// Looking through all texts of a session of 240 MB, by one thread: words that are in most entries, in none, and of
+/// characters that are composed.
+#[divan::bench(args = ["session token", "kubernetes", "한국어", "é"], sample_count = 5, sample_size = 1)]
+fn find_in_100000_entries(bencher: Bencher, words: &str) {
+    let path = entries(240_000_000, 50);
     let tree = load::tree(Files::Disk, &path, "/home/dev").unwrap();
-    let words = Words::new("session token").unwrap();
+    let words = Words::new(words).unwrap();
     bencher.bench(|| {
         let mut found = 0;
         find::each(Files::Disk, &path, (&tree, 0), &words, |hits, _| {
