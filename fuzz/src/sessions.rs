@@ -155,7 +155,7 @@ fn rows(tree: &Tree) {
     let next = |filter: &Filter| Some(filter.next()).filter(|next| *next != Filter::Default);
     for filter in std::iter::successors(Some(Filter::Default), next) {
         for folds in [&HashSet::new(), &folds] {
-            let rows = TreeRows::new(tree, |at| passes(tree, at, filter), folds, &[]);
+            let rows = TreeRows::new(tree, |at| passes(tree, at, filter), folds.iter().copied(), &[]);
             assert!(rows.list.len() <= tree.nodes.len());
             for at in some(tree) {
                 assert!(rows.list.is_empty() || rows.nearest(tree, at) < rows.list.len());
