@@ -1,7 +1,7 @@
 // How long pitree takes to list, beside the real pi's listAll on the same files in the same run: each in turns, fastest and
 // median. SPEED_DIR is the directory of sessions, PITREE the program, SPEED_ROUNDS how often (5).
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pi } from "./lib/pi.mjs";
@@ -9,6 +9,9 @@ import { pi } from "./lib/pi.mjs";
 const { PITREE, SPEED_DIR: dir } = process.env;
 const rounds = Number(process.env.SPEED_ROUNDS ?? 5);
 const cache = mkdtempSync(join(tmpdir(), "pitree-speed-"));
+// Of a directory that it is told pi lists no folders of projects, but of its own it does.
+process.env.PI_CODING_AGENT_DIR = cache;
+symlinkSync(dir, join(cache, "sessions"));
 const run = (args) => {
 	const { status, stdout, stderr } = spawnSync(PITREE, [...args, "--dir", dir], {
 		env: { ...process.env, XDG_CACHE_HOME: cache },
@@ -18,7 +21,7 @@ const run = (args) => {
 	return stdout.toString().trim().split("\n").length;
 };
 const ways = {
-	"pi: SessionManager.listAll": async () => (await pi.SessionManager.listAll(dir)).length,
+	"pi: SessionManager.listAll": async () => (await pi.SessionManager.listAll()).length,
 	"pitree ls --json --no-index": () => run(["ls", "--json", "--no-index"]),
 	"pitree ls --json, index": () => run(["ls", "--json"]),
 	"pitree search --json, index": () => run(["search", "--json", process.env.SPEED_WORD ?? "token"]),
@@ -34,6 +37,7 @@ for (let round = 0; round < rounds; round++) {
 	}
 }
 rmSync(cache, { recursive: true });
+if (found["pi: SessionManager.listAll"] === 0) throw new Error(`pi finds no sessions in ${dir}`);
 const fastest = (way) => Math.min(...times[way]);
 for (const [way, all] of Object.entries(times)) {
 	const median = all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)];
