@@ -100,20 +100,23 @@ impl World {
         (views, read)
     }
 
-    /// What is shown before files are looked at, what is not there any more, and what is read then.
+    /// What is shown before files are looked at, what of it is not there any more, and what is read then.
     fn show(&self) -> [BTreeMap<PathBuf, Shared>; 3] {
         let sources = Sources { files: Files::Disk, dirs: &self.dirs, home: "/home/me", cache: Some(&self.cache()) };
         let by_path = |sessions: Vec<Shared>| sessions.into_iter().map(|one| (one.path.clone(), one)).collect();
         let mut remembered = sources.remembered();
         let shown: BTreeMap<PathBuf, Shared> = by_path(remembered.sessions());
         let mut scan = remembered.scan();
-        let gone = scan.gone.iter().map(|path| (path.clone(), shown[path].clone())).collect();
+        let outdated = std::mem::take(&mut scan.outdated);
         let mut read = Vec::new();
         scan.read(|batch| {
             read.extend(batch.sessions);
             true
         });
-        [shown, gone, by_path(read)]
+        let read = by_path(read);
+        let gone = outdated.into_iter().filter(|path| !read.contains_key(path));
+        let gone = gone.map(|path| (path.clone(), shown[&path].clone())).collect();
+        [shown, gone, read]
     }
 
     /// Lists with the index, and how many files were read for it; the same as without it, also where what is kept is shown
@@ -197,9 +200,15 @@ fn what_is_kept_is_shown_before_files_are_looked_at() {
     world.list();
     assert_eq!(world.show().map(|sessions| sessions.len()), [3, 0, 0]);
     world.write("c.jsonl", &long("c", 1000));
+    world.write("d.jsonl", &long("d", 1000));
     fs::remove_file(world.path("a.jsonl")).unwrap();
     let [_, gone, read] = world.show();
-    assert!(gone.keys().eq([&world.path("a.jsonl")]) && read.keys().eq([&world.path("c.jsonl")]));
+    assert!(gone.keys().eq([&world.path("a.jsonl")]));
+    assert!(read.keys().eq(&["c.jsonl", "d.jsonl"].map(|name| world.path(name))));
+    world.list();
+    // What is no session any more is not shown as one.
+    world.write("d.jsonl", "no session");
+    assert_eq!(world.show().map(|sessions| sessions.len()), [4, 1, 0]);
     world.list();
     fs::rename(world.dirs[0].join("project"), world.dirs[0].join("moved")).unwrap();
     assert_eq!(world.show().map(|sessions| sessions.len()), [3, 2, 2]);

@@ -81,8 +81,8 @@ pub enum Reply {
         total: usize,
         /// Directories that could not be read.
         unreadable: Vec<Unreadable>,
-        /// Files of sessions that were shown from what is kept, and are not there.
-        gone: Vec<PathBuf>,
+        /// Files of sessions that were shown from what is kept, and are not as they were.
+        outdated: Vec<PathBuf>,
         /// The pis that run.
         pis: Pis,
     },

@@ -48,8 +48,8 @@ pub struct Scan<'a> {
     sources: Sources<'a>,
     /// What was found.
     pub found: FoundFiles,
-    /// The files of sessions that were shown and are not there any more.
-    pub gone: Vec<PathBuf>,
+    /// The files of sessions that were shown and are not as they were: what is not read of them is not there.
+    pub outdated: Vec<PathBuf>,
     /// What the index knows of each of the directories.
     index: Vec<Index>,
 }
@@ -113,12 +113,14 @@ impl<'a> Scan<'a> {
         for (dir, index) in index.iter_mut().enumerate() {
             index.look(dir, &mut found.files);
         }
-        let mut gone: Vec<PathBuf> = index.iter().flat_map(Index::outdated).map(Path::to_path_buf).collect();
-        if !gone.is_empty() {
-            let is_there: HashSet<&Path> = found.files.iter().map(AsRef::as_ref).collect();
-            gone.retain(|path| !is_there.contains(path.as_path()));
+        let mut outdated: Vec<PathBuf> = index.iter().flat_map(Index::outdated).map(Path::to_path_buf).collect();
+        if index.len() > 1 && !outdated.is_empty() {
+            // Of directories within each other, the index of another one may know it as it is.
+            let same = found.files.iter().filter(|file| matches!(file.known, Known::Same(_)));
+            let same: HashSet<&Path> = same.map(AsRef::as_ref).collect();
+            outdated.retain(|path| !same.contains(path.as_path()));
         }
-        Self { sources, found, gone, index }
+        Self { sources, found, outdated, index }
     }
 
     /// Leaves out the files of sub-agents.

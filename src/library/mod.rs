@@ -142,6 +142,13 @@ impl Library {
         self.shares.grow(keys.iter().map(|key| (key.place(), &*self.slots[key.place()].session)));
     }
 
+    /// Some sessions are not as they were known: when all files are read, those that were not read again are forgotten.
+    pub(crate) fn doubt(&mut self, paths: &[PathBuf]) {
+        for key in paths.iter().filter_map(|path| self.by_path.get(path.as_os_str())) {
+            self.slots[key.place()].is_read = false;
+        }
+    }
+
     /// All files were read: forgets the sessions whose file was not among them.
     pub(crate) fn end_reading(&mut self) {
         self.progress.finished = true;
@@ -426,7 +433,8 @@ pub(crate) mod tests {
         assert!(library.has(b) && library.is_parent_missing(b));
         assert_eq!(library.keys().collect::<Vec<_>>(), [b, key(&library, "c")]);
         library.begin_reading();
-        library.add(vec![Digest { path: "c".into(), modified: Some(3), ..Digest::default() }]);
+        library.add(["b", "c"].map(|path| Digest { path: path.into(), modified: Some(3), ..Digest::default() }).into());
+        library.doubt(&["b".into(), "gone".into()]);
         library.end_reading();
         assert_eq!(library.newest_first(), [key(&library, "c")]);
     }

@@ -359,8 +359,8 @@ impl Desk {
         found.unreadable.retain(|one| !(one.is_missing && located.is_default() && located.dirs.contains(&one.path)));
         let total = found.files.len();
         let unreadable = std::mem::take(&mut found.unreadable);
-        let gone = std::mem::take(&mut scan.gone);
-        if !reply(Reply::FilesFound { total, unreadable, gone, pis: live::running() }) {
+        let outdated = std::mem::take(&mut scan.outdated);
+        if !reply(Reply::FilesFound { total, unreadable, outdated, pis: live::running() }) {
             return;
         }
         scan.read(|batch| is_wanted() && reply(scanned(batch)));

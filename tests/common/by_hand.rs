@@ -34,8 +34,8 @@ pub(crate) fn desk(setting: Arc<Setting>, files: Files, state: &Path) -> Desk {
 /// A message without the pis that run on this machine: they are none of the test's business.
 pub(crate) fn without_pis(msg: Msg) -> Msg {
     match msg {
-        Msg::Reply(ticket, Reply::FilesFound { total, unreadable, gone, .. }) => {
-            Msg::Reply(ticket, Reply::FilesFound { total, unreadable, gone, pis: Default::default() })
+        Msg::Reply(ticket, Reply::FilesFound { total, unreadable, outdated, .. }) => {
+            Msg::Reply(ticket, Reply::FilesFound { total, unreadable, outdated, pis: Default::default() })
         }
         Msg::Reply(ticket, Reply::Pis(_)) => Msg::Reply(ticket, Reply::Pis(Default::default())),
         msg => msg,

@@ -18,11 +18,9 @@ use crate::session::digest::Digest;
 /// Takes a reply to the work of a ticket.
 pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut Vec<Effect>) {
     match reply {
-        Reply::FilesFound { total, unreadable, gone, pis } => {
+        Reply::FilesFound { total, unreadable, outdated, pis } => {
             model.library.unreadable = unreadable;
-            if !gone.is_empty() {
-                news::bring(model, Vec::new(), &gone);
-            }
+            model.library.doubt(&outdated);
             model.library.progress.total = Some(total);
             model.library.set_pis(pis, model.now);
         }
