@@ -142,16 +142,7 @@ fn browser(dir: PathBuf) -> (Model, Desk) {
     let config = Config::default();
     let setting = Arc::new(Setting::new(&config, located, "/home/dev".into(), false));
     let mut model = Model::new(setting.clone(), &config, (200, 60), 1_795_248_000_000);
-    let desk = Desk {
-        setting,
-        files: Files::Disk,
-        cache: None,
-        changes: None,
-        searcher: Arc::default(),
-        opened: Arc::default(),
-        noted: Arc::default(),
-        state_dir: None,
-    };
+    let desk = Desk::new(setting, Files::Disk);
     let effects = start(&mut model);
     perform(&mut model, &desk, effects);
     (model, desk)

@@ -29,6 +29,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tempfile::TempDir;
 
+use common::by_hand;
 use common::session::Session;
 
 /// The browser on a directory of sessions, and what it draws on.
@@ -70,16 +71,7 @@ impl Browser {
         let config = Config::default();
         let setting = Arc::new(Setting::new(&config, located, "/home/me".into(), false));
         let model = Model::new(setting.clone(), &config, (160, 48), common::session::START * 1000);
-        let desk = Desk {
-            setting,
-            files: Files::Disk,
-            cache: None,
-            changes: None,
-            searcher: Arc::default(),
-            opened: Arc::default(),
-            noted: Arc::default(),
-            state_dir: None,
-        };
+        let desk = Desk::new(setting, Files::Disk);
         let terminal = Terminal::new(TestBackend::new(160, 48)).unwrap();
         let mut browser = Self { model, desk, terminal, _dir: dir };
         let effects = start(&mut browser.model);
@@ -90,16 +82,12 @@ impl Browser {
     fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             let Effect::Ask(ticket, work) = effect else { continue };
-            if matches!(work, Work::Elsewhere { .. } | Work::Watch { .. }) {
+            // That waits until nobody types.
+            if matches!(work, Work::Elsewhere { .. }) {
                 continue;
             }
-            let mut replies = Vec::new();
-            self.desk.work(&ticket, work, |reply| {
-                replies.push(reply);
-                true
-            });
-            for reply in replies {
-                let effects = update(&mut self.model, Msg::Reply(ticket.clone(), reply));
+            for msg in by_hand::replies(&self.desk, &ticket, work) {
+                let effects = update(&mut self.model, by_hand::without_pis(msg));
                 self.perform(effects);
             }
         }

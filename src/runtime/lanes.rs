@@ -179,16 +179,7 @@ mod tests {
     fn desk() -> Desk {
         let located = Located { dirs: Vec::new(), origin: String::new() };
         let setting = Setting::new(&Config::default(), located, String::new(), true);
-        Desk {
-            cache: None,
-            setting: Arc::new(setting),
-            files: Files::Demo,
-            changes: None,
-            opened: Arc::default(),
-            noted: Arc::default(),
-            searcher: Arc::default(),
-            state_dir: None,
-        }
+        Desk::new(Arc::new(setting), Files::Demo)
     }
 
     fn reply(events: &mpsc::Receiver<Event>) -> (u64, Reply) {

@@ -60,6 +60,20 @@ pub struct Desk {
 }
 
 impl Desk {
+    /// One that reads sessions, and neither changes nor keeps anything.
+    pub fn new(setting: Arc<Setting>, files: Files) -> Self {
+        Self {
+            setting,
+            files,
+            cache: None,
+            changes: None,
+            opened: Arc::default(),
+            noted: Arc::default(),
+            searcher: Arc::default(),
+            state_dir: None,
+        }
+    }
+
     /// Does the work of a ticket and passes on what comes of it, until that is all, nobody wants it any more, or `reply`
     /// returns false. The clipboard is the loop's own.
     pub fn work(&self, ticket: &Ticket, work: Work, mut reply: impl FnMut(Reply) -> bool) {

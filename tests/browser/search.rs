@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::Arc;
 
 use insta::assert_snapshot;
-use pitree::app::message::{Effect, Msg, Reply, Work};
+use pitree::app::message::{Effect, Msg, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::sessions::SessionRow;
 use pitree::app::setting::Setting;
@@ -17,6 +17,7 @@ use pitree::disk::locate::Located;
 use pitree::keymap::Place;
 use pitree::runtime::work::Desk;
 
+use crate::common::by_hand;
 use crate::finding::marked;
 use crate::harness::{Browser, NOW};
 
@@ -388,19 +389,7 @@ fn configured(text: &str, query: &str) -> (Model, Desk) {
     setting.query = query.into();
     let setting = Arc::new(setting);
     let model = Model::new(setting.clone(), &config, (140, 30), NOW);
-    (
-        model,
-        Desk {
-            setting,
-            files: Files::Demo,
-            cache: None,
-            changes: None,
-            searcher: Arc::default(),
-            opened: Arc::default(),
-            noted: Arc::default(),
-            state_dir: None,
-        },
-    )
+    (model, Desk::new(setting, Files::Demo))
 }
 
 #[test]
@@ -410,16 +399,8 @@ fn it_begins_with_a_search() {
     let (mut rows, mut selected) = (Vec::new(), Vec::new());
     while let Some(effect) = todo.pop_front() {
         let Effect::Ask(ticket, work) = effect else { panic!("{effect:?}") };
-        let mut replies = Vec::new();
-        desk.work(&ticket, work, |reply| {
-            replies.push(reply);
-            true
-        });
-        for mut reply in replies {
-            if let Reply::FilesFound { pis, .. } = &mut reply {
-                *pis = Default::default();
-            }
-            todo.extend(update(&mut model, Msg::Reply(ticket.clone(), reply)));
+        for msg in by_hand::replies(&desk, &ticket, work) {
+            todo.extend(update(&mut model, by_hand::without_pis(msg)));
             rows.push(model.sessions.rows.len());
             selected.extend(model.sessions.selected_session().map(|key| model.library[key].title().to_string()));
         }

@@ -19,16 +19,7 @@ pub(crate) fn desk(setting: Arc<Setting>, files: Files, state: &Path) -> Desk {
     fs::create_dir_all(&bin).unwrap();
     let trash = Trash { command: vec!["mv".into(), "-t".into(), bin.to_string_lossy().into()], ..Trash::default() };
     let changes = (files == Files::Disk).then(|| Changes::new(state.join("journal"), trash));
-    Desk {
-        setting,
-        files,
-        cache: None,
-        changes,
-        searcher: Arc::default(),
-        opened: Arc::default(),
-        noted: Arc::default(),
-        state_dir: Some(state.join("state")),
-    }
+    Desk { changes, state_dir: Some(state.join("state")), ..Desk::new(setting, files) }
 }
 
 /// A message without the pis that run on this machine: they are none of the test's business.
