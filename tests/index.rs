@@ -396,6 +396,23 @@ fn another_home_or_directory_has_an_index_of_its_own() {
 }
 
 #[test]
+fn directories_within_each_other_leave_each_other_what_they_know() {
+    let mut world = World::new();
+    world.write("a.jsonl", &long("a", 1000));
+    world.write("../b.jsonl", &long("b", 1000));
+    let (all, project) = (world.dirs[0].clone(), world.dirs[0].join("project"));
+    for dirs in [vec![project.clone()], vec![all.clone()], vec![all.clone(), project.clone(), all.clone()]] {
+        world.dirs = dirs;
+        world.list();
+        assert_eq!(world.list(), 0);
+    }
+    for dir in [all, project] {
+        world.dirs = vec![dir];
+        assert_eq!(world.list(), 0);
+    }
+}
+
+#[test]
 fn of_two_at_once_neither_does_harm() {
     let world = World::new();
     let cache = world.cache();

@@ -199,7 +199,8 @@ impl Index {
         outdated.map(|session| session.path.as_path())
     }
 
-    /// Says what is known of all files of the directory, the one with this number.
+    /// Looks at all files that were found, also by the ways of other directories, and says what is known of those of this
+    /// one, which has this number.
     pub(super) fn look(&mut self, dir: usize, files: &mut [SessionFile]) {
         let (mut by_file, mut past) = (ById::default(), Vec::new());
         for (number, kept) in self.volumes.iter_mut().enumerate() {
@@ -211,11 +212,11 @@ impl Index {
         }
         past.into_iter().for_each(|(number, at): (usize, usize)| self.volumes[number].uses[at] = Use::Past);
         let known = crew::map(files, |file| {
-            let &(number, at) = by_file.get(&file.stamp.key()).filter(|_| file.dir == dir)?;
-            let Table { records, .. } = &self.volumes[number].volume.table;
-            let record = records.get(at).filter(|record| record.stamp.file == file.stamp.file)?;
+            let &(number, at) = by_file.get(&file.stamp.key())?;
+            let table = &self.volumes[number].volume.table;
+            let record = table.records.get(at).filter(|record| record.stamp.file == file.stamp.file)?;
             let is_same = record.is_settled && record.stamp == file.stamp;
-            let is_there = || self.volumes[number].volume.table.digest(record).and_then(place_in) == self.place(file);
+            let is_there = || table.digest(record).and_then(placed).and_then(|(place, _)| place) == self.place(file);
             let known = match () {
                 () if is_same && is_there() => Known::Same((number, at)),
                 () if is_same => Known::Moved((number, at)),
@@ -229,7 +230,9 @@ impl Index {
         {
             let is_current = matches!(known, Known::Same(_));
             self.volumes[number].uses[at] = if is_current { Use::Current } else { Use::Past };
-            file.known = known;
+            if file.dir == dir {
+                file.known = known;
+            }
         }
     }
 
@@ -254,12 +257,8 @@ impl Index {
         let mut rooms = [const { Vec::new() }; 3];
         let kept = &self.volumes[volume].volume;
         let Some([digest, details, texts, state]) = kept.read(&kept.table.records[at], &mut rooms) else { return };
-        let Ok((_, digest)) = postcard::take_from_bytes::<Option<&str>>(digest) else { return };
-        let digest = [&bytes(&self.place(file)), digest].concat();
-        let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.add(&mut new, file, [&digest, details, texts, state]).is_err() {
-            *new = New::Failed;
-        }
+        let Some((_, digest)) = placed(digest) else { return };
+        self.put(file, [&[&bytes(&self.place(file)), digest].concat(), details, texts, state]);
     }
 
     /// With what reading of a file that has grown goes on, and its texts so far.
@@ -278,15 +277,20 @@ impl Index {
             [bytes(&(self.place(file), digest)), bytes(&**digest.details()), texts.as_texts().to_bytes(), state.clone()]
         });
         let [digest, details, texts, state] = pieces.unwrap_or_default();
-        let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.add(&mut new, file, [&digest, &details, &texts, &state]) {
-            Ok(lazy) => {
-                if let Some(session) = read {
-                    session.digest.details = lazy;
-                }
-            }
-            Err(_) => *new = New::Failed,
+        let lazy = self.put(file, [&digest, &details, &texts, &state]);
+        if let (Some(session), Some(lazy)) = (read, lazy) {
+            session.digest.details = lazy;
         }
+    }
+
+    /// Puts down what is kept of a file, as far as that can be written: its details then lie there.
+    fn put(&self, file: &SessionFile, pieces: [&[u8]; 4]) -> Option<Lazy> {
+        let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
+        let lazy = self.add(&mut new, file, pieces).ok();
+        if lazy.is_none() {
+            *new = New::Failed;
+        }
+        lazy
     }
 
     fn add(&self, new: &mut New, file: &SessionFile, pieces: [&[u8]; 4]) -> io::Result<Lazy> {
@@ -360,9 +364,9 @@ impl Kept {
     }
 }
 
-/// The place of a file, as it stands before its digest.
-fn place_in(digest: &[u8]) -> Option<&str> {
-    postcard::take_from_bytes::<Option<&str>>(digest).ok()?.0
+/// The place of a file, and its digest, as they are written.
+fn placed(bytes: &[u8]) -> Option<Placed<'_, &[u8]>> {
+    postcard::take_from_bytes(bytes).ok()
 }
 
 /// Something as it is written. There is nothing in what is kept that could not be.
