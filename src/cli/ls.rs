@@ -65,7 +65,7 @@ impl Ls {
         rows.sort_by(|(a, _), (b, _)| b.order_time().cmp(&a.order_time()).then_with(|| b.path.cmp(&a.path)));
         let mut out = output::stdout();
         if self.json {
-            let here = std::path::absolute(".")?;
+            let here = std::path::absolute(".").unwrap_or_default(); // it may be gone
             let lines = |part: &&[Row<'_>]| {
                 part.iter().try_fold(Vec::new(), |mut lines, (session, own)| {
                     output::add_json(&mut lines, &SessionLine::new(session, *own, &here))?;

@@ -79,7 +79,6 @@ impl<W: Write> Backend for Bounded<W> {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

@@ -71,17 +71,32 @@ fn tells_of_itself_and_is_made_anew() {
 }
 
 #[cfg(unix)]
-#[test]
-fn where_it_has_no_room_everything_else_works() {
-    let pitree = world();
-    let wanted = pitree.print(&["ls", "--json", "--no-index"]);
-    let inner = pitree.command(&["ls", "--json"]);
+/// What comes of a command that a shell starts.
+fn by_shell(pitree: &Pitree, script: &str, args: &[&str]) -> Outcome {
+    let inner = pitree.command(args);
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", "ulimit -f 1; exec \"$0\" \"$@\" | cat"]).arg(inner.get_program()).args(inner.get_args());
+    command.args(["-c", script]).arg(inner.get_program()).args(inner.get_args());
     command
         .env_clear()
         .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))))
         .env("PATH", "/bin:/usr/bin");
-    let outcome = Outcome::of(command.current_dir(pitree.home()));
+    Outcome::of(command.current_dir(pitree.home()))
+}
+
+#[cfg(unix)]
+#[test]
+fn a_current_directory_that_is_gone_is_not_needed() {
+    let pitree = world();
+    let wanted = pitree.print(&["ls", "--json"]);
+    let outcome = by_shell(&pitree, "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\"", &["ls", "--json"]);
+    assert_eq!((outcome.out, outcome.err), (wanted, String::new()));
+}
+
+#[cfg(unix)]
+#[test]
+fn where_it_has_no_room_everything_else_works() {
+    let pitree = world();
+    let wanted = pitree.print(&["ls", "--json", "--no-index"]);
+    let outcome = by_shell(&pitree, "ulimit -f 1; exec \"$0\" \"$@\" | cat", &["ls", "--json"]);
     assert_eq!((outcome.out, outcome.err, files(&pitree).len()), (wanted, String::new(), 0));
 }
