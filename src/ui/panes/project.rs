@@ -8,8 +8,23 @@ use crate::base::text::{Glyphs, Span, Tone, clean, width};
 /// As many columns the directory gets beside a long name, where the name alone is not enough.
 const LEAST: usize = 12;
 
-/// The name of a project, and behind it the directory that it is in, cut in front, in at most `room` columns.
-pub(super) fn label(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
+/// The name of the project at `at`, and behind it the directory that it is in, cut in front, in at most `room` columns.
+pub(super) fn label(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
+    let project = &projects[at];
+    let mut spans = end_first(project, home, glyphs, room);
+    // What is cut behind, too, does not say where it stood: one of the same name may show the same from another place.
+    let is_cut_behind = |spans: &[Span]| spans.get(1).is_some_and(|dir| dir.text.ends_with(&*glyphs.ellipsis));
+    let looks_the_same = |other: &usize| *other != at && end_first(&projects[*other], home, glyphs, room) == spans;
+    if is_cut_behind(&spans) && project.namesakes.iter().any(looks_the_same) {
+        let number = project.namesakes.iter().position(|&other| other == at).map_or(0, |place| place + 1).to_string();
+        spans = end_first(project, home, glyphs, room.saturating_sub(number.len() + 2));
+        spans.push(Span::new(Tone::Dim, format!(" #{number}")));
+    }
+    spans
+}
+
+/// The name, and so much of the directory that it is in that a neighbour of its end is told apart.
+fn end_first(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
     if project.cwd.is_empty() {
         return vec![Span::new(Tone::Strong, glyphs.cut("(no directory)", room))];
     }
@@ -32,10 +47,11 @@ pub(super) fn label(project: &Project, home: &str, glyphs: &Glyphs, room: usize)
 }
 
 /// The name of a project, with the directory that it is in only where another project has the same name.
-pub(super) fn short(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
-    let mut spans = label(project, home, glyphs, room);
-    let name = split_name(&project.cwd).1.chars().count();
-    spans.truncate(if project.shared > name { 2 } else { 1 });
+pub(super) fn short(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
+    let mut spans = label(projects, at, home, glyphs, room);
+    if projects[at].namesakes.is_empty() {
+        spans.truncate(1);
+    }
     spans
 }
 
@@ -57,7 +73,7 @@ mod tests {
     fn the_directory_is_told_where_the_name_is_not_enough() {
         let dirs = ["/code/logq", "/other/q", "/one/app", "/two/app"].map(String::from);
         let mut said: Vec<String> =
-            projects(&dirs).iter().map(|project| spans_text(&short(project, HOME, &UNICODE, 40))).collect();
+            (0..dirs.len()).map(|at| spans_text(&short(&projects(&dirs), at, HOME, &UNICODE, 40))).collect();
         said.sort();
         assert_eq!(said, ["app  /one", "app  /two", "logq", "q"]);
     }
@@ -80,8 +96,8 @@ mod tests {
         let dirs: Vec<String> = dirs.iter().map(|&dir| dir.to_owned()).collect();
         let projects = projects(&dirs);
         let label = |dir: &String| {
-            let project = projects.iter().find(|project| *project.cwd == **dir).unwrap();
-            spans_text(&label(project, HOME, &UNICODE, room))
+            let at = projects.iter().position(|project| *project.cwd == **dir).unwrap();
+            spans_text(&label(&projects, at, HOME, &UNICODE, room))
         };
         dirs.iter().map(label).collect()
     }
@@ -114,13 +130,30 @@ mod tests {
         assert_eq!(labels(&worktrees, 24), ["digest-roll…ervice-fix-1", "digest-roll…ervice-fix-2"]);
     }
 
+    #[test]
+    fn the_same_part_at_another_place_is_numbered() {
+        let dirs = [
+            "/other-long-name/a-rather-long-name/other-long-name",
+            "/other-long-name/a-rather-long-name/a-rather-long-name/other-long-name",
+            "/a-rather-long-name/a-rather-long-name/other-long-name",
+        ];
+        assert_eq!(
+            labels(&dirs, 34),
+            [
+                "other-long-name  …other-long-n… #3",
+                "other-long-name  …e/a-rather-l… #2",
+                "other-long-name  /a-rather-long-…"
+            ]
+        );
+    }
+
     proptest::proptest! {
         #[test]
         fn no_two_projects_look_the_same(dirs in proptest::collection::hash_set(
             "(/home/ada)?(/(app|web|a-name-that-takes-all-of-the-room-there-is|Developer|github[.]com|packages|a-rather-long-name|other-long-name|feature-[12]|漢字)){1,7}", 1..30), room in 24usize..60) {
             let dirs: Vec<String> = dirs.into_iter().collect();
             let projects = projects(&dirs);
-            let labels = projects.iter().map(|project| label(project, HOME, &UNICODE, room));
+            let labels = (0..projects.len()).map(|at| label(&projects, at, HOME, &UNICODE, room));
             let mut seen = HashSet::new();
             for spans in labels {
                 proptest::prop_assert!(spans_width(&spans) <= room);

@@ -74,9 +74,11 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Vec<Span>
             let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
             let mut left =
                 session_left(model, pen, (*session, columns, *is_tall), prefix, fold.map(|folded| (folded, *below)));
-            if let Some(project) = model.sessions.project_alone(at) {
-                let mut label = project::short(project, &model.setting.home, pen.glyphs(), (columns / 4).max(12));
-                let gone = model.library.gone_dirs.contains(&*project.cwd);
+            if let Some(place) = model.sessions.project_alone(at) {
+                let projects = &model.sessions.projects;
+                let room = (columns / 4).max(12);
+                let mut label = project::short(projects, place, &model.setting.home, pen.glyphs(), room);
+                let gone = model.library.gone_dirs.contains(&*projects[place].cwd);
                 let gone = if gone { format!(" {}", pen.glyphs().gone) } else { String::new() };
                 label.push(Span::new(Tone::Dim, format!("{gone}  ")));
                 left.splice(0..0, label);
@@ -155,7 +157,7 @@ fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: 
     let mut left = vec![Span::new(Tone::Dim, format!("{} ", if is_folded { &glyphs.closed } else { &glyphs.open }))];
     let room =
         columns.saturating_sub([&left, &behind, &right].map(|spans| spans_width(spans)).iter().sum::<usize>() + 1);
-    left.extend(project::label(project, &model.setting.home, glyphs, room));
+    left.extend(project::label(&model.sessions.projects, place, &model.setting.home, glyphs, room));
     left.extend(behind);
     both(&left, &right, columns, glyphs)
 }

@@ -163,8 +163,8 @@ impl Pane {
     }
 
     /// The project that a row tells of as well, as the session is its only one.
-    pub fn project_alone(&self, row: usize) -> Option<&Project> {
-        self.projects.get(*self.alone.get(&row)?)
+    pub fn project_alone(&self, row: usize) -> Option<usize> {
+        self.alone.get(&row).copied()
     }
 
     /// The selected row.

@@ -1,7 +1,9 @@
 //! Projects: the sessions of one working directory.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::base::paths::split_name;
 use crate::library::families::Families;
 use crate::library::{Library, ProjectKey, SessionKey};
 use crate::session::digest::entries::Tally;
@@ -23,6 +25,8 @@ pub struct Project {
     pub sum: Tally,
     /// As many characters at the end of `cwd` as are the same in another project: what stands before tells them apart.
     pub shared: usize,
+    /// The places of all projects whose directories have the same name, itself too; none if no other has it.
+    pub namesakes: Arc<[usize]>,
 }
 
 /// The projects of families, the newest first. A fork belongs to the project in which its family began.
@@ -42,6 +46,7 @@ pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
                 latest: families.latest(root),
                 sum: Tally::default(),
                 shared: 0,
+                namesakes: Arc::default(),
             });
             projects.len() - 1
         });
@@ -56,8 +61,8 @@ pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
     projects
 }
 
-/// Finds out how much of its end each project shares with the one that ends most like it: ordered from their ends, the two
-/// are neighbours.
+/// Finds out how much of its end each project shares with the one that ends most like it, and which have its name: ordered
+/// from their ends, the former are neighbours.
 fn tell_apart(projects: &mut [Project]) {
     let mut order: Vec<usize> = (0..projects.len()).collect();
     order.sort_unstable_by(|&a, &b| projects[a].cwd.chars().rev().cmp(projects[b].cwd.chars().rev()));
@@ -66,6 +71,16 @@ fn tell_apart(projects: &mut [Project]) {
         let shared = a.rev().zip(b.rev()).take_while(|(a, b)| a == b).count();
         for &at in pair {
             projects[at].shared = projects[at].shared.max(shared);
+        }
+    }
+    let mut named: HashMap<&str, Vec<usize>> = HashMap::new();
+    for &at in &order {
+        named.entry(split_name(&projects[at].cwd).1).or_default().push(at);
+    }
+    let groups: Vec<Arc<[usize]>> = named.into_values().filter(|group| group.len() > 1).map(Arc::from).collect();
+    for group in groups {
+        for &at in &*group {
+            projects[at].namesakes = group.clone();
         }
     }
 }

@@ -63,9 +63,10 @@ impl Pane {
         if self.folds.len() < before { self.rebuild() } else { self.cursor.follow(self.row_of_selected()) }
     }
 
-    /// Goes to the leaf and stays there, or stays where it is. Returns whether the leaf is followed now.
+    /// Goes to the leaf and stays there, as soon as the session is open, or stays where it is. Returns whether the leaf is
+    /// followed now.
     pub(crate) fn toggle_follow(&mut self) -> bool {
-        self.follows = !self.follows && self.tree.is_some();
+        self.follows = !self.follows && self.session.is_some();
         if self.follows {
             self.go_to_leaf();
         }
@@ -75,7 +76,7 @@ impl Pane {
     /// Follows the leaf no more if the selection was taken elsewhere. Returns whether it was.
     pub(crate) fn note_leaving(&mut self) -> bool {
         let leaf = self.tree.as_ref().and_then(|tree| Some(self.rows.nearest(tree, tree.leaf?)));
-        let is_left = self.follows && leaf != Some(self.cursor.at);
+        let is_left = self.follows && self.tree.is_some() && leaf != Some(self.cursor.at);
         self.follows &= !is_left;
         is_left
     }
@@ -85,5 +86,24 @@ impl Pane {
         if let Some(leaf) = self.tree.as_ref().and_then(|tree| tree.leaf) {
             self.show_at(leaf);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Filter;
+    use crate::library::Library;
+    use crate::session::digest::Digest;
+
+    #[test]
+    fn the_leaf_of_a_session_that_is_still_being_opened_is_followed() {
+        let mut pane = Pane::new(Filter::Default, true);
+        assert!(!pane.toggle_follow(), "of no session");
+        let mut library = Library::default();
+        library.add(vec![Digest::default()]);
+        pane.turn_to(library.keys().next());
+        assert!(pane.toggle_follow() && !pane.note_leaving() && pane.follows);
+        assert!(!pane.toggle_follow());
     }
 }
