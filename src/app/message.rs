@@ -1,6 +1,7 @@
 //! What happens to the browser ([`Msg`]) and what it wants done ([`Effect`]). Work is asked for with a [`Ticket`], and
 //! each [`Reply`] comes back with it.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
@@ -94,6 +95,8 @@ pub enum Reply {
         batch: Batch,
         /// Working directories of projects that are gone.
         gone: Vec<String>,
+        /// Dropped with the message when it was dealt with: then who sent it goes on.
+        held: Option<Sender<Infallible>>,
     },
     /// All files were read.
     ScanDone,

@@ -94,19 +94,32 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
 }
 
 /// What `work` makes of each of the items, in their order, by all processors if they are many.
-pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn map<I, R: Send>(items: I, work: impl Fn(I::Item) -> R + Sync) -> Vec<R>
+where
+    I: IntoIterator<Item: Send, IntoIter: ExactSizeIterator + Send>,
+{
     /// As many are taken at a time.
     const SOME: usize = 8;
-    if items.len() <= SOME {
-        return items.iter().map(work).collect();
+    let items = items.into_iter();
+    let len = items.len();
+    if len <= SOME {
+        return items.map(work).collect();
     }
-    let next = AtomicUsize::new(0);
+    let next = Mutex::new(items);
     let take = || {
-        let mut done: Vec<(usize, Vec<R>)> = Vec::new();
-        while let Some(rest) = items.get(next.fetch_add(SOME, Ordering::Relaxed)..).filter(|rest| !rest.is_empty()) {
-            done.push((items.len() - rest.len(), rest.iter().take(SOME).map(&work).collect()));
+        let (mut done, mut some): (Vec<(usize, Vec<R>)>, _) = (Vec::new(), Vec::with_capacity(SOME));
+        loop {
+            let at = {
+                let mut items = next.lock().unwrap_or_else(PoisonError::into_inner);
+                let at = len - items.len();
+                some.extend(items.by_ref().take(SOME));
+                at
+            };
+            if some.is_empty() {
+                return done;
+            }
+            done.push((at, some.drain(..).map(&work).collect()));
         }
-        done
     };
     let mut done = thread::scope(|scope| {
         let others: Vec<_> = (1..threads()).map(|_| scope.spawn(take)).collect();

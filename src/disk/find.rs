@@ -114,9 +114,7 @@ pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
             for (at, dir) in dirs.iter().enumerate() {
                 let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.clone());
                 if seen.insert(real) {
-                    let before = found.files.len();
-                    find_in(dir, &mut found);
-                    found.files[before..].iter_mut().for_each(|file| file.dir = at);
+                    find_in(dir, at, &mut found);
                 }
             }
         }
@@ -128,14 +126,24 @@ pub fn find(files: Files, dirs: &[PathBuf]) -> FoundFiles {
         let mut is_new = is_new.into_iter();
         found.files.retain(|_| is_new.next() == Some(true));
     }
-    // Files are large to move about, and far from each other to look at.
-    let mut order: Vec<(i64, usize)> = found.files.iter().map(|file| file.mtime).zip(0..).collect();
-    let name_of = |at: usize| name(&found.files[at].path);
+    newest_first(&mut found.files);
+    found
+}
+
+/// Files are large to move about, and far from each other to look at: their places are sorted, then each is moved once.
+fn newest_first(files: &mut [SessionFile]) {
+    let mut order: Vec<(i64, usize)> = files.iter().map(|file| file.mtime).zip(0..).collect();
+    let name_of = |at: usize| name(&files[at].path);
     order.sort_unstable_by(|(a, one), (b, other)| {
         b.cmp(a).then_with(|| name_of(*other).cmp(name_of(*one))).then_with(|| one.cmp(other))
     });
-    found.files = order.into_iter().map(|(_, at)| std::mem::take(&mut found.files[at])).collect();
-    found
+    for at in 0..order.len() {
+        let mut from = order[at].1;
+        while from < at {
+            from = order[from].1; // what was there has been moved on
+        }
+        files.swap(at, from);
+    }
 }
 
 /// The file at a path, as it is now; `owner` as it is known. `None` if there is none.
@@ -270,7 +278,8 @@ impl Folder {
     }
 }
 
-fn find_in(root: &Path, found: &mut FoundFiles) {
+/// Adds the files of one directory, which has a number.
+fn find_in(root: &Path, number: usize, found: &mut FoundFiles) {
     let Some(real) = found.note(root, fs::canonicalize(root)) else { return };
     let mut folders = vec![Folder { path: root.into(), real, level: Level::Root, owner: None }];
     let mut listed: Vec<(Folder, Listing)> = Vec::new();
@@ -284,25 +293,27 @@ fn find_in(root: &Path, found: &mut FoundFiles) {
         }
         folders = next;
     }
-    let places = |(at, (_, listing)): (usize, &(Folder, Listing))| {
-        let starts = (0..listing.sessions.len()).step_by(AT_ONCE);
-        starts.map(move |start| (at, start))
-    };
-    let places: Vec<(usize, usize)> = listed.iter().enumerate().flat_map(places).collect();
-    let looked = crew::map(&places, |&(at, start)| {
+    let mut some = Vec::new();
+    for (at, (_, listing)) in listed.iter_mut().enumerate() {
+        let mut sessions = std::mem::take(&mut listing.sessions).into_iter().peekable();
+        while sessions.peek().is_some() {
+            some.push((at, sessions.by_ref().take(AT_ONCE).collect()));
+        }
+    }
+    let looked = crew::map(some, |(at, some)| {
         let (folder, listing) = &listed[at];
-        let some = &listing.sessions[start..listing.sessions.len().min(start + AT_ONCE)];
-        folder.sessions(listing, some)
+        folder.sessions(number, listing, some).map_err(|error| (at, error))
     });
+    found.files.reserve(looked.iter().flatten().map(Vec::len).sum());
     let mut last = None;
-    for (looked, (at, _)) in looked.into_iter().zip(places) {
+    for looked in looked {
         match looked {
             Ok(files) => found.files.extend(files),
-            Err(_) if last == Some(at) => {}
-            Err(error) => {
+            Err((at, error)) if last != Some(at) => {
                 last = Some(at);
                 found.note::<()>(&listed[at].0.path, Err(error));
             }
+            Err(_) => {}
         }
     }
 }
@@ -312,22 +323,22 @@ impl Folder {
     ///
     /// # Errors
     /// It may be listed and not entered: that is the same for all that is in it.
-    fn sessions(&self, listing: &Listing, some: &[(PathBuf, bool)]) -> io::Result<Vec<SessionFile>> {
+    fn sessions(&self, dir: usize, listing: &Listing, some: Vec<(PathBuf, bool)>) -> io::Result<Vec<SessionFile>> {
         let inside = Inside::open(&self.path);
         let mut files = Vec::with_capacity(some.len());
         for (path, is_link) in some {
-            match inside.file(path) {
+            match inside.file(&path) {
                 // Not everything of that name is a file.
                 Ok(None) => {}
                 Ok(Some(stamp)) => files.push(SessionFile {
-                    path: path.clone(),
-                    real_path: listing.real_path(path, *is_link),
-                    is_link: *is_link,
+                    real_path: listing.real_path(&path, is_link),
+                    path,
+                    is_link,
                     bytes: stamp.bytes,
                     mtime: stamp.mtime(),
                     owner: self.owner.clone(),
                     stamp,
-                    dir: 0,
+                    dir,
                     known: Known::Nothing,
                 }),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !is_link => return Err(error),
@@ -386,6 +397,19 @@ mod tests {
     fn write(path: &Path) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "{\"type\":\"session\",\"id\":\"x\"}\n").unwrap();
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn files_are_put_newest_first(times in proptest::collection::vec((0i64..5, "[a-c]{1,2}"), 0..40)) {
+            let file = |(mtime, name): &(i64, String)| SessionFile { path: name.into(), mtime: *mtime, ..SessionFile::default() };
+            let mut files: Vec<SessionFile> = times.iter().map(file).collect();
+            newest_first(&mut files);
+            let mut sorted = times;
+            sorted.sort_by(|a, b| b.cmp(a));
+            let found = files.into_iter().map(|file| (file.mtime, file.path.to_string_lossy().into_owned()));
+            proptest::prop_assert_eq!(found.collect::<Vec<_>>(), sorted);
+        }
     }
 
     fn names(dir: &Path) -> Vec<(String, Option<String>)> {

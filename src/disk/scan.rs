@@ -1,11 +1,11 @@
 //! Reads digests of all session files, by all processors, in batches: what the index knows of them at once, then the rest,
 //! newest first.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 
 use crate::disk::crew;
@@ -52,6 +52,7 @@ pub struct Scan<'a> {
     pub outdated: Vec<PathBuf>,
     /// What the index knows of each of the directories.
     index: Vec<Index>,
+    real: RealPaths,
 }
 
 /// What the index knows of sessions whose files nobody has looked at yet.
@@ -59,6 +60,7 @@ pub struct Scan<'a> {
 pub struct Remembered<'a> {
     sources: Sources<'a>,
     index: Vec<Index>,
+    real: RealPaths,
 }
 
 impl<'a> Sources<'a> {
@@ -68,12 +70,12 @@ impl<'a> Sources<'a> {
             let index = scope.spawn(|| self.index());
             (find(self.files, self.dirs), index.join().unwrap_or_default())
         });
-        Scan::new(self, found, index)
+        Scan::new(self, found, index, RealPaths::default())
     }
 
     /// Looks at the index alone.
     pub fn remembered(self) -> Remembered<'a> {
-        Remembered { sources: self, index: self.index() }
+        Remembered { sources: self, index: self.index(), real: RealPaths::default() }
     }
 
     fn index(&self) -> Vec<Index> {
@@ -86,20 +88,23 @@ impl<'a> Remembered<'a> {
     /// The sessions as they were when they were read: some may have changed since, or be gone. The scan that follows
     /// gives none of them again that is as it was.
     pub fn sessions(&mut self) -> Vec<Shared> {
-        let sources = self.sources;
-        self.index.iter_mut().flat_map(|index| index.show(|file, digest| sources.complete(file, digest))).collect()
+        let (sources, real) = (self.sources, &self.real);
+        self.index
+            .iter_mut()
+            .flat_map(|index| index.show(|file, digest| sources.complete(file, digest, real)))
+            .collect()
     }
 
     /// Finds the files.
     pub fn scan(self) -> Scan<'a> {
-        Scan::new(self.sources, find(self.sources.files, self.sources.dirs), self.index)
+        Scan::new(self.sources, find(self.sources.files, self.sources.dirs), self.index, self.real)
     }
 }
 
 impl<'a> Sources<'a> {
     /// Some files alone, without the index.
     pub fn of(self, files: Vec<SessionFile>) -> Scan<'a> {
-        Scan::new(self, FoundFiles { files, unreadable: Vec::new() }, Vec::new())
+        Scan::new(self, FoundFiles { files, unreadable: Vec::new() }, Vec::new(), RealPaths::default())
     }
 
     /// One file alone; nothing if there is none.
@@ -109,7 +114,7 @@ impl<'a> Sources<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn new(sources: Sources<'a>, mut found: FoundFiles, mut index: Vec<Index>) -> Self {
+    fn new(sources: Sources<'a>, mut found: FoundFiles, mut index: Vec<Index>, real: RealPaths) -> Self {
         for (dir, index) in index.iter_mut().enumerate() {
             index.look(dir, &mut found.files);
         }
@@ -120,7 +125,7 @@ impl<'a> Scan<'a> {
             let same: HashSet<&Path> = same.map(AsRef::as_ref).collect();
             outdated.retain(|path| !same.contains(path.as_path()));
         }
-        Self { sources, found, outdated, index }
+        Self { sources, found, outdated, index, real }
     }
 
     /// Leaves out the files of sub-agents.
@@ -132,36 +137,39 @@ impl<'a> Scan<'a> {
     /// or `batch` returns false. Gives how many files the index did not know.
     pub fn read(&mut self, mut batch: impl FnMut(Batch) -> bool) -> usize {
         let files = std::mem::take(&mut self.found.files);
-        let (index, sources) = (&self.index, &self.sources);
-        let digests = crew::map(&files, |file| {
-            let index = index.get(file.dir)?;
+        let (index, sources, real, all) = (&self.index, &self.sources, &self.real, files.len());
+        let known = crew::map(files, |file| {
+            let Some(index) = index.get(file.dir) else { return Err(Box::new(file)) };
             let place = match file.known {
-                Known::Same(place) if index.is_shown(place) => return Some(None),
+                Known::Same(place) if index.is_shown(place) => return Ok(None),
                 Known::Same(place) => place,
                 Known::Moved(place) => {
-                    index.keep_moved(place, file);
+                    index.keep_moved(place, &file);
                     place
                 }
-                Known::Before(_) | Known::Nothing => return None,
+                Known::Before(_) | Known::Nothing => return Err(Box::new(file)),
             };
-            index.digest(place).map(|digest| digest.map(|digest| Arc::new(sources.complete(file, digest))))
+            match index.digest(place) {
+                Some(digest) => Ok(digest.map(|digest| Arc::new(sources.complete(file, digest, real)))),
+                None => Err(Box::new(file)),
+            }
         });
         let (mut sessions, mut rest) = (Vec::new(), Vec::new());
-        for (file, digest) in files.iter().zip(digests) {
-            match digest {
-                Some(digest) => sessions.extend(digest),
-                None => rest.push(file),
+        for known in known {
+            match known {
+                Ok(session) => sessions.extend(session),
+                Err(file) => rest.push(*file),
             }
         }
-        let before = files.len() - rest.len();
+        let before = all - rest.len();
         if before > 0 && !batch(Batch { sessions, unreadable: Vec::new(), done: before }) {
             return rest.len();
         }
-        let work = |found: &&SessionFile, buffer: &mut Vec<u8>, stop: crew::Stop<'_>| {
-            let digest = sources.digest(found, index.get(found.dir), buffer, || stop.is_due());
+        let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: crew::Stop<'_>| {
+            let digest = sources.digest(found, (index.get(found.dir), real), buffer, || stop.is_due());
             digest.map(|digest| digest.map(Arc::new)).transpose()
         };
-        let lost = |found: &&SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
+        let lost = |found: &SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
         crew::each(&rest, (work, lost), |read| {
             let done = before + read.done;
             let (sessions, unreadable) = read.split();
@@ -199,7 +207,7 @@ impl Sources<'_> {
     fn digest(
         &self,
         found: &SessionFile,
-        index: Option<&Index>,
+        (index, real): (Option<&Index>, &RealPaths),
         buffer: &mut Vec<u8>,
         is_stopped: impl Fn() -> bool,
     ) -> Result<Option<Digest>, Unreadable> {
@@ -214,40 +222,48 @@ impl Sources<'_> {
         if let Some(index) = index.filter(|_| !is_stopped()) {
             index.keep(found, read.as_mut());
         }
-        Ok(read.map(|session| self.complete(found, session.digest)))
+        Ok(read.map(|session| self.complete(found.clone(), session.digest, real)))
     }
 
     /// A digest with what the file system knows of its file.
-    fn complete(&self, found: &SessionFile, digest: Digest) -> Digest {
-        Digest {
-            path: found.path.clone(),
-            real_path: found.real_path.clone(),
-            is_link: found.is_link,
-            owner: found.owner.clone(),
-            bytes: found.bytes,
-            mtime: found.mtime,
-            parent_path: digest.header.parent_session.as_ref().map(|parent| self.real_path(found, Path::new(parent))),
-            ..digest
-        }
+    fn complete(&self, found: SessionFile, digest: Digest, real: &RealPaths) -> Digest {
+        let parent = digest.header.parent_session.as_ref().map(Path::new);
+        let parent_path = parent.map(|parent| match self.files {
+            Files::Demo => parent.into(),
+            Files::Disk => real.of(parent).unwrap_or_else(|| parent.into()),
+        });
+        let SessionFile { path, real_path, is_link, bytes, mtime, owner, .. } = found;
+        Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, ..digest }
     }
 }
 
-impl Sources<'_> {
-    /// A path that a session names its parent by, with symbolic links resolved if that exists.
-    fn real_path(&self, found: &SessionFile, parent: &Path) -> PathBuf {
-        // Nearly all lie in the same folder, which is known: then only the file itself may be a link.
-        let is_beside = found.real_path.is_none() && !found.is_link && parent.parent() == found.path.parent();
-        match self.files {
-            Files::Demo => parent.into(),
-            Files::Disk if is_beside && !parent.is_symlink() => parent.into(),
-            Files::Disk => fs::canonicalize(parent).unwrap_or_else(|_| parent.into()),
-        }
+/// Paths with symbolic links resolved. The parents of most sessions lie in a few directories: each is looked at once.
+#[derive(Debug, Default)]
+struct RealPaths(RwLock<HashMap<PathBuf, Option<PathBuf>>>);
+
+impl RealPaths {
+    /// A path with symbolic links resolved; `None` if there is nothing.
+    fn of(&self, path: &Path) -> Option<PathBuf> {
+        let is_link = fs::symlink_metadata(path).ok()?.is_symlink();
+        let dir = path.parent().filter(|dir| !is_link && !dir.as_os_str().is_empty());
+        let (Some(dir), Some(name)) = (dir, path.file_name()) else { return fs::canonicalize(path).ok() };
+        let known =
+            self.0.read().unwrap_or_else(PoisonError::into_inner).get(dir).map(|real| Some(real.as_ref()?.join(name)));
+        known.unwrap_or_else(|| {
+            let real = fs::canonicalize(dir).ok();
+            self.0.write().unwrap_or_else(PoisonError::into_inner).insert(dir.into(), real.clone());
+            Some(real?.join(name))
+        })
     }
 }
 
 /// A digest with what the file system knows of its file.
 pub(crate) fn placed(digest: Digest, found: &SessionFile) -> Digest {
-    Sources { files: Files::Disk, dirs: &[], home: "", cache: None }.complete(found, digest)
+    Sources { files: Files::Disk, dirs: &[], home: "", cache: None }.complete(
+        found.clone(),
+        digest,
+        &RealPaths::default(),
+    )
 }
 
 /// Reads digests of some files and passes them on in batches, until all are done or `batch` returns false. In tool calls,
@@ -264,5 +280,38 @@ pub fn read(files: Files, found: &[SessionFile], home: &str, batch: impl FnMut(B
 pub fn again(path: &Path, owner: Option<Owner>, home: &str) -> Result<Option<Digest>, Unreadable> {
     let Some(found) = one(Files::Disk, path, owner) else { return Ok(None) };
     let sources = Sources { files: Files::Disk, dirs: &[], home, cache: None };
-    sources.digest(&found, None, &mut Vec::new(), || false)
+    sources.digest(&found, (None, &RealPaths::default()), &mut Vec::new(), || false)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_paths_are_those_that_the_system_knows() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir_all(at("a/b")).unwrap();
+        fs::write(at("a/b/one"), "").unwrap();
+        symlink(at("a"), at("linked")).unwrap();
+        symlink(at("a/b/one"), at("a/link")).unwrap();
+        symlink(at("nowhere"), at("a/broken")).unwrap();
+        let real = RealPaths::default();
+        let below = [
+            "a/b/one",
+            "linked/b/one",
+            "a/link",
+            "linked/link",
+            "a/b/../link",
+            "a/b/..",
+            "a/broken",
+            "a/gone",
+            "gone/x",
+        ];
+        let paths: Vec<PathBuf> = below.map(at).into_iter().chain(["src".into(), "/".into(), "".into()]).collect();
+        for path in paths.iter().chain(&paths) {
+            assert_eq!(real.of(path), fs::canonicalize(path).ok(), "{}", path.display());
+        }
+    }
 }

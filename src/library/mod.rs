@@ -28,6 +28,7 @@ use crate::disk::live::Pis;
 use crate::disk::scan::Unreadable;
 use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, Shared};
+use crate::session::shape::{ById, IdHash};
 use families::{Families, cut_cycles};
 pub use key::{EntryRef, ProjectKey, SessionKey};
 use shares::Shares;
@@ -58,8 +59,8 @@ struct Slot {
 #[derive(Debug, Default)]
 pub struct Library {
     slots: Vec<Slot>,
-    /// By bytes: to compare paths by their parts takes long.
-    by_path: HashMap<OsString, SessionKey>,
+    /// By a hash of the path, the first one that no other path had: see [`Library::place_of`].
+    by_path: ById<SessionKey>,
     dirs: Vec<Arc<str>>,
     by_dir: HashMap<Arc<str>, ProjectKey>,
     families: Families,
@@ -107,8 +108,10 @@ impl Library {
     /// about what changed.
     pub fn update(&mut self, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
         let (mut first_new, mut is_tied) = (None, true);
-        for key in gone.iter().filter_map(|path| self.by_path.get(path.as_os_str())) {
-            is_tied &= !std::mem::take(&mut self.slots[key.place()].is_there);
+        for path in gone {
+            if let Some(key) = self.key_of(path) {
+                is_tied &= !std::mem::take(&mut self.slots[key.place()].is_there);
+            }
         }
         if !self.unreadable.is_empty() {
             let is_read: HashSet<&PathBuf> = read.iter().map(|session| &session.path).collect();
@@ -116,7 +119,7 @@ impl Library {
         }
         let mut keys = Vec::with_capacity(read.len());
         for mut session in read {
-            let known = self.by_path.get(session.path.as_os_str()).map(|key| &self.slots[key.place()]);
+            let known = self.key_of(&session.path).map(|key| &self.slots[key.place()]);
             session.owner = session.owner.or_else(|| known.and_then(|known| known.session.owner.clone()));
             let known = known.filter(|known| known.is_there);
             is_tied &= known.is_some_and(|known| hangs_as(&known.session, &session));
@@ -144,8 +147,10 @@ impl Library {
 
     /// Some sessions are not as they were known: when all files are read, those that were not read again are forgotten.
     pub(crate) fn doubt(&mut self, paths: &[PathBuf]) {
-        for key in paths.iter().filter_map(|path| self.by_path.get(path.as_os_str())) {
-            self.slots[key.place()].is_read = false;
+        for path in paths {
+            if let Some(key) = self.key_of(path) {
+                self.slots[key.place()].is_read = false;
+            }
         }
     }
 
@@ -170,14 +175,14 @@ impl Library {
             }
         };
         let slot = Slot { session, project, is_there: true, is_read: true };
-        match self.by_path.get(slot.session.path.as_os_str()) {
-            Some(key) => {
+        match self.place_of(&slot.session.path) {
+            (_, Some(key)) => {
                 self.slots[key.place()] = slot;
-                *key
+                key
             }
-            None => {
+            (hash, None) => {
                 let key = SessionKey::new(self.slots.len());
-                self.by_path.insert(slot.session.path.clone().into(), key);
+                self.by_path.insert(hash, key);
                 self.slots.push(slot);
                 key
             }
@@ -216,7 +221,23 @@ impl Library {
 
     /// The key of a file that is, or was, among the sessions.
     pub fn key_of(&self, path: &Path) -> Option<SessionKey> {
-        self.by_path.get(path.as_os_str()).copied()
+        self.place_of(path).1
+    }
+
+    /// What a path is found by, and the session that is found: paths are long, and each is kept once, by its session. To
+    /// compare them by their parts would take long as well.
+    fn place_of(&self, path: &Path) -> (IdHash, Option<SessionKey>) {
+        let path = path.as_os_str();
+        let first = IdHash::new(path.as_encoded_bytes());
+        let (mut hash, mut tries) = (first, 0);
+        while let Some(&key) = self.by_path.get(&hash) {
+            if self.slots[key.place()].session.path.as_os_str() == path {
+                return (hash, Some(key));
+            }
+            tries += 1;
+            hash = first.with(IdHash::number(tries));
+        }
+        (hash, None)
     }
 
     /// A session whose file is there.
@@ -417,6 +438,32 @@ pub(crate) mod tests {
                 proptest::prop_assert_eq!(now, tied(&library));
             }
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn paths_of_one_hash_are_two_sessions() {
+        use std::os::unix::ffi::OsStrExt;
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        const BACK: u64 = 0xf1de_83e1_9937_733d;
+        let with = |hash: u64, word: u64| {
+            let mixed = (hash.rotate_left(23) ^ word).wrapping_mul(STEP);
+            mixed ^ (mixed >> 32)
+        };
+        // What follows another first word so that both have the same hash.
+        let [one, other, rest] = [b"/a/one-s", b"/b/other", b".jsonl.."].map(|&word| u64::from_le_bytes(word));
+        let hash = with(with(0, one), rest);
+        let odd = (hash ^ (hash >> 32)).wrapping_mul(BACK) ^ with(0, other).rotate_left(23);
+        let paths = [[one, rest], [other, odd]].map(|words| words.map(u64::to_le_bytes).concat());
+        assert_eq!(IdHash::new(&paths[0]), IdHash::new(&paths[1]));
+        let paths = paths.map(|bytes| PathBuf::from(std::ffi::OsStr::from_bytes(&bytes)));
+        let read = || paths.clone().map(|path| Digest { path, ..Digest::default() });
+        let mut library = Library::default();
+        library.add(read().into());
+        library.add(read().into());
+        assert_eq!(library.len(), 2);
+        assert_eq!(paths.map(|path| library.key_of(&path)), [0, 1].map(|place| Some(SessionKey::new(place))));
+        assert_eq!(library.key_of(Path::new("/c")), None);
     }
 
     #[test]

@@ -38,6 +38,9 @@ use crate::session::tree::node::Node;
 /// How often it is said how far a change is.
 const BETWEEN_WORDS: Duration = Duration::from_millis(40);
 
+/// As long a scan waits for what was shown first to be dealt with.
+const MOST_HELD: Duration = Duration::from_millis(50);
+
 /// Where and for whom work is done.
 #[derive(Clone, Debug)]
 pub struct Desk {
@@ -352,19 +355,24 @@ impl Desk {
                 changes.explain(&mut batch.unreadable);
             }
             shares::prepare(&batch.sessions);
-            let fresh = batch.sessions.iter().map(|session| &session.header.cwd);
-            let fresh: HashSet<String> = fresh.filter(|cwd| !known.contains(*cwd)).cloned().collect();
-            let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
-            let gone = fresh.iter().filter(is_gone).cloned().collect();
-            known.extend(fresh);
-            Reply::Scanned { batch, gone }
+            let mut fresh: HashSet<&String> = batch.sessions.iter().map(|session| &session.header.cwd).collect();
+            fresh.retain(|cwd| !known.contains(*cwd));
+            let is_gone = |cwd: &&&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
+            let gone = fresh.iter().filter(is_gone).copied().cloned().collect();
+            known.extend(fresh.into_iter().cloned());
+            (batch, gone)
         };
         let mut remembered = sources.remembered();
         if is_first {
             let sessions = remembered.sessions();
-            let batch = Batch { sessions, ..Batch::default() };
-            if !batch.sessions.is_empty() && !reply(scanned(batch)) {
-                return;
+            if !sessions.is_empty() {
+                let (batch, gone) = scanned(Batch { sessions, ..Batch::default() });
+                let (held, released) = mpsc::channel();
+                if !reply(Reply::Scanned { batch, gone, held: Some(held) }) {
+                    return;
+                }
+                // They come to the screen sooner while all processors are not at work here.
+                let _ = released.recv_timeout(MOST_HELD);
             }
         }
         let mut scan = remembered.scan();
@@ -377,7 +385,10 @@ impl Desk {
         if !reply(Reply::FilesFound { total, unreadable, outdated, pis: live::running() }) {
             return;
         }
-        scan.read(|batch| is_wanted() && reply(scanned(batch)));
+        scan.read(|batch| {
+            let (batch, gone) = scanned(batch);
+            is_wanted() && reply(Reply::Scanned { batch, gone, held: None })
+        });
         reply(Reply::ScanDone);
         let _ = scan.keep(); // that costs time alone
     }

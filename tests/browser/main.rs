@@ -287,7 +287,7 @@ fn late_replies_are_dropped() {
     for reply in [
         Reply::Opened(Err("a late reply".into())),
         Reply::Read(Err("a late reply".into())),
-        Reply::Scanned { batch: Default::default(), gone: vec!["/home/demo/code/webshop".into()] },
+        Reply::Scanned { batch: Default::default(), gone: vec!["/home/demo/code/webshop".into()], held: None },
     ] {
         let (_, ticket) = Ticket::new(1);
         browser.send(Msg::Reply(ticket, reply));

@@ -25,7 +25,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             model.library.set_pis(pis, model.now);
         }
         Reply::Pis(pis) => model.library.set_pis(pis, model.now),
-        Reply::Scanned { mut batch, gone } => {
+        Reply::Scanned { mut batch, gone, held: _held } => {
             if !model.scan.changed.is_empty() {
                 batch.sessions.retain(|session| !model.scan.changed.contains(&session.path));
             }

@@ -11,6 +11,7 @@ mod volume;
 
 use std::collections::HashSet;
 use std::fs;
+use std::hash::BuildHasherDefault;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -164,7 +165,7 @@ impl Index {
 
     /// The sessions as they were when they were read, where their files were then: some may have changed since, or be
     /// gone. `complete` adds what the file system knows of a file.
-    pub(super) fn show(&mut self, complete: impl Fn(&SessionFile, Digest) -> Digest + Sync) -> Vec<Shared> {
+    pub(super) fn show(&mut self, complete: impl Fn(SessionFile, Digest) -> Digest + Sync) -> Vec<Shared> {
         let added: HashSet<(u64, u64)> =
             self.volumes.iter().skip(1).flat_map(|kept| &kept.volume.table.records).map(|one| one.stamp.file).collect();
         let records = |(number, kept): (usize, &Kept)| {
@@ -179,7 +180,7 @@ impl Index {
             let (path, real_path) = (self.named.join(below), self.real_path(below));
             let (bytes, mtime) = (stamp.bytes, stamp.mtime());
             let file = SessionFile { path, real_path, bytes, mtime, ..SessionFile::default() };
-            Some(Arc::new(complete(&file, digest)))
+            Some(Arc::new(complete(file, digest)))
         });
         for ((number, at), session) in places.into_iter().zip(&shown) {
             self.volumes[number].shown[at].clone_from(session);
@@ -202,7 +203,9 @@ impl Index {
     /// Looks at all files that were found, also by the ways of other directories, and says what is known of those of this
     /// one, which has this number.
     pub(super) fn look(&mut self, dir: usize, files: &mut [SessionFile]) {
-        let (mut by_file, mut past) = (ById::default(), Vec::new());
+        let records = self.volumes.iter().map(|kept| kept.uses.len()).sum();
+        let (mut by_file, mut past) =
+            (ById::with_capacity_and_hasher(records, BuildHasherDefault::default()), Vec::new());
         for (number, kept) in self.volumes.iter_mut().enumerate() {
             kept.uses.fill(Use::Gone);
             for (at, record) in kept.volume.table.records.iter().enumerate() {
@@ -211,7 +214,7 @@ impl Index {
             }
         }
         past.into_iter().for_each(|(number, at): (usize, usize)| self.volumes[number].uses[at] = Use::Past);
-        let known = crew::map(files, |file| {
+        let known = crew::map(files.iter_mut(), |file| {
             let &(number, at) = by_file.get(&file.stamp.key())?;
             let table = &self.volumes[number].volume.table;
             let record = table.records.get(at).filter(|record| record.stamp.file == file.stamp.file)?;
@@ -223,16 +226,13 @@ impl Index {
                 () if file.stamp.has_grown_from(&record.stamp) => Known::Before((number, at)),
                 () => Known::Nothing,
             };
-            Some(((number, at), known))
-        });
-        for (file, ((number, at), known)) in
-            files.iter_mut().zip(known).filter_map(|(file, known)| Some((file, known?)))
-        {
-            let is_current = matches!(known, Known::Same(_));
-            self.volumes[number].uses[at] = if is_current { Use::Current } else { Use::Past };
             if file.dir == dir {
                 file.known = known;
             }
+            Some(((number, at), if matches!(known, Known::Same(_)) { Use::Current } else { Use::Past }))
+        });
+        for ((number, at), is) in known.into_iter().flatten() {
+            self.volumes[number].uses[at] = is;
         }
     }
 
