@@ -144,14 +144,17 @@ impl Iterator for Chars<'_> {
 
 /// The first character of `raw` and its length in bytes; U+FFFD for as many bytes as the Encoding Standard says.
 fn first_char(raw: &[u8]) -> (char, usize) {
-    let head = &raw[..raw.len().min(4)];
-    let valid = match std::str::from_utf8(head) {
-        Ok(text) => text,
-        Err(error) if error.valid_up_to() > 0 => std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default(),
-        Err(error) => return (char::REPLACEMENT_CHARACTER, error.error_len().unwrap_or(head.len())),
+    let len = match raw.first() {
+        Some(0xf0..) => 4,
+        Some(0xe0..) => 3,
+        Some(0xc0..) => 2,
+        _ => 1,
     };
-    let c = valid.chars().next().unwrap_or(char::REPLACEMENT_CHARACTER);
-    (c, c.len_utf8())
+    let head = &raw[..raw.len().min(len)];
+    match std::str::from_utf8(head) {
+        Ok(text) => (text.chars().next().unwrap_or(char::REPLACEMENT_CHARACTER), len),
+        Err(error) => (char::REPLACEMENT_CHARACTER, error.error_len().unwrap_or(head.len())),
+    }
 }
 
 /// One escape sequence at the start of `raw` (valid by construction): its character and its length in bytes.
@@ -190,7 +193,8 @@ fn unescape_unicode(raw: &[u8]) -> (char, usize) {
 #[derive(Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
-    at: usize,
+    /// The end of them, which is not read yet.
+    rest: &'a [u8],
     /// The open brackets while [`Reader::skip`] passes over a value; kept to be used again.
     open: Vec<u8>,
 }
@@ -198,43 +202,49 @@ pub struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Reads from `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, open: Vec::new() }
+        Self { bytes, rest: bytes, open: Vec::new() }
     }
 
     #[inline]
     fn peek(&mut self) -> Option<u8> {
         loop {
-            let b = *self.bytes.get(self.at)?;
+            let (&b, behind) = self.rest.split_first()?;
             if b > b' ' || !matches!(b, b' ' | b'\t' | b'\n' | b'\r') {
                 return Some(b);
             }
-            self.at += 1;
+            self.rest = behind;
         }
+    }
+
+    /// Passes over `byte`, if it comes next.
+    #[inline]
+    fn takes(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        if is_next {
+            self.rest = &self.rest[1..];
+        }
+        is_next
     }
 
     #[inline]
     fn expect(&mut self, byte: u8) -> Result<()> {
-        if self.peek() == Some(byte) {
-            self.at += 1;
-            return Ok(());
-        }
-        Err(NotJson)
+        if self.takes(byte) { Ok(()) } else { Err(NotJson) }
     }
 
     /// The place of the next value.
     pub fn here(&mut self) -> usize {
         self.peek();
-        self.at
+        self.place()
     }
 
     /// The place behind what was read.
     pub fn place(&self) -> usize {
-        self.at
+        self.bytes.len() - self.rest.len()
     }
 
     /// What was read since `start`, a place that [`Reader::here`] gave.
     pub fn since(&self, start: usize) -> &'a [u8] {
-        &self.bytes[start..self.at]
+        &self.bytes[start..self.place()]
     }
 
     /// What the next value is, without reading it.
@@ -261,22 +271,17 @@ impl<'a> Reader<'a> {
     /// The value must be read before the next call.
     #[inline(always)]
     pub(crate) fn next_key(&mut self, first: bool) -> Result<Option<Str<'a>>> {
-        if self.peek() == Some(b'}') && first {
-            self.at += 1;
+        if !first && let [b',', b'"', rest @ ..] = self.rest {
+            self.rest = rest; // nearly always there is nothing between
+        } else if self.takes(b'}') {
             return Ok(None);
-        }
-        if !first {
-            match self.peek() {
-                Some(b'}') => {
-                    self.at += 1;
-                    return Ok(None);
-                }
-                Some(b',') => self.at += 1,
-                _ => return Err(NotJson),
+        } else {
+            if !first {
+                self.expect(b',')?;
             }
+            self.expect(b'"')?;
         }
-        self.expect(b'"')?;
-        let key = self.text(ending::soon(self.bytes, self.at))?;
+        let key = self.text(ending::soon(self.rest))?;
         self.expect(b':')?;
         Ok(Some(key))
     }
@@ -288,17 +293,15 @@ impl<'a> Reader<'a> {
 
     /// Whether the array has another item, which must be read before the next call; steps out at its end.
     pub(crate) fn next_item(&mut self, first: bool) -> Result<bool> {
+        if self.takes(b']') {
+            return Ok(false);
+        }
+        if !first {
+            self.expect(b',')?;
+        }
         match self.peek() {
-            Some(b']') => {
-                self.at += 1;
-                Ok(false)
-            }
-            Some(b',') if !first => {
-                self.at += 1;
-                if self.peek() == Some(b']') { Err(NotJson) } else { Ok(true) }
-            }
-            Some(_) if first => Ok(true),
-            _ => Err(NotJson),
+            None | Some(b']') => Err(NotJson),
+            Some(_) => Ok(true),
         }
     }
 
@@ -306,72 +309,74 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     pub fn string(&mut self) -> Result<Str<'a>> {
         self.expect(b'"')?;
-        self.text(ending::of(self.bytes, self.at))
+        self.text(ending::soon(self.rest))
     }
 
     /// The text from here to the quote that ends it.
     #[inline(always)]
     fn text(&mut self, ending: Option<(usize, bool)>) -> Result<Str<'a>> {
         let (end, escaped) = ending.ok_or(NotJson)?;
-        let raw = &self.bytes[self.at..end];
-        self.at = end + 1;
+        let raw = &self.rest[..end];
+        self.rest = &self.rest[end + 1..];
         Ok(Str { raw, escaped })
     }
 
     /// Reads a number; beyond the range of a double it is infinite, as in JavaScript.
     pub fn number(&mut self) -> Result<f64> {
-        let raw = self.number_text()?;
-        // Most are whole and small, and a double holds them as they are.
-        if raw.len() <= 15 && raw.iter().all(u8::is_ascii_digit) {
-            return Ok(raw.iter().fold(0u64, |number, digit| number * 10 + u64::from(digit - b'0')) as f64);
+        /// The most digits of which a double holds each number as it is.
+        const EXACT: usize = 15;
+        self.peek();
+        // Most are whole and small.
+        let (mut whole, mut digits) = (0u64, 0);
+        while let Some(digit @ b'0'..=b'9') = self.rest.get(digits).filter(|_| digits < EXACT) {
+            whole = whole * 10 + u64::from(digit - b'0');
+            digits += 1;
         }
+        let is_number = digits == 1 || (digits > 1 && self.rest[0] != b'0');
+        if is_number && matches!(self.rest.get(digits), None | Some(b',' | b'}')) {
+            self.rest = &self.rest[digits..];
+            return Ok(whole as f64);
+        }
+        let raw = self.number_text()?;
         std::str::from_utf8(raw).ok().and_then(|raw| raw.parse().ok()).ok_or(NotJson)
     }
 
     fn number_text(&mut self) -> Result<&'a [u8]> {
         self.peek();
-        let rest = &self.bytes[self.at..];
-        let byte = |at: usize| rest.get(at).copied().unwrap_or_default();
-        let digits = |mut at: usize| {
-            let start = at;
-            while byte(at).is_ascii_digit() {
-                at += 1;
-            }
-            if at > start { Ok(at) } else { Err(NotJson) }
+        let start = self.rest;
+        let digits = |rest: &'a [u8]| match rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len()) {
+            0 => Err(NotJson),
+            count => Ok(&rest[count..]),
         };
-        let mut at = usize::from(byte(0) == b'-');
-        at = if byte(at) == b'0' { at + 1 } else { digits(at)? };
-        if byte(at) == b'.' {
-            at = digits(at + 1)?;
+        let mut rest = start.strip_prefix(b"-").unwrap_or(start);
+        rest = match rest {
+            [b'0', rest @ ..] => rest,
+            rest => digits(rest)?,
+        };
+        if let [b'.', fraction @ ..] = rest {
+            rest = digits(fraction)?;
         }
-        if matches!(byte(at), b'e' | b'E') {
-            let has_sign = matches!(byte(at + 1), b'+' | b'-');
-            at = digits(at + 1 + usize::from(has_sign))?;
+        if let [b'e' | b'E', exponent @ ..] = rest {
+            rest = digits(exponent.strip_prefix(b"+").or(exponent.strip_prefix(b"-")).unwrap_or(exponent))?;
         }
-        self.at += at;
-        Ok(&rest[..at])
+        self.rest = rest;
+        Ok(&start[..start.len() - rest.len()])
     }
 
     fn word(&mut self, word: &[u8]) -> Result<()> {
-        if self.bytes[self.at..].starts_with(word) {
-            self.at += word.len();
-            return Ok(());
-        }
-        Err(NotJson)
+        self.rest = self.rest.strip_prefix(word).ok_or(NotJson)?;
+        Ok(())
     }
 
     /// Passes over the next value, checking all of it, and returns it as it stands in the file.
     pub fn skip(&mut self) -> Result<&'a [u8]> {
-        self.peek();
-        let start = self.at;
+        let start = self.here();
         self.open.clear();
         loop {
             match self.kind()? {
                 Kind::Object => {
-                    self.at += 1;
-                    if self.peek() == Some(b'}') {
-                        self.at += 1;
-                    } else {
+                    self.expect(b'{')?;
+                    if !self.takes(b'}') {
                         self.open.push(b'}');
                         self.string()?;
                         self.expect(b':')?;
@@ -379,10 +384,8 @@ impl<'a> Reader<'a> {
                     }
                 }
                 Kind::Array => {
-                    self.at += 1;
-                    if self.peek() == Some(b']') {
-                        self.at += 1;
-                    } else {
+                    self.expect(b'[')?;
+                    if !self.takes(b']') {
                         self.open.push(b']');
                         continue;
                     }
@@ -395,22 +398,16 @@ impl<'a> Reader<'a> {
             }
             // A value ended: close what ends with it, up to the next value.
             loop {
-                let Some(&close) = self.open.last() else { return Ok(&self.bytes[start..self.at]) };
-                match self.peek() {
-                    Some(b',') => {
-                        self.at += 1;
-                        if close == b'}' {
-                            self.string()?;
-                            self.expect(b':')?;
-                        }
-                        break;
+                let Some(&close) = self.open.last() else { return Ok(self.since(start)) };
+                if self.takes(b',') {
+                    if close == b'}' {
+                        self.string()?;
+                        self.expect(b':')?;
                     }
-                    Some(b) if b == close => {
-                        self.at += 1;
-                        self.open.pop();
-                    }
-                    _ => return Err(NotJson),
+                    break;
                 }
+                self.expect(close)?;
+                self.open.pop();
             }
         }
     }
