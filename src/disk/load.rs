@@ -117,7 +117,10 @@ pub struct Opened {
 #[derive(Debug)]
 struct Kept {
     path: PathBuf,
+    /// Its lines, without the nodes.
     part: Part,
+    /// Has the nodes.
+    tree: Arc<Tree>,
     mark: Mark,
 }
 
@@ -132,29 +135,30 @@ impl Opened {
     /// # Errors
     /// As [`tree`], or nobody waits for it any more.
     pub fn tree(&mut self, reading: Reading<'_>, may_go_on: bool) -> Result<Arc<Tree>> {
-        self.shown.retain(|tree| Arc::strong_count(tree) > 1);
         let Reading { files, path, .. } = reading;
         let kept = self.last.take().filter(|kept| kept.path == path);
+        self.shown.retain(|tree| Arc::strong_count(tree) > 1);
         let part = match kept.and_then(|kept| grown(files, kept).ok().flatten()) {
             Some(part) => part,
             None => reading.whole()?,
         };
         let mark = files.open(path).and_then(|mut file| Mark::new(&mut file, part.place()));
         let torn = may_go_on && part.is_torn();
-        let tree = Arc::new(tied(path, if torn { part.clone().without_last() } else { part.clone() })?);
+        let kept = part.without_nodes();
+        let tree = Arc::new(tied(path, if torn { part.without_last() } else { part })?);
         self.shown.push(tree.clone());
-        self.last = mark.ok().map(|mark| Kept { path: path.into(), part, mark });
+        self.last = mark.ok().map(|mark| Kept { path: path.into(), part: kept, tree: tree.clone(), mark });
         Ok(tree)
     }
 }
 
 /// The lines of a file that was opened before, with what is new in it; `None` if another one is in its place.
-fn grown(files: Files, Kept { path, mut part, mark }: Kept) -> io::Result<Option<Part>> {
+fn grown(files: Files, Kept { path, mut part, tree, mark }: Kept) -> io::Result<Option<Part>> {
     let mut file = files.open(&path)?;
     if !mark.holds(&mut file) {
         return Ok(None);
     }
-    part = part.without_last();
+    part = part.without_last().with_nodes(&tree.nodes);
     let start = file.seek(SeekFrom::Start(mark.place()))?;
     lines::each(&mut file, start, u64::MAX, &mut Vec::new(), |line| {
         part.line(line);
@@ -359,6 +363,47 @@ mod tests {
         assert_eq!(weak.strong_count(), 1, "who shows it is not the last one");
         drop((second, open("c")));
         assert_eq!(weak.strong_count(), 0);
+    }
+
+    /// Nodes are taken from the tree before, which knows calls, edits and settings by then.
+    #[test]
+    fn a_tree_that_grew_is_that_of_the_whole_file() {
+        let said = |id: &str, parent: &str, rest: &str| {
+            format!(r#"{{"type":"message","id":"{id}","parentId":"{parent}","message":{{{rest}}}}}"#) + "\n"
+        };
+        let call = |path: &str| {
+            format!(
+                r#""role":"assistant","model":"{path}","content":[{{"type":"toolCall","id":"c","name":"read","arguments":{{"path":"{path}","limit":5}}}}]"#
+            )
+        };
+        let answer = r#""role":"toolResult","toolCallId":"c","toolName":"read","content":"x""#;
+        let text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n")
+            + &said("a", "", answer)
+            + &said("b", "a", &call("one"))
+            + &said("c", "b", answer)
+            + "{\"type\":\"compaction\",\"id\":\"d\",\"parentId\":\"c\",\"firstKeptEntryId\":\"c\"}\nno JSON\n"
+            + "{\"type\":\"context_edit\",\"id\":\"e\",\"parentId\":\"d\",\"targetId\":\"f\",\"replacement\":{\"content\":\"y\"}}\n"
+            + &said("f", "e", &call("two"))
+            + &said("g", "f", answer);
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        let shown = |tree: &Tree| {
+            let (mut calls, mut answers) = (Vec::from_iter(&tree.calls), Vec::from_iter(&tree.answers));
+            calls.sort_by_key(|(at, _)| *at);
+            answers.sort_by_key(|(at, _)| *at);
+            format!("{:?}", (&tree.nodes, calls, answers, &tree.first_kept, &tree.edits, &tree.problems, tree.end))
+        };
+        let first = text.find('\n').unwrap() + 1;
+        for may_go_on in [false, true] {
+            let mut opened = Opened::default();
+            for end in (first..text.len()).step_by(9).chain([text.len()]) {
+                std::fs::write(&path, &text[..end]).unwrap();
+                let reading = Reading::new(Files::Disk, &path, "");
+                let grown = opened.tree(reading, may_go_on).unwrap();
+                let fresh = Opened::default().tree(reading, may_go_on).unwrap();
+                assert_eq!(shown(&grown), shown(&fresh), "{}", &text[..end]);
+            }
+        }
     }
 
     #[test]

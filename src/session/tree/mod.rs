@@ -7,26 +7,24 @@
 pub mod active;
 pub mod context;
 pub mod node;
+mod part;
 pub mod resume;
 mod said;
 mod sense;
 pub mod sent;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
-use crate::base::text::clean;
-use crate::session::entry::call::{self, Called};
+use crate::session::entry::EntryId;
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, EntryId, row};
-use crate::session::json::data::Fields;
-use crate::session::last::Last;
-use crate::session::lines::{Header, LabelLine, Line, Lines, NotASession};
+use crate::session::lines::{Header, LabelLine, Lines, NotASession};
 use crate::session::problem::Problem;
 pub use crate::session::shape::Index;
 use crate::session::shape::{ById, IdHash, Shape};
 use crate::session::tree::active::Active;
-use crate::session::tree::node::{Link, Loose, Node};
+use crate::session::tree::node::{Link, Node};
+use crate::session::tree::part::Call;
+pub use crate::session::tree::part::Part;
 use crate::session::tree::said::Said;
 use crate::session::tree::sense::Settings;
 
@@ -92,124 +90,6 @@ pub struct Below {
     pub latest: Option<i64>,
 }
 
-/// Gathers the lines of a file, or of a part of it, for [`Tree::build`]. Can go on when the file has grown.
-#[derive(Clone, Debug, Default)]
-pub struct Part {
-    home: String,
-    lines: Lines,
-    /// The last line, while no line break follows it: it may be a part of one.
-    last: Option<Last>,
-    loose: Vec<Loose>,
-    calls: ById<Call>,
-    settings: Settings,
-    /// The text of a row while it is made.
-    row: String,
-}
-
-/// A tool call: its row in pi's words, and what it was for.
-#[derive(Clone, Debug)]
-struct Call {
-    row: Arc<str>,
-    called: Arc<Called>,
-}
-
-impl Part {
-    /// An empty part. In tool calls, paths below `home` start with `~`.
-    pub fn new(home: &str) -> Self {
-        Self { home: home.into(), ..Self::default() }
-    }
-
-    /// Takes the next line of the file.
-    pub fn line(&mut self, line: Line<'_>) {
-        self.last = (!line.ended).then(|| Last::new(&line));
-        if line.ended {
-            self.take(line);
-        }
-    }
-
-    /// Where to go on when the file has grown: at the last line, if no line break followed it, else behind it.
-    pub fn place(&self) -> u64 {
-        self.last.as_ref().map_or(self.lines.end().0, |last| last.line().offset)
-    }
-
-    /// Whether the last line is no JSON, and no line break follows it: it may be written at the moment.
-    pub fn is_torn(&self) -> bool {
-        self.last.as_ref().is_some_and(Last::is_torn)
-    }
-
-    /// The same without a last line that no line break follows.
-    #[must_use]
-    pub fn without_last(self) -> Self {
-        Self { last: None, ..self }
-    }
-
-    fn take(&mut self, line: Line<'_>) {
-        let read = line.read();
-        let Some(entry) = self.lines.note(&line, &read) else { return };
-        self.note_calls(entry);
-        let text = match entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult) {
-            // Nearly always the call stands before its result.
-            Some(message) if let Some(call) = self.calls.get(&IdHash::of(message.tool_call_id.unwrap_or_default())) => {
-                call.row.clone()
-            }
-            _ => {
-                self.row.clear();
-                row::text_into(&mut self.row, entry);
-                self.row.as_str().into()
-            }
-        };
-        let mut loose = Loose::new((line.offset, line.len), entry, text);
-        loose.node.sense.setting = self.settings.note(entry);
-        self.loose.push(loose);
-    }
-
-    /// Whether no value was met so far.
-    pub fn is_empty(&self) -> bool {
-        self.lines.is_blank()
-    }
-
-    /// Whether there are too many entries for the part of a session, whatever follows.
-    pub fn is_crowded(&self) -> bool {
-        self.lines.is_crowded()
-    }
-
-    fn note_calls(&mut self, entry: &Entry<'_>) {
-        let Some(message) = entry.message.as_ref().filter(|_| entry.kind == Kind::Assistant) else { return };
-        for tool in message.content.tool_calls() {
-            let args = Fields::new(tool.arguments);
-            let row = clean(&call::describe(tool, &args, &self.home)).into();
-            self.calls.insert(IdHash::of(tool.id), Call { row, called: Arc::new(Called::new(tool, &args)) });
-        }
-    }
-
-    fn add(&mut self, mut later: Self) {
-        if let Some(last) = self.last.take() {
-            // It reaches to the end of the file, or did when it was read.
-            if later.place() == 0 {
-                later.last = Some(last);
-            } else {
-                self.take(last.line());
-            }
-        }
-        let settings = self.settings.add(later.settings);
-        for loose in &mut later.loose {
-            loose.node.sense.setting = settings[usize::from(loose.node.sense.setting)];
-        }
-        self.loose.extend(later.loose);
-        self.calls.extend(later.calls);
-        self.lines.add(later.lines);
-        self.last = later.last;
-    }
-
-    /// The parts of a file, in order, as one.
-    pub fn join(parts: impl IntoIterator<Item = Self>) -> Self {
-        let mut parts = parts.into_iter();
-        let mut all = parts.next().unwrap_or_default();
-        parts.for_each(|part| all.add(part));
-        all
-    }
-}
-
 impl Tree {
     /// Ties the lines of the parts of a file, in order, to a tree.
     ///
@@ -223,7 +103,7 @@ impl Tree {
         let header = all.lines.session()?.clone();
         let (end, ended) = all.lines.end();
         let mut tree = Self { header, end, ended, settings: all.settings, ..Self::default() };
-        tree.take_nodes(all.loose, &all.calls, &all.lines);
+        tree.take_nodes(all.nodes, all.links, (&all.calls, &all.lines));
         tree.active = Active::new(&tree.shape);
         tree.tie_children();
         tree.order = tree.preorder(true);
@@ -244,7 +124,9 @@ impl Tree {
         Ok(tree)
     }
 
-    fn take_nodes(&mut self, mut loose: Vec<Loose>, calls: &ById<Call>, lines: &Lines) {
+    fn take_nodes(&mut self, nodes: Vec<Node>, links: Vec<(Index, Link)>, (calls, lines): (&ById<Call>, &Lines)) {
+        self.nodes = nodes;
+        self.leaf = (self.nodes.len() as Index).checked_sub(1);
         self.shape = lines.shape();
         self.stubs = lines.stubs(&self.shape);
         self.problems = lines.problems(&self.shape);
@@ -252,32 +134,30 @@ impl Tree {
         self.flagged = duplicates.iter().chain(orphans).chain(cycles).copied().collect();
         let label = |(at, set): (Index, &LabelLine)| (at, Label { text: set.text.clone(), time: set.time });
         self.labels = lines.labels(&self.shape).into_iter().map(label).collect();
-        for (at, one) in loose.iter_mut().enumerate() {
-            if self.header.version < 2.0 {
-                one.node.id = None; // pi gives new ones
-            }
-            match std::mem::replace(&mut one.link, Link::None) {
-                Link::None => {}
-                Link::Calls(calls) => drop(self.calls.insert(at as Index, calls)),
+        if self.header.version < 2.0 {
+            self.nodes.iter_mut().for_each(|node| node.id = None); // pi gives new ones
+        }
+        for (at, link) in links {
+            match link {
+                Link::Calls(calls) => drop(self.calls.insert(at, calls)),
                 Link::Call(id) => {
-                    self.answers.insert(at as Index, id);
+                    self.answers.insert(at, id);
                     if let Some(call) = calls.get(&id) {
-                        one.node.text.clone_from(&call.row);
-                        one.node.called = Some(call.called.clone());
+                        let node = &mut self.nodes[at as usize];
+                        node.text.clone_from(&call.row);
+                        node.called = Some(call.called.clone());
                     }
                 }
                 Link::Kept(first) => {
                     let first = first.resolve(&self.shape, self.header.version, lines.headers());
-                    self.first_kept.extend(first.map(|first| (at as Index, first)));
+                    self.first_kept.extend(first.map(|first| (at, first)));
                 }
                 Link::Edit(edit) => {
                     let target = self.shape.find(edit.target);
-                    self.edits.extend(target.map(|target| (at as Index, (target, edit.words))));
+                    self.edits.extend(target.map(|target| (at, (target, edit.words))));
                 }
             }
         }
-        self.nodes = loose.into_iter().map(|one| one.node).collect();
-        self.leaf = (self.nodes.len() as Index).checked_sub(1);
     }
 
     /// Children by time, as in pi's `getTree`; one without a time stays behind the one before it in the file.
@@ -492,6 +372,7 @@ impl EntryId {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::lines::Line;
     use proptest::prelude::*;
 
     pub(crate) fn tree(lines: &[String]) -> Tree {

@@ -48,17 +48,9 @@ pub struct Node {
     pub(crate) sense: Sense,
 }
 
-/// A node, with what is needed to tie it to others.
-#[derive(Clone, Debug)]
-pub(crate) struct Loose {
-    pub(crate) node: Node,
-    pub(crate) link: Link,
-}
-
-/// What ties a node to another one besides its parent.
+/// What ties a node to another one besides its parent; most have nothing.
 #[derive(Clone, Debug)]
 pub(crate) enum Link {
-    None,
     /// The id of the tool call that this is the result of.
     Call(IdHash),
     /// The ids of the tool calls in it.
@@ -69,10 +61,10 @@ pub(crate) enum Link {
     Edit(Edit),
 }
 
-impl Loose {
+impl Node {
     /// From the line at a place and what its row says.
     pub(crate) fn new((offset, len): (u64, u64), entry: &Entry<'_>, text: Arc<str>) -> Self {
-        let node = Node {
+        Self {
             offset,
             len,
             id: entry.id.map(|id| id.text().into()),
@@ -84,23 +76,22 @@ impl Loose {
             cost: entry.cost(),
             called: None,
             sense: Sense::new(entry),
-        };
-        Self { node, link: Link::new(entry) }
+        }
     }
 }
 
 impl Link {
-    fn new(entry: &Entry<'_>) -> Self {
+    pub(crate) fn new(entry: &Entry<'_>) -> Option<Self> {
         match entry.kind {
             Kind::ToolResult => {
                 let call = entry.message.as_ref().and_then(|message| message.tool_call_id);
-                Self::Call(IdHash::of(call.unwrap_or_default()))
+                Some(Self::Call(IdHash::of(call.unwrap_or_default())))
             }
-            Kind::Compaction => Self::Kept(FirstKept::new(entry)),
-            Kind::ContextEdit => Edit::new(entry).map_or(Self::None, Self::Edit),
+            Kind::Compaction => Some(Self::Kept(FirstKept::new(entry))),
+            Kind::ContextEdit => Edit::new(entry).map(Self::Edit),
             Kind::Assistant => {
                 let calls = entry.message.as_ref().map(|message| said::calls(&message.content));
-                calls.filter(|calls| !calls.is_empty()).map_or(Self::None, Self::Calls)
+                calls.filter(|calls| !calls.is_empty()).map(Self::Calls)
             }
             Kind::User
             | Kind::Bash
@@ -116,7 +107,7 @@ impl Link {
             | Kind::Label
             | Kind::SessionInfo
             | Kind::Usage
-            | Kind::Unknown => Self::None,
+            | Kind::Unknown => None,
         }
     }
 }

@@ -54,7 +54,8 @@ pub(crate) struct Said {
     has_words: bool,
     /// There is something else than text.
     has_more: bool,
-    /// The calls of tools.
+    has_calls: bool,
+    /// The calls of tools, if they are wanted: see [`Said::with_calls`].
     pub(super) calls: Box<[IdHash]>,
 }
 
@@ -66,14 +67,20 @@ impl Said {
             has_characters: content.texts().any(|text| !text.is_empty()),
             has_words: content.has_words(),
             has_more: matches!(content, Content::Blocks(blocks) if blocks.iter().any(has_more)),
-            calls: calls(content),
+            has_calls: content.tool_calls().next().is_some(),
+            calls: Box::default(),
         }
+    }
+
+    /// The same with the calls.
+    pub(crate) fn with_calls(content: &Content<'_>) -> Self {
+        Self { calls: calls(content), ..Self::new(content) }
     }
 
     /// Whether an entry of this kind is sent if it says this.
     pub(super) fn sending(&self, kind: Kind) -> Sending {
         let is_sent = match kind {
-            Kind::Assistant => self.has_words || !self.calls.is_empty(),
+            Kind::Assistant => self.has_words || self.has_calls,
             Kind::User => self.is_text || self.has_characters || self.has_more,
             Kind::CustomRole
             | Kind::CustomMessage

@@ -86,7 +86,7 @@ pub(crate) struct Edit {
 
 impl Edit {
     pub(crate) fn new(entry: &Entry<'_>) -> Option<Self> {
-        let words = entry.replacement.map(|replacement| Said::new(&read::replacement(replacement)));
+        let words = entry.replacement.map(|replacement| Said::with_calls(&read::replacement(replacement)));
         Some(Self { target: IdHash::of(entry.target_id?), words })
     }
 }

@@ -1,0 +1,157 @@
+//! The lines of a file, or of a part of it, as they are gathered for its tree.
+
+use std::sync::Arc;
+
+use crate::session::entry::call::{self, Called};
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Entry, row};
+use crate::session::json::data::Fields;
+use crate::session::last::Last;
+use crate::session::lines::{Line, Lines};
+use crate::session::shape::{ById, IdHash, Index};
+use crate::session::tree::node::{Link, Node};
+use crate::session::tree::sense::Settings;
+
+/// Gathers the lines of a file, or of a part of it, for [`super::Tree::build`]. Can go on when the file has grown.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    home: String,
+    pub(super) lines: Lines,
+    /// The last line, while no line break follows it: it may be a part of one.
+    pub(super) last: Option<Last>,
+    pub(super) nodes: Vec<Node>,
+    /// What ties nodes to others besides their parents.
+    pub(super) links: Vec<(Index, Link)>,
+    pub(super) calls: ById<Call>,
+    pub(super) settings: Settings,
+    /// The text of a row while it is made.
+    row: String,
+}
+
+/// A tool call: its row in pi's words, and what it was for.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) row: Arc<str>,
+    pub(super) called: Arc<Called>,
+}
+
+impl Part {
+    /// An empty part. In tool calls, paths below `home` start with `~`.
+    pub fn new(home: &str) -> Self {
+        Self { home: home.into(), ..Self::default() }
+    }
+
+    /// Takes the next line of the file.
+    pub fn line(&mut self, line: Line<'_>) {
+        self.last = (!line.ended).then(|| Last::new(&line));
+        if line.ended {
+            self.take(line);
+        }
+    }
+
+    /// Where to go on when the file has grown: at the last line, if no line break followed it, else behind it.
+    pub fn place(&self) -> u64 {
+        self.last.as_ref().map_or(self.lines.end().0, |last| last.line().offset)
+    }
+
+    /// The same without its nodes, which [`Part::with_nodes`] gives back.
+    #[must_use]
+    pub(crate) fn without_nodes(&self) -> Self {
+        Self {
+            home: self.home.clone(),
+            lines: self.lines.clone(),
+            last: self.last.clone(),
+            nodes: Vec::new(),
+            links: self.links.clone(),
+            calls: self.calls.clone(),
+            settings: self.settings.clone(),
+            row: String::new(),
+        }
+    }
+
+    /// The same with its nodes, as the tree has them that was made of it.
+    #[must_use]
+    pub(crate) fn with_nodes(self, nodes: &[Node]) -> Self {
+        // There may be one more: of a last line.
+        Self { nodes: nodes[..self.lines.offsets().len()].to_vec(), ..self }
+    }
+
+    /// Whether the last line is no JSON, and no line break follows it: it may be written at the moment.
+    pub fn is_torn(&self) -> bool {
+        self.last.as_ref().is_some_and(Last::is_torn)
+    }
+
+    /// The same without a last line that no line break follows.
+    #[must_use]
+    pub fn without_last(self) -> Self {
+        Self { last: None, ..self }
+    }
+
+    pub(super) fn take(&mut self, line: Line<'_>) {
+        let read = line.read();
+        let Some(entry) = self.lines.note(&line, &read) else { return };
+        self.note_calls(entry);
+        let text = match entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult) {
+            // Nearly always the call stands before its result.
+            Some(message) if let Some(call) = self.calls.get(&IdHash::of(message.tool_call_id.unwrap_or_default())) => {
+                call.row.clone()
+            }
+            _ => {
+                self.row.clear();
+                row::text_into(&mut self.row, entry);
+                self.row.as_str().into()
+            }
+        };
+        self.links.extend(Link::new(entry).map(|link| (self.nodes.len() as Index, link)));
+        let mut node = Node::new((line.offset, line.len), entry, text);
+        node.sense.setting = self.settings.note(entry);
+        self.nodes.push(node);
+    }
+
+    /// Whether no value was met so far.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_blank()
+    }
+
+    /// Whether there are too many entries for the part of a session, whatever follows.
+    pub fn is_crowded(&self) -> bool {
+        self.lines.is_crowded()
+    }
+
+    fn note_calls(&mut self, entry: &Entry<'_>) {
+        let Some(message) = entry.message.as_ref().filter(|_| entry.kind == Kind::Assistant) else { return };
+        for tool in message.content.tool_calls() {
+            let (row, called) = call::told(tool, &Fields::new(tool.arguments), &self.home);
+            self.calls.insert(IdHash::of(tool.id), Call { row, called: called.into() });
+        }
+    }
+
+    fn add(&mut self, mut later: Self) {
+        if let Some(last) = self.last.take() {
+            // It reaches to the end of the file, or did when it was read.
+            if later.place() == 0 {
+                later.last = Some(last);
+            } else {
+                self.take(last.line());
+            }
+        }
+        let settings = self.settings.add(later.settings);
+        for node in &mut later.nodes {
+            node.sense.setting = settings[usize::from(node.sense.setting)];
+        }
+        let before = self.nodes.len() as Index;
+        self.nodes.extend(later.nodes);
+        self.links.extend(later.links.into_iter().map(|(at, link)| (before + at, link)));
+        self.calls.extend(later.calls);
+        self.lines.add(later.lines);
+        self.last = later.last;
+    }
+
+    /// The parts of a file, in order, as one.
+    pub fn join(parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut parts = parts.into_iter();
+        let mut all = parts.next().unwrap_or_default();
+        parts.for_each(|part| all.add(part));
+        all
+    }
+}
