@@ -144,6 +144,7 @@ mod tests {
             let plain = pieces.iter().map(|(count, piece)| "x".repeat(*count) + piece).collect::<String>();
             for text in [format!("{plain}\""), format!("{escapes}{plain}\"}}"), plain + &escapes] {
                 prop_assert_eq!(of(text.as_bytes()), slowly(text.as_bytes()), "{:?}", text);
+                prop_assert_eq!(soon(text.as_bytes()), slowly(text.as_bytes()), "{:?}", text);
             }
         }
     }
