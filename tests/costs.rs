@@ -22,7 +22,12 @@ use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::disk::news::News;
 use pitree::disk::scan::{Sources, again};
+use pitree::library::Library;
+use pitree::library::search::Searcher;
 use pitree::runtime::work::Desk;
+use pitree::search::here::HereAndNow;
+use pitree::search::lists::Lists;
+use pitree::search::query::Query;
 use pitree::session::digest::Digest;
 use pitree::ui;
 use ratatui::Terminal;
@@ -181,4 +186,37 @@ fn a_start_with_an_index_costs_little_for_each_session() {
     let counted = measure(|| sessions = remembered.sessions());
     assert_eq!(sessions.len(), 8);
     assert!(counted.count_total <= 8 * 12, "{}", counted.count_total);
+}
+
+/// What lies in the index of a session is looked at there. For the next key no more is kept than who said what on which path.
+#[test]
+fn a_search_keeps_little_of_each_entry() {
+    let kept = |entries| {
+        let dir = tempfile::tempdir().unwrap();
+        let [sessions, cache] = ["sessions", "cache"].map(|name| dir.path().join(name));
+        fs::create_dir(&sessions).unwrap();
+        write(&sessions, 8, entries);
+        let dirs = [sessions];
+        let sources = Sources { files: Files::Disk, dirs: &dirs, home: "/home/me", cache: Some(&cache) };
+        let mut scan = sources.scan();
+        scan.read(|_| true);
+        scan.keep().unwrap();
+        let mut library = Library::default();
+        library.add(sources.remembered().sessions());
+        let (searcher, sessions) = (Searcher::default(), library.sought());
+        let here = HereAndNow { now_ms: 0, home: "/home/me".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
+        searcher.read(Files::Disk, &sessions, |_, _| true);
+        let counted = measure(|| {
+            drop(Lists::new(sessions.iter().map(|session| &*session.digest)));
+            for (query, count) in [("done", 8), ("file:nowhere", 0), ("tool:none", 0), ("model:none", 0)] {
+                let query = Query::parse(query).unwrap();
+                let hits = searcher.search(Files::Disk, &sessions, (&query, &here), || false).unwrap();
+                let hits = searcher.gather((Files::Disk, &sessions), (&query, &here), hits, || false).unwrap();
+                assert_eq!(hits.len(), count);
+            }
+        });
+        counted.bytes_current
+    };
+    let (few, many) = (kept(20), kept(1020));
+    assert!(many - few <= 8 * 1000 * 4, "{few} and {many} bytes");
 }

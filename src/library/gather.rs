@@ -52,7 +52,7 @@ impl Searcher {
                     return Some((kin, hit.session, entries));
                 }
                 if let Some(entry) = leads_to(hit, &entries) {
-                    lead(&candidate, &parts, hit, entry);
+                    lead((&kept, session), &candidate, &parts, hit, entry);
                 }
                 None
             })
@@ -72,7 +72,7 @@ impl Searcher {
             let (Own::Some(entries, forks), session) = (own.get(&hit.session)?, sought(hit)?) else { return None };
             hit.forks = *forks;
             let entry = leads_to(hit, entries)?;
-            with(&kept, (files, session), |candidate| lead(&candidate, &parts, hit, entry));
+            with(&kept, (files, session), |candidate| lead((&kept, session), &candidate, &parts, hit, entry));
             None::<()>
         };
         each(&mut hits, (is_on_disk, &is_stale), in_family)?;
@@ -186,11 +186,11 @@ fn leads_to(hit: &mut SessionHit, entries: &[Fulfilling]) -> Option<Index> {
 }
 
 /// Leads a hit to an entry.
-fn lead(session: &Candidate<'_>, parts: &Parts, hit: &mut SessionHit, entry: Index) {
+fn lead((kept, session): (&Kept, &Sought), known: &Candidate<'_>, parts: &Parts, hit: &mut SessionHit, entry: Index) {
     let field = hit.hit.place.as_ref().map_or(MatchField::File, |place| place.field);
-    let place = parts.place(session, entry);
+    let place = parts.place(known, entry);
     let place = place.unwrap_or(MatchPlace { field, entry: Some(entry), at: 0..0 });
     hit.at = Some(At::Place(entry));
     hit.hit.place = Some(place);
-    hit.quote(session.digest, session.texts);
+    hit.quote(kept, session, known.texts);
 }

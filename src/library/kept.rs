@@ -1,14 +1,16 @@
 //! What is known of sessions that are searched: what a list shows of them, folded, and their texts as far as there is room.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::disk::files::Files;
 use crate::library::shelves::{Place, Shelves};
 use crate::library::{Library, SessionKey, texts};
 use crate::search::candidate::{Titles, TitlesBuf};
-use crate::session::digest::Shared;
+use crate::session::digest::{Digest, Shared};
+use crate::session::shape::Index;
 use crate::session::texts::{Passages, Room, Texts, TextsBuf};
+use crate::session::tree::active::Active;
 
 /// The most that stands there of sessions that have changed since, in bytes, before the rest is moved together.
 const MOST_DEAD: usize = 32 * 1024 * 1024;
@@ -66,12 +68,29 @@ pub(super) struct Kept {
 }
 
 /// What was read of a file when it had a length and a time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Known {
     as_of: (u64, i64),
     /// Name, id, directory, first message, labels.
     titles: [Place; 5],
     pub(super) text: Text,
+    whose: OnceLock<Whose>,
+}
+
+/// What hits say of entries: the little of a session's details that is kept for the next key.
+#[derive(Clone, Debug)]
+pub(super) struct Whose {
+    /// What the user said, in file order.
+    pub(super) prompts: Box<[Index]>,
+    /// The entries on the path from the root to the leaf.
+    pub(super) active: Active,
+}
+
+impl Whose {
+    fn new(digest: &Digest) -> Self {
+        let details = digest.details_once();
+        Self { prompts: details.prompts.clone(), active: details.active.clone() }
+    }
 }
 
 /// What was read of a session's text.
@@ -109,7 +128,7 @@ impl Kept {
         let [name, id, cwd, first_message] =
             [name, id, cwd, first_message].map(|folded| Passages { folded, ..Passages::default() });
         let titles = [name, id, cwd, first_message, labels].map(|title| self.shelves.put(title));
-        let known = Known { as_of: as_of(session), titles, text: Text::Unread };
+        let known = Known { as_of: as_of(session), titles, text: Text::Unread, whose: OnceLock::new() };
         let place = session.key.place();
         if self.sessions.len() <= place {
             self.sessions.resize(place + 1, None);
@@ -165,6 +184,11 @@ impl Kept {
         let Text::Kept(places) = known.text else { return None };
         let [conversation, summaries] = places.map(|place| self.shelves.get(place));
         Some(Texts { conversation, summaries })
+    }
+
+    /// Whose its entries are, and which are on the path to the leaf: read when it is first asked for.
+    pub(super) fn whose(&self, session: &Sought) -> Option<&Whose> {
+        Some(self.get(session)?.whose.get_or_init(|| Whose::new(&session.digest)))
     }
 
     /// Whether the texts of a session must be read each time.

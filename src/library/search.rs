@@ -15,7 +15,6 @@ use crate::search::candidate::{Candidate, MatchField, Titles};
 use crate::search::here::HereAndNow;
 use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::query::Query;
-use crate::session::digest::Digest;
 use crate::session::entry::field::Field;
 use crate::session::texts::{Room, Texts};
 use crate::session::tree::{Index, Tree};
@@ -30,9 +29,9 @@ const AROUND_HIT: (usize, usize) = (36, 120);
 /// The most that is kept of texts, in bytes. What is beyond that is read again for each search.
 const MOST_KEPT: usize = 128 * 1024 * 1024;
 
-/// The most that is kept of texts, in bytes, before those that lie in the index are read there for each search, which is
-/// fast.
-const MOST_COPIED: usize = 32 * 1024 * 1024;
+/// The most that is kept of texts that lie in the index, in bytes: those of some thousand short sessions, of which asking
+/// the system would be most of a search. The others are read there for each search, which is fast.
+const MOST_COPIED: usize = 8 * 1024 * 1024;
 
 /// A session that was found.
 #[derive(Clone, Debug)]
@@ -236,7 +235,7 @@ impl Searcher {
             let hit = |texts: Option<Texts<'_>>| {
                 let mut hit = try_one(&matcher, session, kept.titles(known), texts)?;
                 if is_quoted {
-                    hit.quote(&session.digest, texts);
+                    hit.quote(&kept, session, texts);
                 }
                 Some(hit)
             };
@@ -348,16 +347,17 @@ fn try_one(matcher: &Matcher, session: &Sought, titles: Titles<'_>, texts: Optio
 
 impl SessionHit {
     /// Says where it stands, and what around it.
-    pub(super) fn quote(&mut self, digest: &Digest, texts: Option<Texts<'_>>) {
+    pub(super) fn quote(&mut self, kept: &Kept, session: &Sought, texts: Option<Texts<'_>>) {
         let entry = self.hit.place.as_ref().and_then(|place| place.entry);
-        self.is_active = entry.map(|entry| digest.is_active(entry));
-        self.snippet = snippet(&self.hit, digest, texts);
+        let is_active = |entry| Some(kept.whose(session)?.active.has(entry));
+        self.is_active = entry.and_then(is_active);
+        self.snippet = snippet(&self.hit, kept, session, texts);
     }
 }
 
 /// The text around a hit; nothing for one in what the list shows anyway.
-fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) -> Option<Quote> {
-    let place = hit.place.as_ref()?;
+fn snippet(hit: &Match, kept: &Kept, session: &Sought, texts: Option<Texts<'_>>) -> Option<Quote> {
+    let (place, digest) = (hit.place.as_ref()?, &session.digest);
     let whole = |text: String| Some(Quote { of: None, text, is_cut: false });
     let passages = match place.field {
         MatchField::Conversation => texts?.conversation,
@@ -367,7 +367,8 @@ fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) -> Option<Quo
             return whole(format!("[{}]", label.text));
         }
         MatchField::File => {
-            let touched = digest.details().touches.iter().find(|touched| Some(touched.entry) == place.entry)?;
+            let details = digest.details_once();
+            let touched = details.touches.iter().find(|touched| Some(touched.entry) == place.entry)?;
             return whole(touched.path.to_string());
         }
         MatchField::Name | MatchField::FirstMessage | MatchField::Id | MatchField::Cwd => return None,
@@ -379,7 +380,7 @@ fn snippet(hit: &Match, digest: &Digest, texts: Option<Texts<'_>>) -> Option<Quo
     let end = (place.at.end + AROUND_HIT.1).min(text.end.max(place.at.end));
     let of = match place.field {
         MatchField::Summary => Field::Summary,
-        _ if digest.details().prompts.binary_search(&entry).is_ok() => Field::User,
+        _ if kept.whose(session)?.prompts.binary_search(&entry).is_ok() => Field::User,
         _ => Field::Assistant,
     };
     let said = passages.said(start..folded.ceil_char_boundary(end));

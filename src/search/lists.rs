@@ -41,10 +41,11 @@ impl Lists {
         let (mut files, mut labels) = (HashMap::new(), HashMap::new());
         let (mut models, mut tools) = (HashMap::new(), HashMap::new());
         for digest in digests {
-            count(&mut files, digest.details().touches.paths.iter());
+            let details = digest.details_once();
+            count(&mut files, details.touches.paths.iter());
             count(&mut labels, digest.labels.iter().map(|label| &*label.text));
-            count(&mut models, digest.model_names());
-            count(&mut tools, digest.details().tools.keys().map(|tool| &**tool));
+            count(&mut models, details.model_names());
+            count(&mut tools, details.tools.keys().map(|tool| &**tool));
         }
         let [files, labels, models, tools] = [files, labels, models, tools].map(most);
         Self { files, labels, models, tools }
@@ -52,14 +53,17 @@ impl Lists {
 }
 
 /// Counts each value of one session once.
-fn count<'a>(counts: &mut HashMap<&'a str, usize>, values: impl Iterator<Item = &'a str>) {
+fn count<'a>(counts: &mut HashMap<String, usize>, values: impl Iterator<Item = &'a str>) {
     for value in values.collect::<HashSet<_>>() {
-        *counts.entry(value).or_default() += 1;
+        match counts.get_mut(value) {
+            Some(often) => *often += 1,
+            None => _ = counts.insert(value.into(), 1),
+        }
     }
 }
 
-fn most(counts: HashMap<&str, usize>) -> Vec<String> {
-    let mut counts: Vec<(&str, usize)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
+fn most(counts: HashMap<String, usize>) -> Vec<String> {
+    let mut counts: Vec<(String, usize)> = counts.into_iter().filter(|(value, _)| !value.is_empty()).collect();
     counts.sort_unstable_by(|(a, often), (b, oftener)| oftener.cmp(often).then_with(|| a.cmp(b)));
-    counts.into_iter().take(Lists::MOST).map(|(value, _)| value.to_string()).collect()
+    counts.into_iter().take(Lists::MOST).map(|(value, _)| value).collect()
 }

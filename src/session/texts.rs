@@ -127,7 +127,9 @@ impl Passages<'_> {
     pub(crate) fn said(&self, piece: Range<usize>) -> String {
         let is_capital = |at: usize| self.capitals.get(at / 8).is_some_and(|bits| bits >> (at % 8) & 1 == 1);
         let letters = self.folded[piece.clone()].char_indices();
-        letters.map(|(at, c)| if is_capital(piece.start + at) { capital(c) } else { c }).collect()
+        let mut said = String::with_capacity(piece.len());
+        said.extend(letters.map(|(at, c)| if is_capital(piece.start + at) { capital(c) } else { c }));
+        said
     }
 }
 

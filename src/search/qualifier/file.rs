@@ -9,6 +9,7 @@ use crate::search::qualifier::value::path::{Path, components, is_absolute};
 use crate::search::qualifier::value::text::Text;
 use crate::session::digest::touches::FileTouch;
 use crate::session::entry::call::Touch;
+use crate::session::shape::Index;
 
 pub(crate) struct File;
 
@@ -35,27 +36,24 @@ impl Qualifier for File {
 /// Whether and where a tool touched such a file in a way that is wanted.
 pub(super) fn touched(path: &Text, here: &HereAndNow, is_wanted: fn(Touch) -> bool) -> Test {
     let wanted = Path::new(path, here);
-    let place = |touch: &FileTouch| MatchPlace { field: MatchField::File, entry: Some(touch.entry), at: 0..0 };
-    Box::new(move |session| such(&wanted, session, is_wanted).next().map(place).into())
+    let place = |&entry: &Index| MatchPlace { field: MatchField::File, entry: Some(entry), at: 0..0 };
+    Box::new(move |session| such(&wanted, session, is_wanted).first().map(place).into())
 }
 
 /// The entries in which a tool did.
 pub(super) fn touching(path: &Text, here: &HereAndNow, is_wanted: fn(Touch) -> bool) -> Scope {
     let wanted = Path::new(path, here);
-    Scope::Known(Box::new(move |session| such(&wanted, session, is_wanted).map(|touch| touch.entry).collect()))
+    Scope::Known(Box::new(move |session| such(&wanted, session, is_wanted)))
 }
 
-/// The touches of such files.
-fn such<'a>(
-    wanted: &Path,
-    session: &Candidate<'a>,
-    is_wanted: fn(Touch) -> bool,
-) -> impl Iterator<Item = &'a FileTouch> + use<'a> {
-    let touches = &session.digest.details().touches;
+/// The entries of the touches of such files.
+fn such(wanted: &Path, session: &Candidate<'_>, is_wanted: fn(Touch) -> bool) -> Vec<Index> {
+    let touches = &session.digest.details_once().touches;
     // A file is touched many times: each path is looked at once.
     let is_such: Vec<bool> =
         touches.paths.iter().map(|path| is_such_a_file(wanted, path, session.titles.cwd)).collect();
-    touches.all.iter().filter(move |touch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true))
+    let is_it = |touch: &&FileTouch| is_wanted(touch.touch) && is_such.get(touch.path as usize) == Some(&true);
+    touches.all.iter().filter(is_it).map(|touch| touch.entry).collect()
 }
 
 /// Whether a path that a tool was given is such a file: by a piece of its path without `/`; by its last names; by its

@@ -26,7 +26,9 @@ impl Qualifier for Model {
 
     fn test(model: &Text, _: &HereAndNow) -> Test {
         let wanted = model.folded();
-        Box::new(move |session| session.digest.model_names().any(|model| fold(model).contains(&wanted)).into())
+        Box::new(move |session| {
+            session.digest.details_once().model_names().any(|model| fold(model).contains(&wanted)).into()
+        })
     }
 
     fn scope(model: &Text, _: &HereAndNow) -> Scope {

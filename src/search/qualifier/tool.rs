@@ -27,7 +27,9 @@ impl Qualifier for Tool {
 
     fn test(tool: &Text, _: &HereAndNow) -> Test {
         let wanted = tool.folded();
-        Box::new(move |session| session.digest.details().tools.keys().any(|tool| fold(tool).contains(&wanted)).into())
+        Box::new(move |session| {
+            session.digest.details_once().tools.keys().any(|tool| fold(tool).contains(&wanted)).into()
+        })
     }
 
     /// A call is seen where it was answered.

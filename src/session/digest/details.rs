@@ -42,6 +42,14 @@ pub struct Details {
     pub active: Active,
 }
 
+impl Details {
+    /// The models that answered, by the names that pi gave them and by those that providers did.
+    pub(crate) fn model_names(&self) -> impl Iterator<Item = &str> {
+        let asked = self.models.iter().map(|(model, _)| &**model);
+        asked.chain(self.response_models.iter().map(|model| &**model))
+    }
+}
+
 /// Where the rest of what is known of sessions lies.
 pub trait Stored: fmt::Debug + Send + Sync {
     /// The details of the session with a number there, whose file is at a path.
@@ -72,8 +80,16 @@ impl Lazy {
 
     /// The details, read if they are not here yet; `path` is that of the session.
     pub(super) fn get(&self, path: &Path) -> &Arc<Details> {
-        let read = || self.stored.as_ref().map(|(lies, number)| lies.details(*number, path)).unwrap_or_default();
-        self.here.get_or_init(|| Arc::new(read()))
+        self.here.get_or_init(|| self.read(path))
+    }
+
+    /// The details; those that are not here are read for this once.
+    pub(super) fn once(&self, path: &Path) -> Arc<Details> {
+        self.here.get().cloned().unwrap_or_else(|| self.read(path))
+    }
+
+    fn read(&self, path: &Path) -> Arc<Details> {
+        self.stored.as_ref().map(|(lies, number)| lies.details(*number, path)).unwrap_or_default().into()
     }
 
     /// Whether they lie somewhere.

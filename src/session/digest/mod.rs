@@ -131,6 +131,11 @@ impl Digest {
         self.details.get(&self.path)
     }
 
+    /// The same, for who looks at many sessions and keeps little of each: what is not here is read for this once.
+    pub(crate) fn details_once(&self) -> Arc<Details> {
+        self.details.once(&self.path)
+    }
+
     /// What is known beyond what lists show, to change.
     #[cfg(test)]
     pub(crate) fn details_mut(&mut self) -> &mut Details {
@@ -156,12 +161,6 @@ impl Digest {
             Some(whole) => whole.into(),
             None => start.into(),
         })
-    }
-
-    /// The models that answered, by the names that pi gave them and by those that providers did.
-    pub(crate) fn model_names(&self) -> impl Iterator<Item = &str> {
-        let asked = self.details().models.iter().map(|(model, _)| &**model);
-        asked.chain(self.details().response_models.iter().map(|model| &**model))
     }
 
     /// The path that other files name this one by.
