@@ -1,7 +1,7 @@
 //! Many files dealt with by all processors, first come first served, with what comes of it passed on in batches.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,12 @@ const BATCH: Duration = Duration::from_millis(40);
 /// The most threads: more would wait for the disk.
 const MOST: usize = 8;
 
-/// As many threads work at once.
+/// As many threads work at once. The system is asked once: the answer is in files that take as long to read as a search in
+/// many sessions.
 pub fn threads() -> usize {
-    thread::available_parallelism().map_or(1, usize::from).min(MOST)
+    static THREADS: LazyLock<usize> =
+        LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from).min(MOST));
+    *THREADS
 }
 
 /// What came of the items since the last batch.

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::mem::take;
 
 use crate::app::panes::sessions::{Pane, SessionRow};
 use crate::app::title::plain;
@@ -35,13 +36,15 @@ impl Pane {
             context.dedup();
             let projects: HashSet<_> = context.iter().map(|&key| library.project(key)).collect();
             if context.len() + projects.len() <= self.room.1 {
+                let all = (take(&mut self.families), take(&mut self.projects));
                 self.tie(library, &context);
                 self.threads(library, glyphs);
                 if (0..self.rows.len()).map(|row| self.lines(row)).sum::<usize>() <= self.room.1 {
+                    self.aside = Some(all);
                     return;
                 }
                 self.rows.clear();
-                self.tie(library, shown);
+                (self.families, self.projects) = all;
             }
         }
         self.is_flat = true;

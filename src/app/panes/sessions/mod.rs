@@ -8,6 +8,7 @@ mod projects;
 mod rows;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
@@ -100,8 +101,14 @@ pub struct Pane {
     pub is_flat: bool,
     /// As many columns and lines has the list.
     pub room: (usize, usize),
+    /// The sessions that are not hidden, whether they were found or not,
+    shown: Arc<[SessionKey]>,
+    /// and of which library, shown in which way, they, their families, projects and numbers are.
+    as_of: Option<(u64, Shows)>,
     /// The families of the sessions that have rows.
     families: Families,
+    /// The families and projects of all of them, while those of hits are in their place.
+    aside: Option<(Families, Vec<Project>)>,
     /// The projects that are told in the row of their only session, by that row.
     alone: HashMap<usize, usize>,
     folds: HashSet<RowKey>,

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::app::panes::sessions::{Pane, RowKey, SessionRow, Totals, project_of, projects};
 use crate::app::widgets::cursor::Cursor;
@@ -16,22 +17,36 @@ impl Pane {
     /// Makes the rows anew; the selection stays on the same session, or on what stands in its place if it is gone.
     pub(crate) fn rebuild(&mut self, library: &Library, glyphs: &Glyphs) {
         self.marks.retain(|&key| library.has(key));
-        self.here.find(library.project_dirs());
         let is_gone = |row: &&SessionRow| matches!(row, SessionRow::Session { key, .. } if !library.has(*key));
         self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(is_gone).count();
-        let shown: Vec<SessionKey> = library.keys().filter(|&key| self.is_shown(library, key)).collect();
+        if let Some(all) = self.aside.take() {
+            (self.families, self.projects) = all;
+        }
+        let as_of = Some((library.version(), self.shows));
+        if self.as_of != as_of {
+            self.take_sessions(library);
+            self.as_of = as_of;
+        }
+        let shown = self.shown.clone();
         self.rows.clear();
         self.alone.clear();
         self.is_flat = self.shows.sort != Sort::Threaded;
-        self.tie(library, &shown);
-        self.fold_awaited(library, &shown);
-        self.totals = Totals { sessions: shown.len(), projects: self.projects.len(), cost: library.sum(&shown).cost };
         match (&self.hits, self.is_flat) {
             (Some(_), _) => self.show_hits(library, &shown, glyphs),
-            (None, true) => self.flat(library, shown),
+            (None, true) => self.flat(library, shown.to_vec()),
             (None, false) => self.threads(library, glyphs),
         }
         self.find_selection(library);
+    }
+
+    /// Takes what is known of the sessions, as far as they are not hidden.
+    fn take_sessions(&mut self, library: &Library) {
+        self.here.find(library.project_dirs());
+        let shown: Arc<[SessionKey]> = library.keys().filter(|&key| self.is_shown(library, key)).collect();
+        self.tie(library, &shown);
+        self.fold_awaited(library, &shown);
+        self.totals = Totals { sessions: shown.len(), projects: self.projects.len(), cost: library.sum(&*shown).cost };
+        self.shown = shown;
     }
 
     fn is_shown(&self, library: &Library, key: SessionKey) -> bool {
