@@ -58,10 +58,23 @@ impl<'a> Str<'a> {
     /// The text; what is not Unicode (lone surrogates, invalid UTF-8) is U+FFFD.
     pub fn text(self) -> Cow<'a, str> {
         if self.escaped {
-            return Cow::Owned(self.chars().collect());
+            return Cow::Owned(self.unescaped());
         }
         // Much faster than the lossy reading, which nearly no text needs.
         std::str::from_utf8(self.raw).map_or_else(|_| String::from_utf8_lossy(self.raw), Cow::Borrowed)
+    }
+
+    /// The same as [`Str::chars`] gives, faster: what stands between escapes is taken as it is.
+    fn unescaped(self) -> String {
+        let (mut raw, mut text) = (self.raw, String::with_capacity(self.raw.len()));
+        while let Some(at) = memchr::memchr(b'\\', raw) {
+            text.push_str(&String::from_utf8_lossy(&raw[..at]));
+            let (c, used) = unescape(&raw[at..]);
+            text.push(c);
+            raw = &raw[at + used..];
+        }
+        text.push_str(&String::from_utf8_lossy(raw));
+        text
     }
 
     /// The characters of the text, decoded one by one.
@@ -543,6 +556,15 @@ mod tests {
             let json = [&b"\"\\n"[..], &bytes, b"\""].concat();
             let expected = format!("\n{}", String::from_utf8_lossy(&bytes));
             prop_assert_eq!(Reader::new(&json).string().unwrap().text(), expected);
+        }
+
+        #[test]
+        fn a_text_is_its_characters(
+            pieces in proptest::collection::vec((proptest::collection::vec(0x80u8.., 0..5), r"\\(n|u00e9|ud83d|ude00)|[a😀é]"), 0..8),
+        ) {
+            let inside: Vec<u8> = pieces.iter().flat_map(|(bytes, text)| [bytes, text.as_bytes()].concat()).collect();
+            let text = Str::of_raw(&inside);
+            prop_assert_eq!(text.text(), text.chars().collect::<String>());
         }
 
         #[test]
