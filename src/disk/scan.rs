@@ -89,10 +89,8 @@ impl<'a> Remembered<'a> {
     /// gives none of them again that is as it was.
     pub fn sessions(&mut self) -> Vec<Shared> {
         let (sources, real) = (self.sources, &self.real);
-        self.index
-            .iter_mut()
-            .flat_map(|index| index.show(|file, digest| sources.complete(file, digest, real)))
-            .collect()
+        let complete = |file, digest| complete(sources.files, file, digest, real);
+        self.index.iter_mut().flat_map(|index| index.show(complete)).collect()
     }
 
     /// Finds the files.
@@ -150,7 +148,7 @@ impl<'a> Scan<'a> {
                 Known::Before(_) | Known::Nothing => return Err(Box::new(file)),
             };
             match index.digest(place) {
-                Some(digest) => Ok(digest.map(|digest| Arc::new(sources.complete(file, digest, real)))),
+                Some(digest) => Ok(digest.map(|digest| Arc::new(complete(sources.files, file, digest, real)))),
                 None => Err(Box::new(file)),
             }
         });
@@ -222,19 +220,19 @@ impl Sources<'_> {
         if let Some(index) = index.filter(|_| !is_stopped()) {
             index.keep(found, read.as_mut());
         }
-        Ok(read.map(|session| self.complete(found.clone(), session.digest, real)))
+        Ok(read.map(|session| complete(self.files, found.clone(), session.digest, real)))
     }
+}
 
-    /// A digest with what the file system knows of its file.
-    fn complete(&self, found: SessionFile, digest: Digest, real: &RealPaths) -> Digest {
-        let parent = digest.header.parent_session.as_ref().map(Path::new);
-        let parent_path = parent.map(|parent| match self.files {
-            Files::Demo => parent.into(),
-            Files::Disk => real.of(parent).unwrap_or_else(|| parent.into()),
-        });
-        let SessionFile { path, real_path, is_link, bytes, mtime, owner, .. } = found;
-        Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, ..digest }
-    }
+/// A digest with what the file system knows of its file.
+fn complete(files: Files, found: SessionFile, digest: Digest, real: &RealPaths) -> Digest {
+    let parent = digest.header.parent_session.as_ref().map(Path::new);
+    let parent_path = parent.map(|parent| match files {
+        Files::Demo => parent.into(),
+        Files::Disk => real.of(parent).unwrap_or_else(|| parent.into()),
+    });
+    let SessionFile { path, real_path, is_link, bytes, mtime, owner, .. } = found;
+    Digest { path, real_path, is_link, owner, bytes, mtime, parent_path, ..digest }
 }
 
 /// Paths with symbolic links resolved. The parents of most sessions lie in a few directories: each is looked at once.
@@ -259,11 +257,7 @@ impl RealPaths {
 
 /// A digest with what the file system knows of its file.
 pub(crate) fn placed(digest: Digest, found: &SessionFile) -> Digest {
-    Sources { files: Files::Disk, dirs: &[], home: "", cache: None }.complete(
-        found.clone(),
-        digest,
-        &RealPaths::default(),
-    )
+    complete(Files::Disk, found.clone(), digest, &RealPaths::default())
 }
 
 /// Reads digests of some files and passes them on in batches, until all are done or `batch` returns false. In tool calls,

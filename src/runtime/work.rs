@@ -350,25 +350,24 @@ impl Desk {
         let cache = self.cache.as_deref();
         let sources = Sources { files: self.files, dirs: &located.dirs, home: &self.setting.home, cache };
         let mut known = HashSet::new();
-        let mut scanned = |mut batch: Batch| {
+        let mut scanned = |mut batch: Batch, held| {
             if let Some(changes) = &self.changes {
                 changes.explain(&mut batch.unreadable);
             }
             shares::prepare(&batch.sessions);
-            let mut fresh: HashSet<&String> = batch.sessions.iter().map(|session| &session.header.cwd).collect();
-            fresh.retain(|cwd| !known.contains(*cwd));
-            let is_gone = |cwd: &&&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
-            let gone = fresh.iter().filter(is_gone).copied().cloned().collect();
-            known.extend(fresh.into_iter().cloned());
-            (batch, gone)
+            let cwds: HashSet<&String> = batch.sessions.iter().map(|session| &session.header.cwd).collect();
+            let fresh: Vec<String> = cwds.into_iter().filter(|cwd| !known.contains(*cwd)).cloned().collect();
+            let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
+            let gone = fresh.iter().filter(is_gone).cloned().collect();
+            known.extend(fresh);
+            Reply::Scanned { batch, gone, held }
         };
         let mut remembered = sources.remembered();
         if is_first {
             let sessions = remembered.sessions();
             if !sessions.is_empty() {
-                let (batch, gone) = scanned(Batch { sessions, ..Batch::default() });
                 let (held, released) = mpsc::channel();
-                if !reply(Reply::Scanned { batch, gone, held: Some(held) }) {
+                if !reply(scanned(Batch { sessions, ..Batch::default() }, Some(held))) {
                     return;
                 }
                 // They come to the screen sooner while all processors are not at work here.
@@ -385,10 +384,7 @@ impl Desk {
         if !reply(Reply::FilesFound { total, unreadable, outdated, pis: live::running() }) {
             return;
         }
-        scan.read(|batch| {
-            let (batch, gone) = scanned(batch);
-            is_wanted() && reply(Reply::Scanned { batch, gone, held: None })
-        });
+        scan.read(|batch| is_wanted() && reply(scanned(batch, None)));
         reply(Reply::ScanDone);
         let _ = scan.keep(); // that costs time alone
     }

@@ -11,7 +11,6 @@ mod volume;
 
 use std::collections::HashSet;
 use std::fs;
-use std::hash::BuildHasherDefault;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -204,8 +203,7 @@ impl Index {
     /// one, which has this number.
     pub(super) fn look(&mut self, dir: usize, files: &mut [SessionFile]) {
         let records = self.volumes.iter().map(|kept| kept.uses.len()).sum();
-        let (mut by_file, mut past) =
-            (ById::with_capacity_and_hasher(records, BuildHasherDefault::default()), Vec::new());
+        let (mut by_file, mut past) = (ById::with_capacity_and_hasher(records, Default::default()), Vec::new());
         for (number, kept) in self.volumes.iter_mut().enumerate() {
             kept.uses.fill(Use::Gone);
             for (at, record) in kept.volume.table.records.iter().enumerate() {

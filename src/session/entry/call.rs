@@ -1,7 +1,6 @@
 //! How a tool call is said in one line: `[read: src/auth.rs:10-40]`, as pi's `/tree` says it (1.5.2).
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use crate::base::js::{cut, js_trim, number};
 use crate::base::paths::shorten;
@@ -85,34 +84,21 @@ fn given<'a>(args: &Fields<'a>, names: &[&str]) -> Option<Value<'a>> {
 
 /// A tool call with its arguments in one line, as far as a screen could show it. Paths below `home` start with `~`.
 pub fn describe(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
-    let name = call.name.text();
-    let lines = if name == "read" { lines(args) } else { String::new() };
-    said(call, args, (&name, &lines), home)
-}
-
-/// The same, clean, and what the tool was called for.
-pub(crate) fn told(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> (Arc<str>, Called) {
-    let called = Called::new(call, args);
-    // Of lines nothing is left out there.
-    let row = said(call, args, (&call.name.text(), &called.about), home);
-    (clean(&row).into(), called)
-}
-
-fn said(call: &ToolCall<'_>, args: &Fields<'_>, (name, lines): (&str, &str), home: &str) -> String {
-    let mut said = whole(call, args, (name, lines), home);
+    let mut said = whole(call, args, home);
     said.truncate(cut(&said, LONGEST).len());
     said
 }
 
-fn whole(call: &ToolCall<'_>, args: &Fields<'_>, (name, lines): (&str, &str), home: &str) -> String {
+fn whole(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
+    let name = call.name.text();
     let text = |names: &[&str]| given(args, names).map_or(Cow::Borrowed(""), |value| value.text());
     let path = |names: &[&str], default: &str| {
         let path = given(args, names).map_or(Cow::Borrowed(default), |value| value.text());
         shorten(&path, home).into_owned()
     };
-    match name {
-        "read" => ["[read: ", &path(&["path", "file_path"], ""), lines, "]"].concat(),
-        "write" | "edit" => ["[", name, ": ", &path(&["path", "file_path"], ""), "]"].concat(),
+    match &*name {
+        "read" => format!("[read: {}{}]", path(&["path", "file_path"], ""), lines(args)),
+        "write" | "edit" => format!("[{name}: {}]", path(&["path", "file_path"], "")),
         "bash" => {
             let command = text(&["command"]);
             let start: String = cut(js_trim(&command.replace(['\n', '\t'], " ")), 50).into();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::base::text::clean;
 use crate::session::entry::call::{self, Called};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, row};
@@ -121,8 +122,9 @@ impl Part {
     fn note_calls(&mut self, entry: &Entry<'_>) {
         let Some(message) = entry.message.as_ref().filter(|_| entry.kind == Kind::Assistant) else { return };
         for tool in message.content.tool_calls() {
-            let (row, called) = call::told(tool, &Fields::new(tool.arguments), &self.home);
-            self.calls.insert(IdHash::of(tool.id), Call { row, called: called.into() });
+            let args = Fields::new(tool.arguments);
+            let row = clean(&call::describe(tool, &args, &self.home)).into();
+            self.calls.insert(IdHash::of(tool.id), Call { row, called: Called::new(tool, &args).into() });
         }
     }
 

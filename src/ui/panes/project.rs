@@ -13,10 +13,11 @@ pub(super) fn label(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs
     let project = &projects[at];
     let mut spans = end_first(project, home, glyphs, room);
     // What is cut behind, too, does not say where it stood: one of the same name may show the same from another place.
-    let is_cut_behind = |spans: &[Span]| spans.get(1).is_some_and(|dir| dir.text.ends_with(&*glyphs.ellipsis));
-    let looks_the_same = |other: &usize| *other != at && end_first(&projects[*other], home, glyphs, room) == spans;
-    if is_cut_behind(&spans) && project.namesakes.iter().any(looks_the_same) {
-        let number = project.namesakes.iter().position(|&other| other == at).map_or(0, |place| place + 1).to_string();
+    let is_cut_behind = spans.get(1).is_some_and(|dir| dir.text.ends_with(&*glyphs.ellipsis));
+    let looks_the_same = |&other: &usize| other != at && end_first(&projects[other], home, glyphs, room) == spans;
+    if is_cut_behind && project.namesakes.iter().any(looks_the_same) {
+        let number = project.namesakes.iter().take_while(|&&other| other != at).count() + 1;
+        let number = number.to_string();
         spans = end_first(project, home, glyphs, room.saturating_sub(number.len() + 2));
         spans.push(Span::new(Tone::Dim, format!(" #{number}")));
     }

@@ -27,7 +27,7 @@ impl Pane {
     /// Folds projects by their directories and sessions by their files, as soon as they are there.
     pub(crate) fn fold_when_there(&mut self, projects: &[String], sessions: &[String]) {
         self.to_fold = (projects.iter().cloned().collect(), sessions.iter().cloned().collect());
-        self.as_of = None;
+        self.as_of = None; // what is there already is folded as well
     }
 
     /// Folds what has come.

@@ -61,8 +61,8 @@ pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
     projects
 }
 
-/// Finds out how much of its end each project shares with the one that ends most like it, and which have its name: ordered
-/// from their ends, the former are neighbours.
+/// Finds out how much of its end each project shares with the one that ends most like it (ordered from their ends, the two are
+/// neighbours), and which others have its name.
 fn tell_apart(projects: &mut [Project]) {
     let mut order: Vec<usize> = (0..projects.len()).collect();
     order.sort_unstable_by(|&a, &b| projects[a].cwd.chars().rev().cmp(projects[b].cwd.chars().rev()));
