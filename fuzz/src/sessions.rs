@@ -9,7 +9,7 @@ use pitree::base::text::{ASCII, is_unsafe};
 use pitree::config::Filter;
 use pitree::session::digest::Digest;
 use pitree::session::digest::builder::Builder;
-use pitree::session::family;
+use pitree::session::family::split;
 use pitree::session::lines::Line;
 use pitree::session::texts;
 use pitree::session::tree::context::context;
@@ -72,7 +72,7 @@ pub fn run(data: &[u8]) {
     rows(&tree);
     written(&tree, data);
     // Its own fork, as it were.
-    family::Parent::new(&tree, &digest).left_by(&digest, &mut again(data));
+    split::Parent::new(&tree, &digest).left_by(&digest, &mut again(data));
 }
 
 fn all(tree: &Tree) -> std::ops::Range<Index> {

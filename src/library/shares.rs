@@ -258,14 +258,8 @@ mod tests {
 
     use super::*;
     use crate::session::digest::builder::Builder;
+    use crate::session::family::sample::{File, Step, files, fork, header};
     use crate::session::lines::Line;
-
-    /// A session file, as lines of JSON: its header first.
-    type File = Vec<Value>;
-
-    fn header(created: usize, version: u8) -> Value {
-        json!({"type": "session", "version": version, "id": "s", "timestamp": created})
-    }
 
     fn digest(number: usize, file: &File) -> Digest {
         let text: String = file.iter().map(|line| format!("{line}\n")).collect();
@@ -299,66 +293,10 @@ mod tests {
         Tally { entries: all.len(), cost, tokens: cost * 10.0 }
     }
 
-    /// The path to an entry as pi forks it: without labels, which are written anew behind it.
-    fn fork(file: &File, mut at: usize, created: usize) -> File {
-        let mut path = Vec::new();
-        while at > 0 {
-            path.push(file[at].clone());
-            let is_parent = |line: &Value| line["id"] == file[at]["parentId"];
-            at = file[..at].iter().rposition(is_parent).unwrap_or(0);
-        }
-        let (labels, kept): (Vec<Value>, Vec<Value>) = path.into_iter().rev().partition(|line| line["type"] == "label");
-        let mut parent = Value::Null;
-        let mut fork = vec![header(created, 3)];
-        for mut line in kept {
-            line["parentId"] = std::mem::replace(&mut parent, line["id"].clone());
-            fork.push(line);
-        }
-        for (number, mut label) in labels.into_iter().enumerate() {
-            (label["id"], label["parentId"]) = (json!(format!("anew{created}-{number}")), parent.clone());
-            fork.push(label);
-        }
-        fork
-    }
-
-    /// Files as they come to be: begun, gone on with, forked, copied, damaged.
-    fn files(steps: &[(u8, prop::sample::Index, prop::sample::Index)]) -> Vec<File> {
-        let mut files: Vec<File> = Vec::new();
-        for (time, (kind, file, at)) in steps.iter().enumerate() {
-            if *kind == 0 || files.is_empty() {
-                files.push(vec![header(time, 3)]);
-                continue;
-            }
-            let file = file.index(files.len());
-            let at = at.index(files[file].len());
-            let id = format!("{time:08x}");
-            let parent = files[file][at]["id"].as_str().filter(|_| at > 0).map(String::from);
-            match kind {
-                1 => files.push(fork(&files[file], at, time)),
-                2 => files.push(files[file].clone()),
-                3 if at > 0 => {
-                    let label = json!({"type": "label", "id": id, "parentId": parent, "timestamp": time,
-                        "targetId": parent, "label": "x"});
-                    files[file].push(label);
-                }
-                4 if at > 0 => {
-                    let again = files[file][at].clone();
-                    files[file].push(again);
-                }
-                _ => {
-                    let entry = json!({"type": "usage", "id": id, "parentId": parent, "timestamp": time,
-                        "usage": {"cost": time, "input": 10 * time}});
-                    files[file].push(entry);
-                }
-            }
-        }
-        files
-    }
-
     proptest! {
         #[test]
         fn a_sum_counts_each_entry_once(
-            steps in proptest::collection::vec((0u8..9, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..60),
+            steps in proptest::collection::vec(any::<Step>(), 0..60),
             there in any::<u64>(),
             wanted in any::<u64>(),
         ) {

@@ -32,7 +32,7 @@ use crate::search::words::Words;
 use crate::session::digest::Shared;
 use crate::session::entry::field::{self, Field};
 use crate::session::entry::read;
-use crate::session::family::{self, Parent};
+use crate::session::family::split::{self, Parent};
 use crate::session::tree::node::Node;
 
 /// How often it is said how far a change is.
@@ -108,7 +108,7 @@ impl Desk {
                     let left = parent.left_by(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
                     let split = left.or_else(|| {
                         let fork = load::tree(self.files, &session.path, &self.setting.home).ok()?;
-                        family::split(&tree, &fork)
+                        split::split(&tree, &fork)
                     });
                     found.extend(split.map(|split| Fork { key, session, split }));
                 }

@@ -132,6 +132,11 @@ impl Shape {
         shape
     }
 
+    /// That of entries whose parents are known; free of cycles.
+    pub(crate) fn tied(parents: Vec<Option<Index>>) -> Self {
+        Self { parents, ..Self::default() }
+    }
+
     /// The entry with an id: the last one, if it stands twice.
     pub fn find(&self, id: IdHash) -> Option<Index> {
         self.by_id.get(&id).copied()

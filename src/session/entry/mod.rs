@@ -8,6 +8,7 @@ pub mod kind;
 pub mod nested;
 pub mod read;
 pub(crate) mod row;
+pub mod same;
 pub mod system;
 
 use crate::base::js::is_js_space;

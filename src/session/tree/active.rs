@@ -14,8 +14,13 @@ pub struct Active {
 impl Active {
     /// Walks from the leaf up.
     pub fn new(shape: &Shape) -> Self {
+        Self::to(shape, (shape.parents.len() as Index).checked_sub(1))
+    }
+
+    /// The same to any entry.
+    pub fn to(shape: &Shape, leaf: Option<Index>) -> Self {
         let mut active = Self { bits: vec![0; shape.parents.len().div_ceil(64)].into() };
-        let mut at = (shape.parents.len() as Index).checked_sub(1);
+        let mut at = leaf;
         while let Some(here) = at {
             active.bits[here as usize / 64] |= 1 << (here % 64);
             at = shape.parents[here as usize];

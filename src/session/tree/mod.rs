@@ -66,6 +66,27 @@ pub struct Tree {
     pub(crate) calls: HashMap<Index, Box<[IdHash]>>,
     /// The call that each tool's result answers.
     pub(crate) answers: HashMap<Index, IdHash>,
+    /// What each entry says, by a hash, if that is wanted: see [`Part::with_contents`].
+    pub(crate) contents: Vec<IdHash>,
+}
+
+/// What ties entries of several files to one tree: see [`crate::session::family::joined`].
+#[derive(Debug, Default)]
+pub(crate) struct Ties {
+    /// Of whom it is the tree.
+    pub(crate) header: Header,
+    /// The entries.
+    pub(crate) nodes: Vec<Node>,
+    /// The parent of each; free of cycles.
+    pub(crate) parents: Vec<Option<Index>>,
+    /// Where pi goes on.
+    pub(crate) leaf: Option<Index>,
+    /// The labels.
+    pub(crate) labels: HashMap<Index, Label>,
+    /// Which entries are stubs: see [`Tree::is_stub`].
+    pub(crate) stubs: Vec<bool>,
+    /// Entries with which something is wrong.
+    pub(crate) flagged: HashSet<Index>,
 }
 
 /// A label and when it was set, in milliseconds since 1970.
@@ -104,11 +125,25 @@ impl Tree {
         let (end, ended) = all.lines.end();
         let mut tree = Self { header, end, ended, settings: all.settings, ..Self::default() };
         tree.take_nodes(all.nodes, all.links, (&all.calls, &all.lines));
-        tree.active = Active::new(&tree.shape);
-        tree.tie_children();
-        tree.order = tree.preorder(true);
-        tree.sum_below();
+        tree.contents = all.contents.unwrap_or_default();
+        tree.tie();
         Ok(tree)
+    }
+
+    /// The tree of entries that are tied already. What the model sees is known of the trees of their files alone.
+    pub(crate) fn tied(ties: Ties) -> Self {
+        let Ties { header, nodes, parents, leaf, labels, stubs, flagged } = ties;
+        let shape = Shape::tied(parents);
+        let mut tree = Self { header, nodes, shape, leaf, labels, stubs, flagged, ended: true, ..Self::default() };
+        tree.tie();
+        tree
+    }
+
+    fn tie(&mut self) {
+        self.active = Active::to(&self.shape, self.leaf);
+        self.tie_children();
+        self.order = self.preorder(true);
+        self.sum_below();
     }
 
     /// The tree of the end of a large file, to be seen while the rest is read: the header and the last lines. Entries

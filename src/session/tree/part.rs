@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::base::text::clean;
 use crate::session::entry::call::{self, Called};
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, row};
+use crate::session::entry::{Entry, row, same};
 use crate::session::json::data::Fields;
 use crate::session::last::Last;
 use crate::session::lines::{Line, Lines};
@@ -25,6 +25,8 @@ pub struct Part {
     pub(super) links: Vec<(Index, Link)>,
     pub(super) calls: ById<Call>,
     pub(super) settings: Settings,
+    /// What each entry says, by a hash, if that is wanted.
+    pub(super) contents: Option<Vec<IdHash>>,
     /// The text of a row while it is made.
     row: String,
 }
@@ -40,6 +42,12 @@ impl Part {
     /// An empty part. In tool calls, paths below `home` start with `~`.
     pub fn new(home: &str) -> Self {
         Self { home: home.into(), ..Self::default() }
+    }
+
+    /// The same, empty still, that notes what entries say, so that they are known in other files of their family.
+    #[must_use]
+    pub fn with_contents(self) -> Self {
+        Self { contents: Some(Vec::new()), ..self }
     }
 
     /// Takes the next line of the file.
@@ -66,6 +74,7 @@ impl Part {
             links: self.links.clone(),
             calls: self.calls.clone(),
             settings: self.settings.clone(),
+            contents: None,
             row: String::new(),
         }
     }
@@ -92,6 +101,9 @@ impl Part {
         let read = line.read();
         let Some(entry) = self.lines.note(&line, &read) else { return };
         self.note_calls(entry);
+        if let Some(contents) = &mut self.contents {
+            contents.push(same::hash(entry, line.bytes));
+        }
         let text = match entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult) {
             // Nearly always the call stands before its result.
             Some(message) if let Some(call) = self.calls.get(&IdHash::of(message.tool_call_id.unwrap_or_default())) => {
@@ -145,6 +157,9 @@ impl Part {
         self.nodes.extend(later.nodes);
         self.links.extend(later.links.into_iter().map(|(at, link)| (before + at, link)));
         self.calls.extend(later.calls);
+        if let (Some(contents), Some(later)) = (&mut self.contents, later.contents) {
+            contents.extend(later);
+        }
         self.lines.add(later.lines);
         self.last = later.last;
     }
