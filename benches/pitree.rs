@@ -298,6 +298,58 @@ fn keys_to_frames(bencher: Bencher, dir: PathBuf, keys: &str) {
     });
 }
 
+/// 10,000 sessions, and a family of 500 more.
+fn with_family() -> PathBuf {
+    let dir = target().join("10000-files-and-a-family");
+    if !dir.exists() {
+        let fresh = target().join("10000-files-and-a-family.new");
+        let _ = std::fs::remove_dir_all(&fresh);
+        corpus::fill(&fresh, 10_000, 40_000_000).unwrap();
+        corpus::family(&fresh, 500).unwrap();
+        std::fs::rename(&fresh, &dir).unwrap();
+    }
+    dir
+}
+
+/// The browser at the session that all of the family began with.
+fn at_family() -> (Model, Desk) {
+    let (mut model, desk) = browser(with_family());
+    let root = |key: &_| model.library[*key].path.ends_with("2026-06-01T00-00-00-000Z_00000000-family.jsonl");
+    let root = model.library.keys().find(root).unwrap();
+    let setting = model.setting.clone();
+    model.sessions.select(root, &model.library, &setting.glyphs);
+    press(&mut model, &desk, "tab");
+    (model, desk)
+}
+
+/// From the key to the first frame of the tree of 500 files, each read for it.
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn family_of_500_among_10000(bencher: Bencher) {
+    let (mut model, desk) = at_family();
+    let mut terminal = terminal();
+    bencher.bench_local(|| {
+        press(&mut model, &desk, "m");
+        draw(&mut terminal, &model);
+        assert_eq!(model.tree.family.as_ref().unwrap().members.len(), 500);
+        press(&mut model, &desk, "m");
+        desk.members.lock().unwrap().clear();
+    });
+}
+
+/// Keys in the tree of 500 files, each with its frame.
+#[divan::bench(args = ["k j", "1 2", "- +", "g G", "} {", "h l"], sample_count = 20)]
+fn key_to_frame_of_500_files(bencher: Bencher, keys: &str) {
+    let (mut model, desk) = at_family();
+    press(&mut model, &desk, "m");
+    let mut keys = keys.split_whitespace().cycle();
+    let mut terminal = terminal();
+    bencher.bench_local(|| {
+        let effects = update(&mut model, Msg::Key(keys.next().unwrap().parse().unwrap()));
+        drop(effects);
+        draw(&mut terminal, &model);
+    });
+}
+
 /// The rows of 10,000 sessions made anew.
 #[divan::bench]
 fn rows_of_10000_sessions(bencher: Bencher) {

@@ -138,3 +138,46 @@ pub(crate) fn fill(dir: &Path, sessions: usize, bytes: usize) -> io::Result<()> 
     }
     Ok(())
 }
+
+/// Adds a family to a directory: a session of 60 entries, and forks of it and of each other, each with eight entries of its
+/// own. The newest one is the one that all others began with.
+pub(crate) fn family(dir: &Path, members: usize) -> io::Result<()> {
+    let folder = dir.join("--home-dev-family--");
+    fs::create_dir_all(&folder)?;
+    let mut random = Random::new(11);
+    let path = |member: usize| folder.join(format!("2026-06-01T00-00-00-000Z_{member:08x}-family.jsonl"));
+    let mut files: Vec<Vec<String>> = Vec::new();
+    for member in 0..members {
+        let shape = Shape { entries: if member == 0 { 60 } else { 8 }, bytes: 2650 * 60, branch_every: 0 };
+        let parent = (member > 0).then(|| random.below(member));
+        let parent_path = parent.map(path);
+        session(&path(member), (1_000_000 + member) as u64, "/home/dev/family", parent_path.as_deref(), &shape)?;
+        let made = fs::read_to_string(path(member))?;
+        let mut lines = made.lines().map(String::from);
+        let mut file: Vec<String> = lines.next().into_iter().collect();
+        let mut leaf = String::from("null");
+        if let Some(parent) = parent {
+            let kept = 10 + random.below(files[parent].len() - 10);
+            file.extend_from_slice(&files[parent][1..kept]);
+            leaf = file.last().map_or(leaf, |line| format!("\"{}\"", id_of(line)));
+        }
+        for (at, line) in lines.enumerate() {
+            let id = format!("{member:04x}{at:04x}");
+            let old = id_of(&line).to_string();
+            let above = line.find("\"parentId\":").map_or(0, |at| at + 11);
+            let end = above + line[above..].find(',').unwrap_or_default();
+            let line = format!("{}{leaf}{}", &line[..above], &line[end..]).replacen(&old, &id, 1);
+            leaf = format!("\"{id}\"");
+            file.push(line);
+        }
+        fs::write(path(member), file.join("\n") + "\n")?;
+        files.push(file);
+    }
+    Ok(())
+}
+
+/// The id of an entry as it stands in a line of [`session`].
+fn id_of(line: &str) -> &str {
+    let start = line.find("\"id\":\"").map_or(0, |at| at + 6);
+    &line[start..start + 8]
+}

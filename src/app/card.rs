@@ -45,7 +45,7 @@ pub fn of(context: &Context<'_>, subject: Subject, room: Room) -> Vec<DocLine> {
             let shown = context.sessions.projects.iter().find(|project| project.key == key);
             shown.map_or(Vec::new(), |shown| project(context, shown))
         }
-        Subject::Run(last) => run(context, last.at),
+        Subject::Run(last) => context.tree.shown(last).map_or(Vec::new(), |last| run(context, last)),
         Subject::Nothing | Subject::Entry(_) => Vec::new(),
     }
 }
@@ -205,6 +205,10 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     if let Some(parent) = parent {
         let what = if digest.owner.is_some() { "sub-agent of" } else { "forked from" };
         lines.push(fact(what, &context.short_title(parent)));
+        if let Some(path) = digest.header.parent_session.as_ref().filter(|_| library.is_parent_moved(key)) {
+            let path = shorten(path, &context.setting.home);
+            lines.push(fact("", &format!("found by its id: it is not at {path} any more")));
+        }
     } else if let Some(path) = &digest.header.parent_session {
         let known = digest.parent_path.as_deref().is_some_and(|path| library.has_file(path));
         let what = if known { "parents in a circle" } else { "not there" };

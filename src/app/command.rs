@@ -9,6 +9,7 @@ use crate::base::text::Tone;
 use crate::changes::{Request, Seen};
 use crate::keymap::Place;
 use crate::library::{EntryRef, SessionKey};
+use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
 /// Something that is wanted.
@@ -30,6 +31,8 @@ pub enum Command {
     Select(SessionKey),
     /// An entry is gone to, whatever hides it.
     GoTo(EntryRef),
+    /// An entry of a session is gone to in that session's own tree.
+    GoOver(SessionKey, EntryId),
     /// A project is folded, or unfolded.
     Toggle,
     /// The entry in which the selected session was found is gone to.

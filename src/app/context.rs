@@ -61,23 +61,29 @@ impl<'a> Context<'a> {
         self.setting.glyphs.cut(&clean(cut(text, 200)), SHORT).into_owned()
     }
 
-    /// The session that an action is about: the selected one, whose tree is open.
+    /// The session that an action is about: the selected one, whose tree is open; in that, the one of the selected row.
     pub(crate) fn meant_session(&self) -> Option<(SessionKey, &'a Shared)> {
-        let key = self.sessions.selected_session()?;
+        let fork = || self.tree.selected_fork().filter(|_| self.focus == Place::Tree).map(|fork| fork.key);
+        let of_row = self.meant_ref().map(|entry| entry.session).or_else(fork);
+        let key = of_row.or_else(|| self.sessions.selected_session())?;
         Some((key, self.library.get(key)?))
     }
 
     /// The entry that an action is about: the selected one in the tree, in the preview the one that it shows.
-    pub(crate) fn meant_entry(&self) -> Option<Index> {
+    fn meant_ref(&self) -> Option<EntryRef> {
         match (self.focus, self.preview.subject) {
-            (Place::Tree, _) => self.tree.selected_entry(),
-            (Place::Preview, Subject::Entry(EntryRef { session, at }) | Subject::Run(EntryRef { session, at }))
-                if self.tree.session == Some(session) =>
-            {
-                Some(at)
+            (Place::Tree, _) => self.tree.selected_entry().and_then(|at| self.tree.entry(at)),
+            (Place::Preview, Subject::Entry(entry) | Subject::Run(entry)) if self.tree.shown(entry).is_some() => {
+                Some(entry)
             }
             _ => None,
         }
+    }
+
+    /// The same, in the tree of its own file.
+    pub(crate) fn meant_entry(&self) -> Option<(SessionKey, Arc<Tree>, Index)> {
+        let EntryRef { session, at } = self.meant_ref()?;
+        Some((session, self.tree.file(session)?.clone(), at))
     }
 
     /// The entry that an action is about, in the tree of its session, read as a whole.
@@ -85,14 +91,11 @@ impl<'a> Context<'a> {
     /// # Errors
     /// There is none; what is in the way, in words.
     pub(crate) fn whole_entry(&self) -> Result<(SessionKey, Arc<Tree>, Index), &'static str> {
-        let tree = self.tree.tree.clone().filter(|tree| !tree.is_partial);
-        match (self.tree.session, tree, self.meant_entry()) {
-            (Some(session), Some(tree), Some(at)) => Ok((session, tree, at)),
-            (_, Some(_), _) if self.tree.selected_fork().is_some() => {
-                Err("this row is another session: Enter goes there")
-            }
-            (_, Some(_), _) => Err("select an entry in the tree"),
-            (_, None, _) => Err("the session is still being read"),
+        match self.meant_entry() {
+            Some((session, tree, at)) if !tree.is_partial => Ok((session, tree, at)),
+            _ if self.tree.tree.as_ref().is_none_or(|tree| tree.is_partial) => Err("the session is still being read"),
+            _ if self.tree.selected_fork().is_some() => Err("this row is another session: Enter goes there"),
+            _ => Err("select an entry in the tree"),
         }
     }
 }

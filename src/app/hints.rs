@@ -96,6 +96,8 @@ fn wanted(place: Place) -> &'static [Action] {
             A::Fold,
             A::Unfold,
             A::Follow,
+            A::GoOver,
+            A::Family,
             A::Find,
             A::NextFilter,
             A::Label,
@@ -184,9 +186,17 @@ fn does_something(model: &Model, action: Action) -> bool {
         | A::SegmentDown
         | A::GoToLeaf => is_row,
         A::Follow => model.tree.session.is_some_and(|key| model.library.is_live(key)) || model.tree.follows,
+        A::GoOver => model.tree.selected_fork().is_some() || is_elsewhere(model),
+        A::Family => model.tree.is_whole() || model.tree.session.is_some_and(|key| model.library.family(key).len() > 1),
         A::Find | A::NextFilter if model.focus == Place::Tree => model.tree.tree.is_some(),
         _ => true,
     }
+}
+
+/// Whether the keyboard is at an entry of another session than the one that is open.
+fn is_elsewhere(model: &Model) -> bool {
+    let entry = model.tree.selected_entry().and_then(|at| model.tree.entry(at));
+    entry.is_some_and(|entry| Some(entry.session) != model.tree.session)
 }
 
 /// Whether the keyboard is at a project.
@@ -214,6 +224,7 @@ fn word(model: &Model, action: Action) -> &'static str {
             "end search"
         }
         (None, Action::Follow) if model.tree.follows => "stop following",
+        (None, Action::Family) if model.tree.is_whole() => "session alone",
         (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
         (None, action) => action.word(),
     }

@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 
 use crate::app::panes::preview::{Hit, Unseen};
 use crate::app::panes::tree::Fork;
+use crate::app::panes::tree::family::{Family, ToJoin};
 use crate::app::ticket::Ticket;
 use crate::changes::past::Past;
 use crate::changes::{Done, Refusal, Request};
@@ -16,9 +17,10 @@ use crate::disk::moved::Candidate;
 use crate::disk::news::News;
 use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
-use crate::library::SessionKey;
 use crate::library::elsewhere::Elsewhere;
+use crate::library::others::Others;
 use crate::library::search::{SessionHit, Sought};
+use crate::library::{EntryRef, SessionKey};
 use crate::render::DocLine;
 use crate::search::here::HereAndNow;
 use crate::search::lists::Lists;
@@ -113,8 +115,10 @@ pub enum Reply {
     Polls(String),
     /// A session was opened: its tree, or why there is none.
     Opened(Result<Arc<Tree>, String>),
-    /// It is known where the forks of the open session left it.
-    Split(Vec<Fork>),
+    /// It is known where the forks of the open session left it, and in which others its entries stand.
+    Split(Vec<Fork>, Others),
+    /// Sessions of a family were joined to one tree; or why not.
+    Joined(Result<Arc<Family>, String>),
     /// An entry was read: what to show of it, or why there is nothing.
     Read(Result<Vec<DocLine>, String>),
     /// So many texts were read of so many, so that they can be searched.
@@ -135,7 +139,7 @@ pub enum Reply {
     /// Entries of the open session were found to have what is looked for.
     EntriesFound {
         /// The entries.
-        hits: Vec<Index>,
+        hits: Vec<EntryRef>,
         /// Whether these are the first ones, and whether they are the last.
         first_last: (bool, bool),
     },
@@ -249,15 +253,19 @@ pub enum Work {
         /// The file.
         path: PathBuf,
     },
-    /// Find where forks left the open session.
+    /// Find where forks left the open session, and in which others its entries stand.
     Split {
         /// The open session.
         tree: Arc<Tree>,
         /// What the list knows of it.
-        session: Shared,
+        session: (SessionKey, Shared),
         /// Its forks.
         forks: Vec<(SessionKey, Shared)>,
+        /// All that share entries with it.
+        kin: Vec<(SessionKey, Shared)>,
     },
+    /// Join sessions of a family to one tree.
+    Join(Box<ToJoin>),
     /// Read an entry and what belongs to it.
     Read(Body),
     /// Read the texts of sessions, so that they can be searched.
@@ -282,12 +290,10 @@ pub enum Work {
         /// What the query may speak of: now, home.
         around: Box<HereAndNow>,
     },
-    /// Find the entries of a session that have some words.
+    /// Find the entries of sessions that have some words.
     Find {
-        /// The file.
-        path: PathBuf,
-        /// Its tree.
-        tree: Arc<Tree>,
+        /// The sessions, with their files and trees.
+        files: Vec<(SessionKey, PathBuf, Arc<Tree>)>,
         /// The entry from which on they are looked for.
         start: Index,
         /// The words.

@@ -77,6 +77,18 @@ pub enum Tone {
     Removed,
     /// A hunk header or file name of a diff.
     Hunk,
+    /// The first file of a family in one tree, the seventh, and so on.
+    File1,
+    /// The second file.
+    File2,
+    /// The third file.
+    File3,
+    /// The fourth file.
+    File4,
+    /// The fifth file.
+    File5,
+    /// The sixth file.
+    File6,
     /// Text that matches what is being looked for.
     Match,
     /// Under the cursor of a line that is being typed.

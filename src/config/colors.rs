@@ -54,6 +54,12 @@ const NAMES: &[(&str, Tone)] = &[
     ("added", Tone::Added),
     ("removed", Tone::Removed),
     ("hunk", Tone::Hunk),
+    ("file-1", Tone::File1),
+    ("file-2", Tone::File2),
+    ("file-3", Tone::File3),
+    ("file-4", Tone::File4),
+    ("file-5", Tone::File5),
+    ("file-6", Tone::File6),
     ("match", Tone::Match),
 ];
 

@@ -47,6 +47,8 @@ pub struct Reading<'a> {
     pub home: &'a str,
     /// Whether somebody still waits.
     pub is_wanted: &'a (dyn Fn() -> bool + Sync),
+    /// Whether it is noted what entries say, so that they are known in other files.
+    pub notes_contents: bool,
 }
 
 fn tied(path: &Path, part: Part) -> Result<Tree> {
@@ -56,7 +58,7 @@ fn tied(path: &Path, part: Part) -> Result<Tree> {
 impl<'a> Reading<'a> {
     /// Reads as long as it takes.
     pub fn new(files: Files, path: &'a Path, home: &'a str) -> Self {
-        Self { files, path, home, is_wanted: &|| true }
+        Self { files, path, home, is_wanted: &|| true, notes_contents: false }
     }
 
     /// All lines of a file that may be a session.
@@ -68,6 +70,15 @@ impl<'a> Reading<'a> {
         let part = self.parts().with_context(can_not)?;
         ensure!((self.is_wanted)(), "nobody waits for {} any more", path.display());
         Ok(part)
+    }
+
+    /// The tree of the file, without a last line that may still be written.
+    ///
+    /// # Errors
+    /// As [`tree`], or nobody waits for it any more.
+    pub fn tree(self) -> Result<Tree> {
+        let part = self.whole()?;
+        tied(self.path, if part.is_torn() { part.without_last() } else { part })
     }
 
     fn parts(self) -> io::Result<Part> {
@@ -89,7 +100,8 @@ impl<'a> Reading<'a> {
 
     /// The lines that start in a range of the file.
     fn part(self, range: std::ops::Range<u64>) -> io::Result<Part> {
-        let mut part = Part::new(self.home);
+        let part = Part::new(self.home);
+        let mut part = if self.notes_contents { part.with_contents() } else { part };
         let mut file = self.files.open(self.path)?;
         let mut start = range.start;
         if start > 0 {

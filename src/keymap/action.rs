@@ -231,6 +231,9 @@ actions! {
     NextBranchPoint, "next-branch-point", ["}"], TREE, Tree, "branch point", "Go to the next branch point.";
     GoToLeaf, "go-to-leaf", ["."], TREE, Tree, "leaf", "Go to the leaf, the entry where pi goes on.";
     Follow, "follow", ["W"], TREE, Tree, "follow", "Stay at the leaf as pi writes; again, or any move: stay where you are.";
+    Family, "family", ["m"], TREE, Tree, "family", "Show the whole family of the session as one tree, shared entries once; again: the session alone.";
+    FamilyFiles, "family-files", ["M"], TREE, Tree, "files of the family", "List the sessions of the family: hide one in the tree, or show it again.";
+    GoOver, "go-over", ["o"], ENTRIES, Tree, "go over", "Go over to the session of the row, or to another one that has the entry.";
     LabelTimes, "label-times", ["T"], TREE, Tree, "label times", "Show or hide when a label was set.";
 
     Accept, "accept", ["enter"], LINES, Choosing, "accept", "Take what is typed, or what is selected.";

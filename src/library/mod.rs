@@ -13,6 +13,7 @@ pub mod here;
 mod kept;
 pub mod key;
 pub(crate) mod live;
+pub mod others;
 mod reading;
 pub mod search;
 pub(crate) mod shares;
@@ -67,6 +68,8 @@ pub struct Library {
     shares: Shares,
     /// Sessions whose parent is not among all.
     orphans: HashSet<SessionKey>,
+    /// Sessions whose parent is at another path than they say, found by its id.
+    moved: HashSet<SessionKey>,
     /// By their paths with symbolic links resolved, where these differ.
     by_real_path: HashMap<OsString, SessionKey>,
     /// The pis that run.
@@ -196,23 +199,33 @@ impl Library {
         let linked = keys.iter().filter_map(|&key| Some((self[key].real_path.clone()?.into(), key)));
         self.by_real_path = linked.collect();
         let mut parents = vec![None; self.slots.len()];
-        // Only version 4 names a session by its id.
-        let has_ids = keys.iter().any(|&key| self[key].header.parent_id.is_some());
+        let known = |path: Option<&Path>| path.and_then(|path| self.key_of_real(path));
+        // Version 4 names a session by its id, and so does the name of a file that is somewhere else now.
+        let by_id = |&key: &SessionKey| {
+            let named = self[key].parent_path.as_deref();
+            self[key].header.parent_id.is_some() || (named.is_some() && known(named).is_none())
+        };
+        let has_ids = keys.iter().any(by_id);
         let by_id: HashMap<&str, SessionKey> =
             keys.iter().filter(|_| has_ids).map(|&key| (&*self.slots[key.place()].session.header.id, key)).collect();
-        self.orphans.clear();
+        let (mut orphans, mut moved) = (HashSet::new(), HashSet::new());
         for &key in &keys {
             let session = &self[key];
             let owner = session.owner.as_ref().and_then(|owner| owner.path.as_deref());
             let named = session.parent_path.as_deref();
-            let known = |path: Option<&Path>| path.and_then(|path| self.key_of_real(path));
             let id = session.header.parent_id.as_deref();
-            let parent = known(named).or_else(|| by_id.get(id?).copied());
+            let mut parent = known(named).or_else(|| by_id.get(id?).copied());
+            if parent.is_none() {
+                let other = named.and_then(id_in_name).and_then(|id| by_id.get(id).copied());
+                parent = other.filter(|&other| other != key && shares_root(&self[other], session));
+                moved.extend(parent.map(|_| key));
+            }
             parents[key.place()] = parent.or_else(|| known(owner)).filter(|&parent| parent != key);
             if (named.is_some() || id.is_some()) && parent.is_none() {
-                self.orphans.insert(key);
+                orphans.insert(key);
             }
         }
+        (self.orphans, self.moved) = (orphans, moved);
         cut_cycles(&mut parents);
         self.families = Families::new(&keys, |key| parents[key.place()], |key| &self[key]);
         let before = std::mem::take(&mut self.shares);
@@ -336,6 +349,11 @@ impl Library {
         self.progress.finished && self.orphans.contains(&key)
     }
 
+    /// Whether the file that a session was forked from is somewhere else than it says.
+    pub(crate) fn is_parent_moved(&self, key: SessionKey) -> bool {
+        self.moved.contains(&key)
+    }
+
     /// Whether a file is among the sessions, by its path with symbolic links resolved.
     pub(crate) fn has_file(&self, real_path: &Path) -> bool {
         self.key_of_real(real_path).is_some()
@@ -346,6 +364,16 @@ impl Library {
         let direct = self.key_of(real_path).filter(|&key| self.get(key).is_some_and(|one| one.real_path.is_none()));
         direct.or_else(|| self.by_real_path.get(real_path.as_os_str()).copied())
     }
+}
+
+/// The id in the name that pi gives to a session file: `<time>_<id>.jsonl` (1.5.2).
+fn id_in_name(path: &Path) -> Option<&str> {
+    Some(path.file_stem()?.to_str()?.split_once('_')?.1)
+}
+
+/// Whether two sessions began with the same entry, which tells that one came from the other.
+fn shares_root(one: &Digest, other: &Digest) -> bool {
+    one.roots.iter().any(|root| other.roots.contains(root))
 }
 
 /// Whether a session that was read again hangs together with others as it did.

@@ -96,6 +96,12 @@ impl Shares {
         Some((*self.of.get(session)?)?.0)
     }
 
+    /// The sessions that share entries with one, itself included, the oldest first.
+    pub(crate) fn members(&self, session: usize) -> impl Iterator<Item = usize> {
+        let group = self.place(session).map(|(group, ..)| group);
+        group.into_iter().flat_map(|group| group.members.iter().map(|(member, _)| *member))
+    }
+
     /// What a session has that no older one has.
     pub(crate) fn own(&self, session: usize, digest: &Digest) -> Tally {
         self.place(session).map_or(digest.all, |(group, _, place)| group.own[place])

@@ -6,6 +6,7 @@ mod background;
 pub mod clipboard;
 mod clock;
 mod event;
+mod family;
 mod keys;
 mod lanes;
 mod os;
@@ -106,6 +107,7 @@ pub fn run(
         cache,
         changes,
         opened: Arc::default(),
+        members: Arc::default(),
         noted: Arc::default(),
         searcher: Arc::default(),
         state_dir: state_dir.clone(),

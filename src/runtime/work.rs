@@ -10,7 +10,6 @@ use anyhow::{Result, anyhow, bail};
 
 use crate::app::message::{Body, Changed, Failure, Reply, Work};
 use crate::app::panes::preview::{self, Unseen};
-use crate::app::panes::tree::Fork;
 use crate::app::panes::tree::find::seen;
 use crate::app::setting::Setting;
 use crate::app::ticket::Ticket;
@@ -22,17 +21,20 @@ use crate::disk::scan::{Batch, Sources};
 use crate::disk::watch::{self, Seen, Watch};
 use crate::disk::{live, locate, moved, scan};
 use crate::library;
+use crate::library::EntryRef;
+use crate::library::others::Others;
 use crate::library::search::Searcher;
 use crate::library::shares;
 use crate::render;
 use crate::render::DocLine;
 use crate::runtime::clock::now;
+use crate::runtime::family::Member;
 use crate::search::lists::Lists;
 use crate::search::words::Words;
 use crate::session::digest::Shared;
 use crate::session::entry::field::{self, Field};
 use crate::session::entry::read;
-use crate::session::family::split::{self, Parent};
+use crate::session::tree::Index;
 use crate::session::tree::node::Node;
 
 /// How often it is said how far a change is.
@@ -54,6 +56,8 @@ pub struct Desk {
     pub changes: Option<Changes>,
     /// The file that was opened last.
     pub opened: Arc<Mutex<Opened>>,
+    /// The files that were joined last.
+    pub members: Arc<Mutex<Vec<Member>>>,
     /// The files that were changed here.
     pub noted: Arc<Noted>,
     /// Who searches sessions.
@@ -71,6 +75,7 @@ impl Desk {
             cache: None,
             changes: None,
             opened: Arc::default(),
+            members: Arc::default(),
             noted: Arc::default(),
             searcher: Arc::default(),
             state_dir: None,
@@ -98,36 +103,33 @@ impl Desk {
                 reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
             }
             Work::LookForPis => drop(reply(Reply::Pis(live::running()))),
-            Work::Split { tree, session, forks } => {
-                let (parent, mut found) = (Parent::new(&tree, &session), Vec::new());
-                for (key, session) in forks {
-                    if !is_wanted() {
-                        return;
-                    }
-                    let mut bodies = Bodies::open(self.files, &session.path).ok();
-                    let left = parent.left_by(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
-                    let split = left.or_else(|| {
-                        let fork = load::tree(self.files, &session.path, &self.setting.home).ok()?;
-                        split::split(&tree, &fork)
-                    });
-                    found.extend(split.map(|split| Fork { key, session, split }));
-                }
-                reply(Reply::Split(found));
+            Work::Split { tree, session, forks, kin } => {
+                let found = self.forks((&tree, &session.1), forks, is_wanted);
+                let entries = (0..tree.nodes.len() as Index).map(|at| (session.0, &*session.1, at));
+                let others = || Others::new(&kin, entries);
+                found.map(|found| reply(Reply::Split(found, others())));
+            }
+            Work::Join(to_join) => {
+                let family = self.join(*to_join, &is_wanted).map_err(|error| format!("{error:#}"));
+                reply(Reply::Joined(family.map(Arc::new)));
             }
             Work::Read(body) => {
                 let doc = self.document(&body, ticket).map_err(|error| format!("{error:#}"));
                 reply(Reply::Read(doc));
             }
-            Work::Find { path, tree, start, words } => {
-                let mut is_first = start == 0;
-                library::find::each(self.files, &path, (&tree, start), &words, |found, is_last| {
-                    if found.is_empty() && !is_last {
-                        return is_wanted();
-                    }
-                    let hits = found.into_iter().map(|at| seen(&tree, at)).collect();
-                    let first_last = (std::mem::take(&mut is_first), is_last);
-                    reply(Reply::EntriesFound { hits, first_last }) && is_wanted()
-                });
+            Work::Find { files, start, words } => {
+                let (mut is_first, last) = (start == 0, files.len().saturating_sub(1));
+                for (number, (session, path, tree)) in files.into_iter().enumerate() {
+                    library::find::each(self.files, &path, (&tree, start), &words, |found, is_last| {
+                        let is_last = is_last && number == last;
+                        if found.is_empty() && !is_last {
+                            return is_wanted();
+                        }
+                        let hits = found.into_iter().map(|at| EntryRef { session, at: seen(&tree, at) }).collect();
+                        let first_last = (std::mem::take(&mut is_first), is_last);
+                        reply(Reply::EntriesFound { hits, first_last }) && is_wanted()
+                    });
+                }
             }
             Work::Elsewhere { query, sessions, around } => {
                 let told = |found| reply(Reply::Elsewhere(found));
@@ -138,8 +140,8 @@ impl Desk {
                 let found = (self.files, &*session, &*tree);
                 let found = self.searcher.fulfilling(found, (&query, &around), || !is_wanted());
                 if let Some(found) = found {
-                    let hits = found.into_iter().map(|at| seen(&tree, at)).collect();
-                    reply(Reply::EntriesFound { hits, first_last: (true, true) });
+                    let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(&tree, at) });
+                    reply(Reply::EntriesFound { hits: hits.collect(), first_last: (true, true) });
                 }
             }
             Work::Look { lines, words, found } => {

@@ -78,6 +78,12 @@ fn dark(tone: Tone) -> Option<Color> {
         Tone::Fork | Tone::Function => 117,
         Tone::Cost | Tone::Code => 180,
         Tone::Warning => 215,
+        Tone::File1 => 80,
+        Tone::File2 => 221,
+        Tone::File3 => 176,
+        Tone::File4 => 114,
+        Tone::File5 => 111,
+        Tone::File6 => 210,
         Tone::Match => 227,
         Tone::Error | Tone::Removed => 210,
         Tone::Link | Tone::Hunk => 75,
@@ -98,6 +104,12 @@ fn light(tone: Tone) -> Option<Color> {
         Tone::Fork | Tone::Function => 24,
         Tone::Cost | Tone::Code => 53,
         Tone::Warning => 88,
+        Tone::File1 => 23,
+        Tone::File2 => 58,
+        Tone::File3 => 91,
+        Tone::File4 => 22,
+        Tone::File5 => 25,
+        Tone::File6 => 124,
         Tone::Match => 88,
         Tone::Error | Tone::Removed => 124,
         Tone::Link | Tone::Hunk => 20,
@@ -117,6 +129,12 @@ fn terminal(tone: Tone) -> Option<Color> {
             Color::Yellow
         }
         Tone::Error | Tone::Removed => Color::Red,
+        Tone::File1 => Color::Cyan,
+        Tone::File2 => Color::Yellow,
+        Tone::File3 => Color::Magenta,
+        Tone::File4 => Color::Green,
+        Tone::File5 => Color::Blue,
+        Tone::File6 => Color::Red,
     })
 }
 
@@ -141,10 +159,10 @@ mod tests {
 
     use Tone::*;
 
-    const TONES: [Tone; 34] = [
+    const TONES: [Tone; 40] = [
         Text, Dim, Accent, User, Assistant, Tool, Summary, Meta, Label, Name, Thinking, Active, Fork, Cost, Warning,
         Error, Heading, Strong, Emphasis, Strike, Link, Quote, Code, Keyword, Str, Number, Comment, Function, Type,
-        Added, Removed, Hunk, Match, Cursor,
+        Added, Removed, Hunk, File1, File2, File3, File4, File5, File6, Match, Cursor,
     ];
 
     /// A colour of the 256 that all terminals have alike.

@@ -14,6 +14,7 @@ mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 mod deleting;
+mod family;
 mod finding;
 mod layers;
 mod live;
@@ -149,12 +150,12 @@ fn a_fork_hangs_at_the_entry_where_it_left_and_leads_to_its_session() {
     let pitree::app::panes::tree::rows::Item::Entry(split) = browser.model.tree.rows.list[parent].item else {
         panic!()
     };
-    assert!(forks.iter().any(|fork| fork.split == split));
+    assert!(forks.iter().any(|fork| fork.split == Some(split)));
     while browser.model.tree.cursor.at != row {
         browser.press(if browser.model.tree.cursor.at < row { "j" } else { "k" });
     }
     let title = browser.selected();
-    browser.press("l");
+    browser.press("o");
     assert_eq!(browser.model.focus, Place::Tree);
     let session = browser.model.tree.session.unwrap();
     assert_eq!(browser.model.library[session].title(), title);
@@ -339,7 +340,7 @@ fn late_replies_about_another_session_are_dropped() {
     assert!(matches!(&late[..], [Msg::Reply(_, Reply::Opened(_))]));
     let effects = browser.take(late.remove(0));
     let late = replies(&browser, effects);
-    assert!(late.iter().any(|msg| matches!(msg, Msg::Reply(_, Reply::Split(forks)) if !forks.is_empty())));
+    assert!(late.iter().any(|msg| matches!(msg, Msg::Reply(_, Reply::Split(forks, _)) if !forks.is_empty())));
     browser.press("end");
     assert_eq!(browser.selected(), "Docs: string syntax");
     late.into_iter().for_each(|msg| browser.send(msg));
@@ -427,7 +428,7 @@ fn a_selected_fork_is_found_again() {
     let title = browser.selected();
     browser.press("f5");
     assert_eq!(browser.selected(), title);
-    browser.press("l").press("esc k");
+    browser.press("o").press("esc k");
     while browser.session().is_none_or(|session| session.title() != "Refactor auth module") {
         browser.press("k");
     }
@@ -456,7 +457,8 @@ proptest::proptest! {
     /// Whatever is pressed, at whatever size: nothing panics, a row is selected, and it is in sight.
     #[test]
     fn any_keys_at_any_size(steps in proptest::collection::vec((0usize..84, 0u16..180, 0u16..50), 1..60)) {
-        const KEYS: [&str; 64] = [
+        const KEYS: [&str; 67] = [
+            "m", "M", "o",
             "j", "k", "h", "l", "down", "up", "left", "right", "g", "G", "pageup", "pagedown", "-", "+", "tab",
             "shift+tab", "J", "K", "enter", "esc", "f5", "?", "x", "backspace", "ctrl+s", "ctrl+n", "ctrl+p", "ctrl+g",
             "ctrl+o", "alt+o", "1", "2", "3", "4", "5", "6", "ctrl+left", "ctrl+right", "{", "}", ".", "T", "=", "end",

@@ -25,7 +25,7 @@ pub fn ask(context: &Context<'_>) -> Command {
     };
     let text = |text: String| Some(Command::Copy(Clip::Text(text)));
     let mut choices = Vec::new();
-    if let (Some(at), Some(tree)) = (context.meant_entry(), &context.tree.tree) {
+    if let Some((_, tree, at)) = context.meant_entry() {
         let node = &tree.nodes[at as usize];
         let body = Body { path: session.path.clone(), tree: tree.clone(), at };
         choices.push(Choice::new('t', "entry text", context.short(&node.text), Some(Command::CopyText(body))));

@@ -15,10 +15,11 @@ pub(crate) fn confirm(context: &Context<'_>) -> Option<Command> {
         Print::Path => Answer::Path(session.path.clone()),
         Print::Id => Answer::Id(session.header.id.clone()),
         Print::Entry => {
-            let Some(tree) = context.tree.tree.as_deref().filter(|_| context.tree.session == Some(key)) else {
+            let Some(tree) = context.tree.file(key) else {
                 return Some(Command::warn("the session is still being read"));
             };
-            let at = if context.focus == Place::Sessions { tree.leaf } else { context.meant_entry() };
+            let meant = || context.meant_entry().map(|(.., at)| at);
+            let at = if context.focus == Place::Sessions { tree.leaf } else { meant() };
             match at.and_then(|at| tree.nodes[at as usize].id.as_ref()) {
                 Some(id) => Answer::Id(id.to_string()),
                 None => return Some(Command::warn("no entry here has an id")),

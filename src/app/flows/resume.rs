@@ -49,7 +49,7 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
         let text = "These are pitree's sample sessions: there is no file that pi could open.\nRun `pitree` without --demo to browse and resume your own.";
         return Command::show(Layer::Note(Note::new("Nothing to resume", text)));
     }
-    let (Some(at), Some(tree)) = (context.meant_entry(), context.tree.tree.clone()) else {
+    let Some((_, tree, at)) = context.meant_entry() else {
         return if context.focus == Place::Tree && !is_start {
             Command::nothing()
         } else {
@@ -76,7 +76,7 @@ fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
     let mut lines = delete::signs(context, &[key]);
     let text = "Two pis in one session don't see each other's entries: each continues from its own last one, on a branch of its own.";
     lines.push(DocLine::new(Tone::Text, text));
-    let tree = context.tree.tree.as_ref().filter(|tree| context.tree.session == Some(key) && !tree.is_partial);
+    let tree = context.tree.file(key).filter(|tree| !tree.is_partial);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
         let at = Some(EntryId::of(tree, tree.leaf?));
         let request = Some(Request::Fork { path: leaf.path.clone(), at, migrate: false });

@@ -85,6 +85,8 @@ pub enum Leads {
     Undo(u64),
     /// It is said why nothing can be done.
     Told(&'static str),
+    /// A session of the family is hidden in its tree, or shown again.
+    Member(SessionKey),
     /// Nothing: it only tells something.
     Nothing,
 }

@@ -25,6 +25,8 @@ pub enum PaletteKind {
     Actions,
     /// The labels of all sessions.
     Labels,
+    /// The sessions of a family, to be shown in its tree or not.
+    Family,
     /// The sessions in the trash.
     Trash,
     /// All that was changed.

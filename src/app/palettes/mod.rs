@@ -1,7 +1,8 @@
-//! What palettes list: [`actions`], the [`labels`] of all sessions, the [`files`] that tools touched, what was changed in the
+//! What palettes list: [`actions`], the [`labels`] of all sessions, the sessions of a [`family`], the [`files`] that tools touched, what was changed in the
 //! [`past`]. All but the last is known by the library, so that a list is there at once and follows the sessions.
 
 pub mod actions;
+pub mod family;
 pub mod files;
 pub mod labels;
 pub mod past;
@@ -22,6 +23,7 @@ pub(crate) fn fill(context: &Context<'_>, palette: &mut Palette) {
     match &palette.kind {
         PaletteKind::Actions => {}
         PaletteKind::Labels => palette.list(labels::rows(context)),
+        PaletteKind::Family => palette.list(family::rows(context)),
         PaletteKind::Trash => palette.list(past::trash(context)),
         PaletteKind::History => palette.list(past::history(context)),
         PaletteKind::Files(scope) => palette.list(files::rows(context, *scope)),

@@ -1,6 +1,6 @@
 //! Doing actions: what a key of a pane leads to.
 
-use super::{carry, finding, opening, searching};
+use super::{carry, family, finding, opening, searching};
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
 use crate::app::flows::{copy, delete, name, refusal, resume};
@@ -135,6 +135,9 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
             let follows = model.tree.toggle_follow();
             model.say(Tone::Dim, if follows { "following the leaf" } else { "no longer following" });
         }
+        Action::Family => family::toggle(model),
+        Action::FamilyFiles => family::list(model),
+        Action::GoOver => family::go_over(model, effects),
         Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
         // Layers do these themselves.
         Action::Accept
@@ -367,6 +370,9 @@ fn unfold(model: &mut Model) {
         Place::Sessions => model.focus = Place::Tree,
         Place::Tree if model.tree.unfold_or_in() => {}
         Place::Tree => match model.tree.selected_fork().map(|fork| fork.key) {
+            Some(_) if model.tree.selected_fork().is_some_and(|fork| fork.is_open) => {
+                model.say(Tone::Dim, "this fork has nothing of its own yet");
+            }
             Some(fork) => drop(model.sessions.select(fork, &model.library, &model.setting.glyphs)),
             None => model.focus = Place::Preview,
         },

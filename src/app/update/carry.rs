@@ -10,7 +10,7 @@ use crate::app::model::{Errand, Model, Pending};
 use crate::base::text::{Tone, width};
 use crate::changes::Request;
 use crate::keymap::{Action, Place};
-use crate::library::EntryRef;
+use crate::library::{EntryRef, SessionKey};
 
 /// Does what is wanted.
 pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effect>) {
@@ -27,6 +27,11 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
             model.sessions.select(key, &model.library, &model.setting.glyphs);
         }
         Command::GoTo(entry) => go_to(model, entry),
+        Command::GoOver(session, entry) => {
+            if arrive(model, session) {
+                model.tree.go_to_id(session, entry);
+            }
+        }
         Command::Toggle if model.focus == Place::Sessions => {
             model.sessions.toggle(&model.library, &model.setting.glyphs);
         }
@@ -72,15 +77,27 @@ fn complain(model: &mut Model, title: &str, error: String) {
 
 /// Goes to an entry of any session, whatever hides it; as soon as its tree is open.
 fn go_to(model: &mut Model, entry: EntryRef) {
-    let here = model.spot();
-    if model.sessions.select(entry.session, &model.library, &model.setting.glyphs) {
-        model.jumps.leave(here);
+    if model.tree.shown(entry).is_some() {
+        model.jumps.leave(model.spot());
         model.focus = Place::Tree;
         model.tree.go_to_entry(entry);
+    } else if arrive(model, entry.session) {
+        model.tree.go_to_entry(entry);
+    }
+}
+
+/// Turns to a session, to go to one of its entries. Returns whether it is there.
+fn arrive(model: &mut Model, session: SessionKey) -> bool {
+    let here = model.spot();
+    let is_there = model.sessions.select(session, &model.library, &model.setting.glyphs);
+    if is_there {
+        model.jumps.leave(here);
+        model.focus = Place::Tree;
     } else {
         let reload = model.setting.key(Action::Reload);
         model.say(Tone::Warning, format!("this session is gone; {reload} reads all again"));
     }
+    is_there
 }
 
 /// Has a change made, after those that were wanted before.

@@ -36,9 +36,10 @@ pub(super) fn typed(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 
 /// Has the open session searched for the words.
 fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
-    let path = model.tree.session.and_then(|key| model.library.get(key)).map(|session| session.path.clone());
-    let (Some(path), Some((tree, start, words))) = (path, model.tree.to_search()) else { return };
-    let claim = model.ask(Work::Find { path, tree, start, words }, effects);
+    let Some((files, start, words)) = model.tree.to_search() else { return };
+    let with_path = |(key, tree)| Some((key, model.library.get(key)?.path.clone(), tree));
+    let files = files.into_iter().filter_map(with_path).collect();
+    let claim = model.ask(Work::Find { files, start, words }, effects);
     if let Some(find) = &mut model.tree.find {
         find.claim = Some(claim);
     }
@@ -109,7 +110,7 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
 fn found_entry(model: &Model) -> Option<Body> {
     let Subject::Entry(entry) = model.preview.subject else { return None };
     let is_found = !model.preview.is_searched() && model.tree.words_of(entry).is_some();
-    let (session, tree) = (model.library.get(entry.session)?, model.tree.tree.clone()?);
+    let (session, tree) = (model.library.get(entry.session)?, model.tree.file(entry.session)?.clone());
     is_found.then(|| Body { path: session.path.clone(), tree, at: entry.at })
 }
 
@@ -120,7 +121,7 @@ fn follow_search(model: &mut Model, effects: &mut Vec<Effect>) {
     if !model.tree.follow_query(query.as_ref()) {
         return;
     }
-    let (Some(key), Some(query), Some(tree)) = (key, query, model.tree.tree.clone()) else { return };
+    let (Some(key), Some(query), Some(tree)) = (key, query, model.tree.own().cloned()) else { return };
     let (session, around) = (Box::new(model.library.sought_as(key)), Box::new(around(&model.context())));
     let claim = model.ask(Work::Fulfil { query, around, session, tree }, effects);
     if let Some(find) = &mut model.tree.find {

@@ -2,7 +2,7 @@
 //! has the keyboard.
 
 use super::act::{act, act_elsewhere, confirm};
-use super::{carry, finding, searching, typing};
+use super::{carry, family, finding, searching, typing};
 use crate::app::command::{After, Command};
 use crate::app::flows::name;
 use crate::app::hints::hints;
@@ -180,6 +180,7 @@ fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
             model.layers.close_palettes();
             return carry::carry(model, Command::Change(Request::UndoGroup { group }, After::Show), effects);
         }
+        Leads::Member(session) => return family::toggle_member(model, session),
         Leads::Told(why) => return model.say(Tone::Dim, why),
         Leads::Nothing => return,
         Leads::Everywhere(file) => palettes::files::touches_everywhere(&model.context(), file),

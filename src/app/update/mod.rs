@@ -5,6 +5,7 @@
 
 mod act;
 mod carry;
+mod family;
 mod finding;
 mod keys;
 mod news;

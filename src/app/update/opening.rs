@@ -11,8 +11,12 @@ const ROOM: Room = Room { columns: 1000, rows: 1000 };
 
 /// Shows it: of an entry as it was written, of a session or a project the card.
 pub(super) fn open(model: &mut Model, with: Opener, effects: &mut Vec<Effect>) {
-    match (model.preview.subject, model.tree.tree.clone()) {
-        (Subject::Entry(entry), Some(tree)) if model.tree.session == Some(entry.session) => {
+    let tree = match model.preview.subject {
+        Subject::Entry(entry) => model.tree.file(entry.session).cloned(),
+        _ => None,
+    };
+    match (model.preview.subject, tree) {
+        (Subject::Entry(entry), Some(tree)) => {
             let path = model.library[entry.session].path.clone();
             let claim = model.ask(Work::Written(Body { path, tree, at: entry.at }), effects);
             model.errand = Some(Errand { claim, then: None, opens: Some(with) });

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::{carry, news, opening, searching};
+use super::{carry, family, news, opening, searching};
 use crate::app::command::{Command, GoOn};
 use crate::app::flows::{change, copy, gone};
 use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
-use crate::app::palettes;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
 use crate::changes::past::Past;
@@ -49,7 +48,18 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         }
         Reply::Opened(Ok(tree)) => news::show(model, tree),
         Reply::Opened(Err(error)) => model.tree.fail(error),
-        Reply::Split(forks) => model.tree.set_forks(forks),
+        Reply::Split(forks, others) => model.tree.set_forks(forks, others),
+        Reply::Joined(Ok(joined)) => {
+            if let Some(lost) = &joined.lost {
+                model.say(Tone::Warning, format!("not shown: {lost}"));
+            }
+            model.tree.show_family(joined);
+            family::fill(model);
+        }
+        Reply::Joined(Err(error)) => {
+            model.tree.fail_to_join();
+            model.say(Tone::Error, error);
+        }
         Reply::Read(doc) => model.preview.take(doc.unwrap_or_else(|error| failure(&error))),
         Reply::TextsRead(done, total) => searching::take_read(model, done, total, effects),
         Reply::Values(values) => searching::take_values(model, values),
@@ -110,9 +120,7 @@ fn take_past(model: &mut Model, past: Result<Vec<Past>, String>) {
         model.say(Tone::Error, error);
         Vec::new()
     }));
-    let mut layers = std::mem::take(&mut model.layers);
-    layers.palettes_mut().for_each(|palette| palettes::fill(&model.context(), palette));
-    model.layers = layers;
+    family::fill(model);
 }
 
 fn take_progress(model: &mut Model, ticket: u64, progress: Option<(usize, usize)>, waits: Option<String>) {
@@ -150,6 +158,9 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
     let is_it = |claim: &Option<Claim>| claim.as_ref().is_some_and(|claim| claim.number() == ticket);
     if is_it(&model.tree.opening) {
         model.tree.fail(error);
+    } else if is_it(&model.tree.joining) {
+        model.tree.fail_to_join();
+        model.say(Tone::Error, error);
     } else if is_it(&model.preview.reading) {
         model.preview.show(failure(&error));
     } else {

@@ -1,7 +1,7 @@
 //! Brings everything in line after a message: selections into sight, the tree to the selected session, the preview to
 //! the selected row, palettes to what is known.
 
-use super::{carry, finding, news, searching};
+use super::{carry, family, finding, news, searching};
 use crate::app::card;
 use crate::app::message::{Body, Effect, Work};
 use crate::app::model::Model;
@@ -42,6 +42,7 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     }
     follow_library(model);
     ask_for_forks(model, effects);
+    family::settle(model, effects);
     follow_selection(model, effects);
     finding::settle(model, effects);
     if let Some(area) = model.area(Place::Preview) {
@@ -70,7 +71,7 @@ fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {
 }
 
 fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
-    let (Some(session), Some(tree)) = (model.tree.session, model.tree.tree.clone()) else { return };
+    let (Some(session), Some(tree)) = (model.tree.session, model.tree.own().cloned()) else { return };
     if tree.is_partial {
         return; // the whole one comes soon
     }
@@ -78,8 +79,9 @@ fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
     if forks != model.tree.asked_forks {
         let sessions = forks.iter().map(|&key| (key, model.library[key].clone())).collect();
         model.tree.asked_forks = forks;
-        let session = model.library[session].clone();
-        model.tree.splitting = Some(model.ask(Work::Split { tree, session, forks: sessions }, effects));
+        let kin = model.library.kindred(session);
+        let session = (session, model.library[session].clone());
+        model.tree.splitting = Some(model.ask(Work::Split { tree, session, forks: sessions, kin }, effects));
     }
 }
 
@@ -121,7 +123,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     // What is read is waited for: of a file that grows all the time nothing would ever be shown.
     let is_stale = model.preview.reading.is_none() && std::mem::take(&mut model.preview.is_stale);
     if let (true, Subject::Entry(EntryRef { session, at })) = (is_other || is_stale, wanted)
-        && let Some(tree) = model.tree.tree.clone()
+        && let Some(tree) = model.tree.file(session).cloned()
     {
         let path = model.library[session].path.clone();
         model.preview.reading = Some(model.ask(Work::Read(Body { path, tree, at }), effects));

@@ -27,7 +27,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
     let is_reading = match palette.kind {
         PaletteKind::Actions => false,
         PaletteKind::Trash | PaletteKind::History => model.past.is_none(),
-        PaletteKind::Labels | PaletteKind::Files(_) | PaletteKind::Touches { .. } => !model.library.progress.finished,
+        PaletteKind::Labels | PaletteKind::Family | PaletteKind::Files(_) | PaletteKind::Touches { .. } => {
+            !model.library.progress.finished
+        }
     };
     let counts = match (is_reading, shown == all) {
         (true, _) => format!(" {} so far", thousands(shown)),
@@ -63,6 +65,7 @@ fn foot(palette: &Palette, model: &Model, columns: usize) -> String {
     let long = match palette.kind {
         PaletteKind::Actions => format!("{accept} runs it, {cancel} closes"),
         PaletteKind::Labels => format!("{accept} goes there, {rename} renames, {clear} clears, {cancel} closes"),
+        PaletteKind::Family => format!("{accept} shows it in the tree, or hides it, {cancel} closes"),
         PaletteKind::Trash => format!("{accept} restores it, {cancel} closes"),
         PaletteKind::History => format!("{accept} undoes it, {cancel} closes"),
         PaletteKind::Files(_) => format!("{accept} shows its sessions, {cancel} closes"),
@@ -77,6 +80,7 @@ fn nothing(kind: &PaletteKind) -> &'static str {
     match kind {
         PaletteKind::Actions => "no matching action",
         PaletteKind::Labels => "no label in any session: in the tree, L sets one",
+        PaletteKind::Family => "no session is open",
         PaletteKind::Trash => "pitree moved nothing to the trash that is not back",
         PaletteKind::History => "pitree changed nothing yet",
         PaletteKind::Files(_) => "no tool read or changed a file here",

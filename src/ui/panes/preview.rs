@@ -53,7 +53,7 @@ fn name(model: &Model) -> String {
         Subject::Session(_) => "Session".into(),
         Subject::Run(_) => "Tools".into(),
         Subject::Entry(entry) => {
-            let node = model.tree.tree.as_ref().and_then(|tree| tree.nodes.get(entry.at as usize));
+            let node = model.tree.file(entry.session).and_then(|tree| tree.nodes.get(entry.at as usize));
             match node.map(|node| node.kind) {
                 Some(Kind::User) => "User".into(),
                 Some(Kind::Assistant) => "Assistant".into(),

@@ -3,6 +3,7 @@
 
 use crate::app::model::Model;
 use crate::app::panes::tree::deeds::Inherited;
+use crate::app::panes::tree::family::letter;
 use crate::app::panes::tree::rows::{Item, RowIndex};
 use crate::app::panes::tree::{text, words};
 use crate::app::title::title;
@@ -30,6 +31,9 @@ pub(super) fn draw(
     let room = columns.saturating_sub(spans_width(left));
     let one = &model.tree.rows.list[at];
     let row = Row { model, pen, tree, room, at };
+    let room_before = spans_width(left);
+    left.extend(row.file());
+    let row = Row { room: room + room_before - spans_width(left), ..row };
     let (words, right) = match one.item {
         Item::Entry(entry) => row.entry(entry, columns >= TIMES),
         Item::Fork(place) => row.fork(place),
@@ -54,6 +58,25 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
+    /// Whose branch the row is on, where several files are one tree.
+    fn file(&self) -> Vec<Span> {
+        let pane = &self.model.tree;
+        let (Some(family), Some(row)) = (&pane.family, pane.rows.list.get(self.at)) else { return Vec::new() };
+        let number = match row.item {
+            Item::Entry(entry) => Some(family.number(entry)),
+            Item::Run(run) => Some(family.number(pane.rows.runs[run].last())),
+            Item::Fork(place) => pane.forks.get(place).and_then(|fork| family.number_of(fork.key)),
+            Item::Inherited | Item::Start => None,
+        };
+        number.map_or(Vec::new(), |number| vec![letter(number), Span::new(Tone::Text, " ")])
+    }
+
+    /// In how many other sessions an entry stands.
+    fn others(&self, entry: Index) -> Option<Fact> {
+        let others = self.model.tree.others_of(entry).len();
+        (others > 0).then(|| Fact::new(Tone::Dim, format!("{}{others}", self.pen.glyphs().fork)))
+    }
+
     fn entry(&self, entry: Index, with_times: bool) -> (Vec<Span>, Vec<Span>) {
         let Self { model, pen, tree, at, .. } = *self;
         let one = &model.tree.rows.list[at];
@@ -81,6 +104,7 @@ impl Row<'_> {
         if with_times && node.kind.is_milestone() && !one.folded && !is_short {
             facts.extend(node.time.map(|time| Fact::new(Tone::Dim, when(model, time))));
         }
+        facts.extend(self.others(entry));
         let right = self.fitting(facts);
         let room = self.room.saturating_sub(spans_width(&right) + spans_width(&left) + 1);
         let said = words::entry(tree, entry, &model.setting.home, room, pen.glyphs());
@@ -117,6 +141,7 @@ impl Row<'_> {
         if !run.is_open {
             facts.extend(self.leaf(run.last()));
         }
+        facts.extend(self.others(run.last()));
         (left, self.fitting(facts))
     }
 
@@ -130,9 +155,17 @@ impl Row<'_> {
         facts.extend(session.modified.map(|then| time::age(model.now, then)));
         let right = self.fitting(dots(facts));
         let glyphs = pen.glyphs();
-        let room = self.room.saturating_sub(spans_width(&right) + width("x \"\" "));
-        let title = title(session);
-        (vec![Span::new(Tone::Fork, format!("{} \"{}\"", glyphs.fork, glyphs.cut(&title, room)))], right)
+        let one = &model.tree.rows.list[self.at];
+        let sign = match one.connector {
+            true => String::new(),
+            false if one.folded => format!("{} ", glyphs.folded),
+            false if one.children > 0 => format!("{} ", glyphs.unfolded),
+            false => String::new(),
+        };
+        let room = self.room.saturating_sub(spans_width(&right) + width(&sign) + width("x \"\" "));
+        let title = glyphs.cut(&title(session), room).into_owned();
+        let words = Span::new(Tone::Fork, format!("{} \"{title}\"", glyphs.fork));
+        (vec![Span::new(Tone::Accent, sign), words], right)
     }
 
     /// `── forked from "Refactor auth module" here · 12 own · $0.06 ──`
@@ -168,10 +201,11 @@ impl Row<'_> {
     /// The mark of the leaf: at its row, or where the filter or a fold hides it, how far it is from the row that is nearest.
     fn leaf(&self, entry: Index) -> Option<Fact> {
         let Self { model, pen, tree, at, .. } = *self;
-        if model.tree.rows.leaf != Some(at) {
-            return None;
-        }
         let glyphs = pen.glyphs();
+        if model.tree.rows.leaf != Some(at) {
+            let is_leaf = model.tree.family.as_ref().is_some_and(|family| family.is_leaf(entry));
+            return is_leaf.then(|| Fact::new(Tone::Dim, format!("{} leaf", glyphs.leaf)));
+        }
         Some(Fact::new(
             Tone::Active,
             match tree.is_tip(entry) {

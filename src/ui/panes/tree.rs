@@ -28,10 +28,19 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         if tree.is_partial {
             return format!("reading {} the last {}", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"));
         }
-        format!("{follows}{filter} {} {of}{}", pen.glyphs().dot, count(tree.nodes.len(), "entry", "entries"))
+        let family = pane.family.as_ref().map_or(String::new(), |family| {
+            format!("{} {} ", count(family.members.len(), "session", "sessions"), pen.glyphs().dot)
+        });
+        let differing = pane.family.as_ref().map_or(0, |family| family.joined.differing);
+        let differing = match differing {
+            0 => String::new(),
+            some => format!("{} {} differ {} ", pen.glyphs().warning, thousands(some), pen.glyphs().dot),
+        };
+        let all = count(tree.nodes.len(), "entry", "entries");
+        format!("{follows}{differing}{family}{filter} {} {of}{all}", pen.glyphs().dot)
     });
     let found = pane.find.as_ref().filter(|find| find.is_shown()).map(|find| {
-        let at = pane.selected_entry().and_then(|at| find.number(pane.entry(at)?));
+        let at = pane.selected_entry().and_then(|at| find.number(at));
         let found = if find.searching && find.is_empty() { "looking".into() } else { hits(at, find.len()) };
         let only = if find.only_hits { " only" } else { "" };
         format!("{found}{only}")

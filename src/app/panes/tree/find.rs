@@ -1,11 +1,10 @@
 //! What is looked for in the open session, and which of its entries have it: jumping from hit to hit. The entries are
-//! found elsewhere and come some at a time.
+//! found elsewhere and come some at a time. They are places in the tree that is searched, and found anew in another one.
 
 use std::sync::Arc;
 
 use crate::app::panes::tree::spot::Spot;
 use crate::app::ticket::Claim;
-use crate::library::EntryRef;
 use crate::search::query::Query;
 use crate::search::words::Words;
 use crate::session::entry::kind::Kind;
@@ -25,7 +24,7 @@ pub struct Find {
     /// Whether there may be more hits.
     pub searching: bool,
     /// The entries with the words, as the rows are ordered.
-    hits: Vec<EntryRef>,
+    hits: Vec<Index>,
     /// Which entries they are: it is asked of each for each time that rows are made.
     is_hit: Vec<bool>,
     /// Where the search began: it is gone back to.
@@ -64,8 +63,8 @@ impl Find {
     }
 
     /// Whether an entry has what is looked for.
-    pub(crate) fn is_hit(&self, entry: EntryRef) -> bool {
-        self.is_hit.get(entry.at as usize).is_some_and(|is_hit| *is_hit)
+    pub(crate) fn is_hit(&self, at: Index) -> bool {
+        self.is_hit.get(at as usize).is_some_and(|is_hit| *is_hit)
     }
 
     /// Whether it is said how many hits there are: a session that was found as a whole has none.
@@ -84,12 +83,12 @@ impl Find {
     }
 
     /// Which of the hits an entry is.
-    pub fn number(&self, entry: EntryRef) -> Option<usize> {
-        self.hits.binary_search_by_key(&self.place(entry), |&hit| self.place(hit)).ok()
+    pub fn number(&self, at: Index) -> Option<usize> {
+        self.hits.binary_search_by_key(&self.place(at), |&hit| self.place(hit)).ok()
     }
 
-    fn place(&self, entry: EntryRef) -> u32 {
-        self.order.get(entry.at as usize).copied().unwrap_or(u32::MAX)
+    fn place(&self, at: Index) -> u32 {
+        self.order.get(at as usize).copied().unwrap_or(u32::MAX)
     }
 
     /// Whether it was this tree that was searched, or none yet.
@@ -114,7 +113,7 @@ impl Find {
             self.searched = if before.labels == tree.labels { self.searched } else { 0 };
             self.place_in(tree);
             let order = &self.order;
-            self.hits.sort_by_key(|&hit| order.get(hit.at as usize));
+            self.hits.sort_by_key(|&hit| order.get(hit as usize));
         }
     }
 
@@ -142,24 +141,23 @@ impl Find {
         self.is_hit.fill(false);
     }
 
-    pub(super) fn add(&mut self, hits: impl Iterator<Item = EntryRef>) {
-        let is_new = |hit: &EntryRef| {
-            self.is_hit.get_mut(hit.at as usize).is_some_and(|is_hit| !std::mem::replace(is_hit, true))
-        };
+    pub(super) fn add(&mut self, hits: impl Iterator<Item = Index>) {
+        let is_new =
+            |hit: &Index| self.is_hit.get_mut(*hit as usize).is_some_and(|is_hit| !std::mem::replace(is_hit, true));
         self.hits.extend(hits.filter(is_new));
         let order = &self.order;
-        self.hits.sort_by_key(|&hit| order.get(hit.at as usize));
+        self.hits.sort_by_key(|&hit| order.get(hit as usize));
     }
 
     /// The hit that is nearest to an entry.
-    pub(super) fn nearest(&self, entry: EntryRef) -> Option<EntryRef> {
-        let here = self.place(entry);
+    pub(super) fn nearest(&self, at: Index) -> Option<Index> {
+        let here = self.place(at);
         self.hits.iter().copied().min_by_key(|&hit| (self.place(hit).abs_diff(here), self.place(hit) < here))
     }
 
     /// The next hit in a direction, and whether that is from the other end on.
-    pub(super) fn next(&self, from: Option<EntryRef>, forward: bool) -> Option<(EntryRef, bool)> {
-        let here = from.map_or(0, |entry| self.place(entry));
+    pub(super) fn next(&self, from: Option<Index>, forward: bool) -> Option<(Index, bool)> {
+        let here = from.map_or(0, |at| self.place(at));
         let behind = self.hits.partition_point(|&hit| self.place(hit) <= here);
         let before = self.hits.partition_point(|&hit| self.place(hit) < here);
         let next = if forward { self.hits.get(behind) } else { self.hits[..before].last() };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::app::panes::tree::Pane;
 use crate::app::panes::tree::find::Find;
 use crate::app::panes::tree::spot::Selected;
-use crate::library::EntryRef;
+use crate::library::{EntryRef, SessionKey};
 use crate::search::query::Query;
 use crate::search::words::Words;
 use crate::session::tree::{Index, Tree};
@@ -84,18 +84,22 @@ impl Pane {
     }
 
     /// What is to be searched, from which entry on, and for what; if something is.
-    pub(crate) fn to_search(&self) -> Option<(Arc<Tree>, Index, Arc<Words>)> {
+    pub(crate) fn to_search(&self) -> Option<(Vec<(SessionKey, Arc<Tree>)>, Index, Arc<Words>)> {
         let find = self.find.as_ref().filter(|find| find.searching && find.query.is_none())?;
-        Some((self.tree.clone()?, find.start, find.words.clone()))
+        let members = self.family.as_ref().map(|family| family.members.iter().map(|(key, _)| *key).collect());
+        let sessions: Vec<SessionKey> = members.unwrap_or_else(|| self.session.into_iter().collect());
+        let files = sessions.into_iter().filter_map(|key| Some((key, self.file(key)?.clone()))).collect();
+        Some((files, if self.family.is_some() { 0 } else { find.start }, find.words.clone()))
     }
 
     /// Takes hits; the first ones take the place of those of the words before.
-    pub(crate) fn take_hits(&mut self, hits: Vec<Index>, (is_first, is_last): (bool, bool)) {
-        let (Some(find), Some(session)) = (&mut self.find, self.session) else { return };
+    pub(crate) fn take_hits(&mut self, hits: Vec<EntryRef>, (is_first, is_last): (bool, bool)) {
+        let hits: Vec<Index> = hits.into_iter().filter_map(|hit| self.shown(hit)).collect();
+        let Some(find) = &mut self.find else { return };
         if is_first {
             find.forget_hits();
         }
-        find.add(hits.into_iter().map(|at| EntryRef { session, at }));
+        find.add(hits.into_iter());
         find.searching = !is_last;
         self.follow_hits();
     }
@@ -104,20 +108,19 @@ impl Pane {
     fn follow_hits(&mut self) {
         let Some(find) = self.find.as_ref().filter(|find| find.is_following) else { return self.rebuild() };
         let from = find.from.clone();
-        let is_hit = |at: &Index| self.entry(*at).is_some_and(|entry| find.is_hit(entry));
-        if let Some(at) = self.pointed().filter(|at| find.query.is_some() && is_hit(at)) {
+        if let Some(at) = self.pointed().filter(|&at| find.query.is_some() && find.is_hit(at)) {
             return self.reselect(at);
         }
         let anchor = match from.selected {
-            Some(Selected::Entry(entry) | Selected::Run(entry)) => Some(entry),
-            Some(Selected::Fork(key)) => {
-                let fork = self.forks.iter().find(|fork| fork.key == key);
-                fork.and_then(|fork| self.entry(fork.split))
+            Some(Selected::Entry(entry) | Selected::Run(entry)) => self.shown(entry),
+            Some(Selected::Fork(key, part)) => {
+                let fork = self.forks.iter().find(|fork| (fork.key, fork.part) == (key, part));
+                fork.and_then(|fork| fork.start.or(fork.split))
             }
             Some(Selected::Inherited | Selected::Start) | None => None,
         };
-        match anchor.and_then(|entry| find.nearest(entry)) {
-            Some(hit) => self.reselect(hit.at),
+        match anchor.and_then(|at| find.nearest(at)) {
+            Some(hit) => self.reselect(hit),
             None => self.go_back(from),
         }
     }
@@ -154,8 +157,7 @@ impl Pane {
     /// Whether the selected entry is one that a search over sessions found.
     pub(crate) fn is_at_hit(&self) -> bool {
         let find = self.find.as_ref().filter(|find| find.query.is_some());
-        let entry = self.selected_entry().and_then(|at| self.entry(at));
-        find.zip(entry).is_some_and(|(find, entry)| find.is_hit(entry))
+        find.zip(self.selected_entry()).is_some_and(|(find, at)| find.is_hit(at))
     }
 
     /// Whether something is looked for in this session, whatever a search over all looks for.
@@ -171,15 +173,15 @@ impl Pane {
 
     /// Goes to the next hit, or the previous one. Returns whether that was from the other end on; `None` without hits.
     pub(crate) fn next_hit(&mut self, forward: bool) -> Option<bool> {
-        let here = self.selected_entry().or_else(|| self.selected_fork().map(|fork| fork.split));
-        let here = here.and_then(|at| self.entry(at));
+        let here = self.selected_entry().or_else(|| self.selected_fork().and_then(|fork| fork.start.or(fork.split)));
         let (hit, is_wrapped) = self.find.as_ref()?.next(here, forward)?;
-        self.select(hit.at);
+        self.select(hit);
         Some(is_wrapped)
     }
 
     /// The words that are looked for, if an entry has them.
     pub(crate) fn words_of(&self, entry: EntryRef) -> Option<Arc<Words>> {
-        self.find.as_ref().filter(|find| find.is_hit(entry)).map(|find| find.words.clone())
+        let at = self.shown(entry)?;
+        self.find.as_ref().filter(|find| find.is_hit(at)).map(|find| find.words.clone())
     }
 }

@@ -11,6 +11,10 @@ impl Pane {
         let Some(one) = self.rows.list.get(row) else { return false };
         let changed = match one.item {
             Item::Inherited => std::mem::take(&mut self.shows_inherited),
+            Item::Fork(place) => {
+                let fork = &self.forks[place];
+                return fork.is_open && self.open_fork(fork.key, false);
+            }
             _ if one.in_run => {
                 self.cursor.at = (0..row).rev().find(|&row| !self.rows.list[row].in_run).unwrap_or_default();
                 self.fold_run()
@@ -30,6 +34,10 @@ impl Pane {
     pub fn unfold(&mut self) -> bool {
         let changed = match self.selected_item() {
             Some(Item::Inherited) => !std::mem::replace(&mut self.shows_inherited, true),
+            Some(Item::Fork(place)) => {
+                let fork = &self.forks[place];
+                return !fork.is_open && self.open_fork(fork.key, true);
+            }
             Some(Item::Run(_)) => self.foldable_entry().is_some_and(|first| self.open_runs.insert(first)),
             _ => self.foldable_entry().is_some_and(|entry| self.folds.remove(&entry)),
         };

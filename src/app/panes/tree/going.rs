@@ -3,6 +3,7 @@
 use crate::app::panes::tree::Pane;
 use crate::app::panes::tree::rows::{Item, RowIndex};
 use crate::app::panes::tree::spot::Selected;
+use crate::library::EntryRef;
 use crate::session::tree::Index;
 
 impl Pane {
@@ -58,7 +59,9 @@ impl Pane {
         if before > 0 {
             let mut is_above = vec![false; tree.nodes.len()];
             std::iter::successors(tree.parent(at), |&at| tree.parent(at)).for_each(|at| is_above[at as usize] = true);
-            self.folds.retain(|fold| !is_above[fold.at as usize]); // all are of this tree
+            let folds = std::mem::take(&mut self.folds).into_iter();
+            let hides = |fold: &EntryRef| self.shown(*fold).is_some_and(|at| is_above[at as usize]);
+            self.folds = folds.filter(|fold| !hides(fold)).collect();
         }
         if self.folds.len() < before { self.rebuild() } else { self.cursor.follow(self.row_of_selected()) }
     }

@@ -19,8 +19,13 @@ impl Pane {
     /// (0.87.1).
     fn pan(&self, columns: usize) -> usize {
         let lines = self.rows.prefix_width(self.cursor.at);
-        let anchor = lines + self.mark(self.cursor.at);
+        let anchor = lines + self.letter() + self.mark(self.cursor.at);
         if anchor > columns / 2 { (anchor - columns / 4).min(lines) } else { 0 }
+    }
+
+    /// The columns of the letter of a file.
+    fn letter(&self) -> usize {
+        2 * usize::from(self.family.is_some())
     }
 
     /// The columns of the mark of the active path.
@@ -35,10 +40,11 @@ impl Pane {
         let lines = self.lines(row, columns).0.len();
         match one.item {
             Item::Inherited => (1..3).contains(&column),
-            Item::Run(_) => (lines + self.mark(row)..).take(2).any(|at| at == column),
+            Item::Run(_) => (lines + self.letter() + self.mark(row)..).take(2).any(|at| at == column),
             Item::Entry(_) if one.connector => self.rows.is_foldable(row) && column + 2 == lines,
-            Item::Entry(_) => one.folded && (lines..lines + 2).contains(&column),
-            Item::Fork(_) | Item::Start => false,
+            Item::Fork(_) if one.connector => column + 2 == lines,
+            Item::Entry(_) | Item::Fork(_) => one.folded && (lines + self.letter()..).take(2).any(|at| at == column),
+            Item::Start => false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The tree pane: the open session, which of its rows are seen, and moving about in it.
 
 pub mod deeds;
+pub mod family;
 pub mod find;
 mod finding;
 mod folding;
@@ -18,13 +19,16 @@ use std::sync::Arc;
 use crate::app::ticket::Claim;
 use crate::app::widgets::cursor::Cursor;
 use crate::config::Filter;
+use crate::library::others::Others;
 use crate::library::search::At;
 use crate::library::{EntryRef, SessionKey};
 use crate::search::query::Query;
 use crate::session::digest::Shared;
+use crate::session::entry::EntryId;
 use crate::session::entry::kind::Kind;
 use crate::session::tree::{Index, Tree};
 use deeds::{Deeds, Inherited};
+use family::{Family, ToJoin, Wanted};
 use find::Find;
 use rows::{Item, RowIndex, TreeRows, passes};
 use spot::{Selected, Spot};
@@ -36,8 +40,21 @@ pub struct Fork {
     pub key: SessionKey,
     /// What the list knows of it.
     pub session: Shared,
-    /// Where it left.
-    pub split: Index,
+    /// Where it left; nowhere if it shares nothing with what is shown.
+    pub split: Option<Index>,
+    /// Where what is its own begins, if that is shown.
+    pub start: Option<Index>,
+    /// Which of several such places: it may go on from more than one of its parent's entries.
+    pub part: usize,
+    /// Whether it is joined to the tree.
+    pub is_open: bool,
+}
+
+impl Fork {
+    /// One that is not opened.
+    pub fn new(key: SessionKey, session: Shared, split: Index) -> Self {
+        Self { key, session, split: Some(split), start: None, part: 0, is_open: false }
+    }
 }
 
 /// The state of the pane.
@@ -45,8 +62,19 @@ pub struct Fork {
 pub struct Pane {
     /// The session that is shown or being opened.
     pub session: Option<SessionKey>,
-    /// Its tree, when it is open.
+    /// The tree that is shown: its own, or that of its family.
     pub tree: Option<Arc<Tree>>,
+    /// What is known of that, if it is a family's.
+    pub family: Option<Arc<Family>>,
+    /// In which other sessions the entries of the session's own tree stand.
+    pub others: Others,
+    /// Which other sessions are wanted in it,
+    wanted: Wanted,
+    /// what was asked for because of that last,
+    asked: Option<ToJoin>,
+    /// and who waits for it.
+    pub joining: Option<Claim>,
+    own_forks: Vec<Fork>,
     /// Why it is not.
     pub error: Option<String>,
     /// Which entries are shown.
@@ -89,6 +117,8 @@ pub struct Pane {
     selected: Option<Selected>,
     /// The entry of a session that is still to be opened, to be gone to then.
     awaited_entry: Option<EntryRef>,
+    /// The same, by its id.
+    awaited_id: Option<(SessionKey, EntryId)>,
     /// The fork that was selected when the session was left: its row comes later than the others.
     awaited_fork: Option<SessionKey>,
     memories: HashMap<SessionKey, Spot>,
@@ -115,6 +145,11 @@ impl Pane {
         self.remember();
         self.session = session;
         self.tree = None;
+        (self.family, self.others) = (None, Others::default());
+        (self.asked, self.joining) = (None, None);
+        let remembered = session.and_then(|session| self.memories.get(&session));
+        self.wanted = remembered.map_or_else(Wanted::default, |spot| spot.wanted.clone());
+        self.own_forks.clear();
         self.inherited = None;
         self.turns.clear();
         (self.is_outdated, self.follows) = (false, false);
@@ -138,6 +173,13 @@ impl Pane {
 
     /// Shows the tree of the session: with the selection and folds that it had, or at its leaf.
     pub fn show(&mut self, tree: Arc<Tree>) {
+        let own = self.own().filter(|_| self.family.is_some());
+        match own.map(|own| tree.goes_on(own)) {
+            // With that its family is joined anew.
+            Some(true) => return,
+            Some(false) => self.leave_family(),
+            None => {}
+        }
         // A tree that is read again, or to its beginning, stays where it is on the screen.
         self.fresh = self.tree.is_none();
         self.move_from_part(&tree);
@@ -149,7 +191,9 @@ impl Pane {
             _ => remembered.cloned().unwrap_or_default(),
         };
         self.awaits_memory = tree.is_partial && self.tree.is_none() && remembered.is_some();
-        let is_there = |entry: &EntryRef| (entry.at as usize) < tree.nodes.len();
+        let is_own = |entry: &EntryRef| Some(entry.session) == self.session;
+        // Those of other sessions are joined later.
+        let is_there = |entry: &EntryRef| !is_own(entry) || (entry.at as usize) < tree.nodes.len();
         self.folds = memory.folds.into_iter().filter(is_there).collect();
         self.open_runs = memory.open_runs.into_iter().filter(is_there).collect();
         self.shows_inherited = memory.shows_inherited;
@@ -157,10 +201,12 @@ impl Pane {
         if self.tree.as_ref().is_none_or(|before| !tree.goes_on(before)) {
             // They speak of places in the tree that was.
             self.forks.clear();
+            self.own_forks.clear();
+            self.others = Others::default();
             self.asked_forks.clear();
             self.splitting = None;
             self.awaited_fork = match memory.selected {
-                Some(Selected::Fork(fork)) => Some(fork),
+                Some(Selected::Fork(fork, _)) => Some(fork),
                 _ => None,
             };
         } else if let Some(find) = &mut self.find {
@@ -168,8 +214,12 @@ impl Pane {
         }
         let leaf = tree.leaf.and_then(|at| self.entry(at)).map(Selected::Entry);
         self.selected = match memory.selected {
+            Some(Selected::Entry(entry) | Selected::Run(entry)) if !is_own(&entry) => {
+                self.awaited_entry = Some(entry).filter(|_| self.wanted.is_any()).or(self.awaited_entry);
+                leaf
+            }
             Some(Selected::Entry(entry) | Selected::Run(entry)) if !is_there(&entry) => leaf,
-            Some(Selected::Fork(_)) if self.forks.is_empty() => leaf,
+            Some(Selected::Fork(..)) if self.forks.is_empty() => leaf,
             None => leaf,
             selected => selected,
         };
@@ -185,6 +235,9 @@ impl Pane {
     fn move_from_part(&mut self, whole: &Tree) {
         let Some(part) = self.tree.as_ref().filter(|tree| tree.is_partial && !whole.is_partial) else { return };
         let moved = |entry: EntryRef| {
+            if Some(entry.session) != self.session {
+                return Some(entry);
+            }
             let at = At::Offset(part.nodes.get(entry.at as usize)?.offset).find(whole)?;
             Some(EntryRef { at, ..entry })
         };
@@ -197,11 +250,6 @@ impl Pane {
         };
     }
 
-    /// How an entry of the open session is named.
-    pub fn entry(&self, at: Index) -> Option<EntryRef> {
-        self.session.map(|session| EntryRef { session, at })
-    }
-
     /// Points at an entry, or at none: it is selected as soon as its tree is there.
     pub(crate) fn point_at(&mut self, entry: Option<At>) {
         if self.pointed != entry {
@@ -212,8 +260,9 @@ impl Pane {
 
     /// The entry that a search points at, when its tree is there.
     pub(crate) fn pointed(&self) -> Option<Index> {
-        let tree = self.tree.as_ref().filter(|tree| !tree.is_partial)?;
-        self.pointed?.find(tree).map(|at| find::seen(tree, at))
+        let tree = self.own().filter(|tree| !tree.is_partial)?;
+        let at = self.pointed?.find(tree).map(|at| find::seen(tree, at))?;
+        self.shown(EntryRef { session: self.session?, at })
     }
 
     fn go_to_pointed(&mut self) {
@@ -226,29 +275,41 @@ impl Pane {
 
     /// Goes to an entry, whatever hides it; as soon as its session is open.
     pub(crate) fn go_to_entry(&mut self, entry: EntryRef) {
-        self.awaited_entry = Some(entry);
+        (self.awaited_entry, self.awaited_id) = (Some(entry), None);
+        self.find_awaited();
+    }
+
+    /// The same in the session's own tree, by the id of the entry.
+    pub(crate) fn go_to_id(&mut self, session: SessionKey, entry: EntryId) {
+        (self.awaited_entry, self.awaited_id) = (None, Some((session, entry)));
         self.find_awaited();
     }
 
     fn find_awaited(&mut self) {
-        let (Some(tree), Some(entry)) = (&self.tree, self.awaited_entry) else { return };
+        if let Some(own) = self.own().filter(|tree| !tree.is_partial).cloned()
+            && let Some((_, id)) = self.awaited_id.take_if(|(session, _)| self.session == Some(*session))
+        {
+            let entry = id.find(&own).and_then(|at| self.entry_of_own(at));
+            self.awaited_entry = entry.or(self.awaited_entry);
+        }
+        let Some((entry, tree)) = self.awaited_entry.and_then(|entry| Some((entry, self.file(entry.session)?))) else {
+            return;
+        };
         // The places of a part are not those of the whole.
-        if self.session == Some(entry.session) && !tree.is_partial {
+        if !tree.is_partial {
             self.awaited_entry = None;
             self.awaits_pointed = false;
             self.is_arrived = true;
-            let is_there = (entry.at as usize) < tree.nodes.len();
             self.stop_following();
-            if is_there {
-                self.reveal(entry.at);
+            if let Some(at) = self.shown(entry) {
+                self.reveal(at);
             }
         }
     }
 
     /// Selects an entry, and changes the filter if it hides it.
     fn reveal(&mut self, at: Index) {
-        let entry = self.entry(at);
-        self.find.take_if(|find| find.only_hits && !entry.is_some_and(|entry| find.is_hit(entry)));
+        self.find.take_if(|find| find.only_hits && !find.is_hit(at));
         let Some(tree) = &self.tree else { return };
         if !passes(tree, at, self.filter) {
             let shows = |filter: &&Filter| passes(tree, at, **filter);
@@ -282,12 +343,11 @@ impl Pane {
         if self.follows {
             self.selected = tree.leaf.and_then(|leaf| self.entry(leaf)).map(Selected::Entry);
         }
-        let forks: Vec<(Index, usize)> =
-            self.forks.iter().enumerate().map(|(place, fork)| (fork.split, place)).collect();
         // Another session is no hit.
-        let forks = if self.find.as_ref().is_some_and(|find| find.only_hits) { Vec::new() } else { forks };
-        let folds = self.folds.iter().map(|entry| entry.at);
-        self.rows = TreeRows::new(tree, |at| self.shows(tree, at), folds, &forks);
+        let only_hits = self.find.as_ref().is_some_and(|find| find.only_hits);
+        let forks = if only_hits { &[][..] } else { &self.forks };
+        let folds = self.folds.iter().filter_map(|&entry| self.shown(entry));
+        self.rows = TreeRows::new(tree, |at| self.shows(tree, at), folds, forks);
         self.tell();
         self.cursor.follow(self.row_of_selected());
     }
@@ -300,7 +360,7 @@ impl Pane {
             rows.tell_inherited(&tree, inherited.last, self.shows_inherited);
         }
         if self.tells_runs && self.filter == Filter::Default && !only_hits {
-            let is_hit = |at| self.find.as_ref().zip(self.entry(at)).is_some_and(|(find, entry)| find.is_hit(entry));
+            let is_hit = |at| self.find.as_ref().is_some_and(|find| find.is_hit(at));
             let is_part = |at: Index| {
                 tree.nodes[at as usize].kind == Kind::ToolResult
                     && !(tree.labels.contains_key(&at) || tree.is_flagged(at) || is_hit(at))
@@ -324,14 +384,15 @@ impl Pane {
         let Some(tree) = &self.tree else { return 0 };
         let place = |wanted: &dyn Fn(Item) -> bool| self.rows.list.iter().position(|row| wanted(row.item)).unwrap_or(0);
         match self.selected {
-            Some(Selected::Entry(entry)) => self.rows.nearest(tree, entry.at),
+            Some(Selected::Entry(entry)) => self.shown(entry).map_or(0, |at| self.rows.nearest(tree, at)),
             Some(Selected::Run(first)) => {
-                let row = self.rows.nearest(tree, first.at);
+                let row = self.shown(first).map_or(0, |at| self.rows.nearest(tree, at));
                 let is_open = self.rows.list.get(row).is_some_and(|row| row.in_run);
                 row - usize::from(is_open && row > 0)
             }
-            Some(Selected::Fork(key)) => {
-                place(&|item| matches!(item, Item::Fork(place) if self.forks[place].key == key))
+            Some(Selected::Fork(key, part)) => {
+                let is_it = |fork: &Fork| (fork.key, fork.part) == (key, part);
+                place(&|item| matches!(item, Item::Fork(place) if is_it(&self.forks[place])))
             }
             Some(Selected::Inherited) => place(&|item| item == Item::Inherited),
             Some(Selected::Start) | None => 0,
@@ -340,10 +401,9 @@ impl Pane {
 
     /// Whether an entry has a row, unless a fold hides it: hits always have one.
     fn shows(&self, tree: &Tree, at: Index) -> bool {
-        let is_hit = |find: &Find| self.entry(at).is_some_and(|entry| find.is_hit(entry));
         match &self.find {
-            Some(find) if find.only_hits => is_hit(find),
-            Some(find) if is_hit(find) => true,
+            Some(find) if find.only_hits => find.is_hit(at),
+            Some(find) if find.is_hit(at) => true,
             _ => passes(tree, at, self.filter),
         }
     }
@@ -356,6 +416,7 @@ impl Pane {
             open_runs: self.open_runs.clone(),
             shows_inherited: self.shows_inherited,
             top: self.cursor.top,
+            wanted: self.wanted.clone(),
         }
     }
 
@@ -370,7 +431,7 @@ impl Pane {
     /// Somebody goes on: a fork or an entry that is awaited would take the selection away.
     pub(crate) fn await_nothing(&mut self) {
         self.awaited_fork = None;
-        self.awaited_entry = None;
+        (self.awaited_entry, self.awaited_id) = (None, None);
         self.awaits_memory = false;
     }
 
@@ -379,7 +440,7 @@ impl Pane {
         self.cursor.at = self.cursor.at.min(self.rows.list.len().saturating_sub(1));
         let selected = match self.selected_item() {
             Some(Item::Entry(at)) => self.entry(at).map(Selected::Entry),
-            Some(Item::Fork(place)) => self.forks.get(place).map(|fork| Selected::Fork(fork.key)),
+            Some(Item::Fork(place)) => self.forks.get(place).map(|fork| Selected::Fork(fork.key, fork.part)),
             Some(Item::Run(run)) => self.entry(self.rows.runs[run].first()).map(Selected::Run),
             Some(Item::Inherited) => Some(Selected::Inherited),
             Some(Item::Start) => Some(Selected::Start),
@@ -414,12 +475,49 @@ impl Pane {
         self.rebuild();
     }
 
-    /// Shows the files that were forked off here.
-    pub(crate) fn set_forks(&mut self, forks: Vec<Fork>) {
+    /// Takes the files that were forked off the session, and in which others its entries stand.
+    pub(crate) fn set_forks(&mut self, forks: Vec<Fork>, others: Others) {
+        self.others = others;
+        self.own_forks.clone_from(&forks);
+        if self.family.is_some() {
+            return;
+        }
         let chosen = self.selected_fork().map(|fork| fork.key).or_else(|| self.awaited_fork.take());
         let is_there = |key: &SessionKey| forks.iter().any(|fork| fork.key == *key);
-        self.selected = chosen.filter(is_there).map(Selected::Fork).or(self.selected);
+        self.selected = chosen.filter(is_there).map(|key| Selected::Fork(key, 0)).or(self.selected);
         self.forks = forks;
         self.rebuild();
+    }
+
+    /// In which other sessions an entry stands.
+    pub fn others_of(&self, at: Index) -> &[SessionKey] {
+        self.family.as_ref().map_or(&self.others, |family| &family.others).of(at)
+    }
+
+    /// Makes the rows of another tree of the same session.
+    fn show_other(&mut self) {
+        let inherited = self.own().and_then(|tree| Inherited::of(tree)).filter(|_| !self.is_whole());
+        let last = inherited.and_then(|inherited| self.shown(self.entry_of_own(inherited.last)?));
+        self.inherited = inherited.zip(last).map(|(inherited, last)| Inherited { last, ..inherited });
+        self.turns.clear();
+        self.rebuild();
+        self.find_awaited();
+    }
+
+    /// The entry that is selected, or by which the selected row is known.
+    fn selected_ref(&self) -> Option<EntryRef> {
+        match self.selected? {
+            Selected::Entry(entry) | Selected::Run(entry) => Some(entry),
+            Selected::Fork(key, part) => {
+                let fork = self.forks.iter().find(|fork| (fork.key, fork.part) == (key, part))?;
+                self.entry(fork.start.or(fork.split)?)
+            }
+            Selected::Inherited | Selected::Start => None,
+        }
+    }
+
+    /// How an entry of the open session is named, by its place in that.
+    fn entry_of_own(&self, at: Index) -> Option<EntryRef> {
+        self.session.map(|session| EntryRef { session, at })
     }
 }

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::app::panes::tree::Fork;
 use crate::app::panes::tree::deeds::Run;
 use crate::base::text::Glyphs;
 use crate::config::Filter;
@@ -119,12 +120,12 @@ fn ends_branch(tree: &Tree, at: Index) -> bool {
 
 impl TreeRows {
     /// The rows of the entries that `shows` is true for and that none of the `folds` hides, still to be [placed](Self::place).
-    /// `forks` are the entries at which files were forked off, with their place among the forks.
+    /// `forks` are the files that were forked off: open ones stand where what is their own begins.
     pub fn new(
         tree: &Tree,
         shows: impl Fn(Index) -> bool,
         folds: impl IntoIterator<Item = Index>,
-        forks: &[(Index, usize)],
+        forks: &[Fork],
     ) -> Self {
         const NONE: u32 = u32::MAX;
         let count = tree.nodes.len();
@@ -135,13 +136,27 @@ impl TreeRows {
         let mut buried = vec![false; count];
         let mut is_folded = vec![false; count];
         folds.into_iter().for_each(|at| is_folded[at as usize] = true);
+        let starts: HashMap<Index, usize> =
+            forks.iter().enumerate().filter_map(|(place, fork)| Some((fork.start?, place))).collect();
+        let (mut entries, mut hidden_forks) = (0, HashMap::new());
         for &at in tree.order() {
             let parent = tree.parent(at);
-            let above = parent.map_or(NONE, |parent| nearest[parent as usize]);
+            let mut above = parent.map_or(NONE, |parent| nearest[parent as usize]);
             let hidden = parent.is_some_and(|parent| {
                 buried[parent as usize] || (row_of[parent as usize] != NONE && is_folded[parent as usize])
             });
             buried[at as usize] = hidden;
+            if let Some(&fork) = starts.get(&at) {
+                if hidden {
+                    let folded = list.get(above as usize).map(|row| row.item);
+                    let folded = folded.and_then(|item| if let Item::Entry(at) = item { Some(at) } else { None });
+                    folded.into_iter().for_each(|at| *hidden_forks.entry(at).or_default() += 1);
+                } else {
+                    let parent = (above != NONE).then_some(above as usize);
+                    above = list.len() as u32;
+                    list.push(TreeRow::new(Item::Fork(fork), parent, false));
+                }
+            }
             nearest[at as usize] = above;
             if hidden || !shows(at) {
                 continue;
@@ -150,19 +165,16 @@ impl TreeRows {
             (row_of[at as usize], nearest[at as usize]) = (row, row);
             let parent = (above != NONE).then_some(above as usize);
             list.push(TreeRow::new(Item::Entry(at), parent, is_folded[at as usize]));
+            entries += 1;
         }
-        let entries = list.len();
-        let mut hidden_forks = HashMap::new();
-        if !forks.is_empty() {
+        if forks.len() > starts.len() {
             let mut anchors = Vec::with_capacity(forks.len());
-            for &(at, fork) in forks {
-                let Some((row, at)) = nearest.get(at as usize).and_then(|&at| Some((list.get(at as usize)?, at)))
-                else {
-                    continue;
-                };
+            for (fork, one) in forks.iter().enumerate().filter(|(_, fork)| fork.start.is_none()) {
+                let at = one.split.and_then(|at| nearest.get(at as usize));
+                let Some((row, at)) = at.and_then(|&at| Some((list.get(at as usize)?, at))) else { continue };
                 match row.item {
                     Item::Entry(entry) if row.folded => *hidden_forks.entry(entry).or_default() += 1,
-                    _ => anchors.push((at as RowIndex, fork)),
+                    _ => anchors.push((at as RowIndex, fork, !one.is_open)),
                 }
             }
             list = with_forks(&list, &anchors);
@@ -334,7 +346,7 @@ impl TreeRow {
 }
 
 /// Puts each fork behind the last descendant of the row that it hangs at.
-fn with_forks(list: &[TreeRow], anchors: &[(RowIndex, usize)]) -> Vec<TreeRow> {
+fn with_forks(list: &[TreeRow], anchors: &[(RowIndex, usize, bool)]) -> Vec<TreeRow> {
     // Descendants follow their ancestor in one run: where it ends, for each row.
     let mut ends: Vec<RowIndex> = (1..=list.len()).collect();
     for (at, row) in list.iter().enumerate().rev() {
@@ -342,20 +354,20 @@ fn with_forks(list: &[TreeRow], anchors: &[(RowIndex, usize)]) -> Vec<TreeRow> {
             ends[parent] = ends[parent].max(ends[at]);
         }
     }
-    let mut places: Vec<(RowIndex, RowIndex, usize)> =
-        anchors.iter().map(|&(anchor, fork)| (ends[anchor], anchor, fork)).collect();
-    places.sort_by_key(|&(end, anchor, fork)| (end, std::cmp::Reverse(anchor), fork));
+    let mut places: Vec<(RowIndex, RowIndex, usize, bool)> =
+        anchors.iter().map(|&(anchor, fork, folded)| (ends[anchor], anchor, fork, folded)).collect();
+    places.sort_by_key(|&(end, anchor, fork, _)| (end, std::cmp::Reverse(anchor), fork));
     let mut merged: Vec<TreeRow> = Vec::with_capacity(list.len() + places.len());
     let mut moved = Vec::with_capacity(list.len());
     let mut places = places.into_iter().peekable();
     for (at, row) in list.iter().enumerate() {
-        while let Some((_, anchor, fork)) = places.next_if(|(end, ..)| *end == at) {
-            merged.push(TreeRow::new(Item::Fork(fork), Some(moved[anchor]), false));
+        while let Some((_, anchor, fork, folded)) = places.next_if(|(end, ..)| *end == at) {
+            merged.push(TreeRow::new(Item::Fork(fork), Some(moved[anchor]), folded));
         }
         moved.push(merged.len());
         merged.push(TreeRow { parent: row.parent.map(|parent| moved[parent]), ..*row });
     }
-    merged.extend(places.map(|(_, anchor, fork)| TreeRow::new(Item::Fork(fork), Some(moved[anchor]), false)));
+    merged.extend(places.map(|(_, anchor, fork, folded)| TreeRow::new(Item::Fork(fork), Some(moved[anchor]), folded)));
     merged
 }
 

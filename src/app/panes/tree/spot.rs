@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
+use crate::app::panes::tree::family::Wanted;
 use crate::library::{EntryRef, SessionKey};
 
 /// What is selected, whatever its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Selected {
     Entry(EntryRef),
-    Fork(SessionKey),
+    /// The row of a fork, one of several that it may have.
+    Fork(SessionKey, usize),
     /// The row of a run, by the first entry of that.
     Run(EntryRef),
     Inherited,
@@ -24,4 +26,6 @@ pub(super) struct Spot {
     pub(super) shows_inherited: bool,
     /// The first row that is seen.
     pub(super) top: usize,
+    /// Which other sessions are seen.
+    pub(super) wanted: Wanted,
 }

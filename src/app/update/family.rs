@@ -1,0 +1,86 @@
+//! The family of the open session in the tree: showing it, hiding some of it, and going over to one of its sessions.
+
+use super::carry;
+use crate::app::command::Command;
+use crate::app::layers::Layer;
+use crate::app::message::{Effect, Work};
+use crate::app::model::Model;
+use crate::app::palettes;
+use crate::base::numbers::count;
+use crate::base::text::Tone;
+use crate::keymap::Action;
+use crate::library::{EntryRef, SessionKey};
+use crate::session::entry::EntryId;
+
+/// Shows the whole family, or the session alone again.
+pub(super) fn toggle(model: &mut Model) {
+    let Some(session) = model.tree.session else { return };
+    if !model.tree.is_whole() && model.library.family(session).len() < 2 {
+        let others = model.library.same_origin(session).len();
+        return match others {
+            0 => model.say(Tone::Dim, "this session has no forks, and was forked from none"),
+            others => {
+                model.tree.toggle_family();
+                let share = count(others, "session shares", "sessions share");
+                let key = model.setting.key(Action::FamilyFiles);
+                model.say(Tone::Dim, format!("{share} entries with this one and says nothing of it: {key} adds them"));
+            }
+        };
+    }
+    let said = if model.tree.toggle_family() { "the whole family as one tree" } else { "this session alone" };
+    model.say(Tone::Dim, said);
+}
+
+/// Lists the sessions of the family.
+pub(super) fn list(model: &mut Model) {
+    if model.tree.session.is_some() {
+        model.layers.push(Layer::Palette(palettes::family::palette(&model.context())));
+    }
+}
+
+/// Hides a session of the family, or shows it; where the family is not shown, it is then.
+pub(super) fn toggle_member(model: &mut Model, session: SessionKey) {
+    let is_of_family = model.tree.session.is_some_and(|open| model.library.family(open).contains(&session));
+    if model.tree.is_whole() {
+        model.tree.toggle_member(session, is_of_family);
+    } else {
+        model.tree.toggle_family();
+        if !is_of_family {
+            model.tree.toggle_member(session, false);
+        }
+    }
+    fill(model);
+}
+
+/// The legend follows what is shown.
+pub(super) fn fill(model: &mut Model) {
+    let mut layers = std::mem::take(&mut model.layers);
+    layers.palettes_mut().for_each(|palette| palettes::fill(&model.context(), palette));
+    model.layers = layers;
+}
+
+/// Has the sessions joined that are wanted in the tree beside the open one.
+pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
+    let is_whole = model.tree.own().is_some_and(|tree| !tree.is_partial);
+    if is_whole && let Some(to_join) = model.tree.to_join(&model.library) {
+        model.tree.joining = Some(model.ask(Work::Join(Box::new(to_join)), effects));
+    }
+}
+
+/// Goes over to the session of the selected row, or to one that has its entry as well.
+pub(super) fn go_over(model: &mut Model, effects: &mut Vec<Effect>) {
+    if let Some(fork) = model.tree.selected_fork().map(|fork| fork.key) {
+        return carry::carry(model, Command::Select(fork), effects);
+    }
+    let meant = model.context().meant_entry();
+    let Some((session, tree, at)) = meant else { return model.say(Tone::Dim, "select an entry, or a fork") };
+    let id = EntryId::of(&tree, at);
+    if Some(session) != model.tree.session {
+        return carry::carry(model, Command::GoOver(session, id), effects);
+    }
+    let shown = model.tree.shown(EntryRef { session, at });
+    match shown.and_then(|shown| model.tree.others_of(shown).first().copied()) {
+        Some(other) => carry::carry(model, Command::GoOver(other, id), effects),
+        None => model.say(Tone::Dim, "no other session has this entry"),
+    }
+}

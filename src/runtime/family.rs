@@ -1,0 +1,150 @@
+//! What work does for families: where forks left a session, and several sessions as one tree.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::app::panes::tree::Fork;
+use crate::app::panes::tree::family::{Family, ToJoin};
+use crate::disk::crew;
+use crate::disk::load::{self, Bodies, Reading};
+use crate::library::SessionKey;
+use crate::library::others::Others;
+use crate::runtime::work::Desk;
+use crate::session::digest::Shared;
+use crate::session::entry::same;
+use crate::session::family::joined::Joined;
+use crate::session::family::split::{self, Parent};
+use crate::session::lines::Header;
+use crate::session::shape::Index;
+use crate::session::tree::Tree;
+
+/// A file that was read to be joined: its path, length in bytes and time, by which it is known, and its tree.
+#[derive(Clone, Debug)]
+pub struct Member {
+    path: PathBuf,
+    stamp: (u64, i64),
+    tree: Arc<Tree>,
+}
+
+impl Desk {
+    /// Where forks left a session; `None` if nobody waits for it any more.
+    pub(super) fn forks(
+        &self,
+        (tree, session): (&Tree, &Shared),
+        forks: Vec<(SessionKey, Shared)>,
+        is_wanted: impl Fn() -> bool,
+    ) -> Option<Vec<Fork>> {
+        let (parent, mut found) = (Parent::new(tree, session), Vec::new());
+        for (key, session) in forks {
+            if !is_wanted() {
+                return None;
+            }
+            let mut bodies = Bodies::open(self.files, &session.path).ok();
+            let left = parent.left_by(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
+            let split = left.or_else(|| {
+                let fork = load::tree(self.files, &session.path, &self.setting.home).ok()?;
+                split::split(tree, &fork)
+            });
+            found.extend(split.map(|split| Fork::new(key, session, split)));
+        }
+        Some(found)
+    }
+
+    /// Joins sessions to one tree. What can't be read is left out, but for the session that is looked at.
+    pub(super) fn join(&self, mut to_join: ToJoin, is_wanted: &(dyn Fn() -> bool + Sync)) -> Result<Family> {
+        let paths: Vec<(&Path, (u64, i64))> =
+            to_join.members.iter().map(|(_, session)| (&*session.path, (session.bytes, session.mtime))).collect();
+        let read = self.read_all(&paths, is_wanted);
+        ensure!(is_wanted(), "nobody waits for the family any more");
+        let (mut trees, mut lost, mut kept) = (Vec::new(), None, Vec::new());
+        for (place, tree) in read.into_iter().enumerate() {
+            match tree {
+                Ok(tree) => {
+                    kept.push(place);
+                    trees.push(tree);
+                }
+                Err(error) if place == to_join.base => return Err(error),
+                Err(error) => lost = lost.or(Some(format!("{error:#}"))),
+            }
+        }
+        let base =
+            kept.iter().position(|&place| place == to_join.base).context("the session is not among its family")?;
+        let forks = std::mem::take(&mut to_join.forks);
+        let forks: Vec<_> = forks.into_iter().filter(|(parent, ..)| kept.contains(parent)).collect();
+        to_join.members = kept.iter().map(|&place| to_join.members[place].clone()).collect();
+        to_join.base = base;
+        let own = trees[base].header.clone();
+        let header = if to_join.is_whole { Header { parent_session: None, parent_id: None, ..own } } else { own };
+        let mut bodies: HashMap<usize, Bodies> = HashMap::new();
+        let mut line = |(file, at): (usize, Index)| {
+            let node = trees[file].nodes.get(at as usize)?;
+            if !bodies.contains_key(&file) {
+                bodies.insert(file, Bodies::open(self.files, &to_join.members[file].1.path).ok()?);
+            }
+            bodies.get_mut(&file)?.line(node).ok()
+        };
+        let joined = Joined::new(
+            trees.clone(),
+            base,
+            header,
+            &mut |[a, b]| matches!((line(a), line(b)), (Some(a), Some(b)) if same::is_same(&a, &b)),
+        );
+        let mut rows = open_forks(&joined, &to_join);
+        let mut by_parent: HashMap<usize, Vec<(SessionKey, Shared)>> = HashMap::new();
+        for (place, key, session) in forks {
+            let parent = kept.iter().position(|&kept| kept == place).unwrap_or_default();
+            by_parent.entry(parent).or_default().push((key, session));
+        }
+        for (parent, forks) in by_parent {
+            let found = self.forks((&trees[parent], &to_join.members[parent].1), forks, is_wanted);
+            let found = found.context("nobody waits for the family any more")?.into_iter();
+            rows.extend(found.map(|fork| Fork { split: fork.split.and_then(|at| joined.place(parent, at)), ..fork }));
+        }
+        let entry = |at| {
+            let (file, at) = joined.of(at);
+            let (key, session) = &to_join.members[file];
+            (*key, &**session, at)
+        };
+        let others = Others::new(&to_join.kin, (0..joined.tree.nodes.len() as Index).map(entry));
+        Ok(Family::new(to_join, joined, (rows, others), lost))
+    }
+
+    /// The trees of files with what their entries say; those that were joined last are not read again.
+    fn read_all(&self, paths: &[(&Path, (u64, i64))], is_wanted: &(dyn Fn() -> bool + Sync)) -> Vec<Result<Arc<Tree>>> {
+        let mut known = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        let by_path: HashMap<&Path, &Member> = known.iter().map(|member| (&*member.path, member)).collect();
+        let read = crew::map(paths, |(path, stamp)| {
+            if let Some(member) = by_path.get(path).filter(|member| member.stamp == *stamp) {
+                return Ok(member.tree.clone());
+            }
+            let reading = Reading::new(self.files, path, &self.setting.home);
+            Reading { is_wanted, notes_contents: true, ..reading }.tree().map(Arc::new)
+        });
+        let member = |(&(path, stamp), tree): (&(&Path, _), &Result<Arc<Tree>>)| {
+            tree.as_ref().ok().map(|tree| Member { path: path.into(), stamp, tree: tree.clone() })
+        };
+        let now = paths.iter().zip(&read).filter_map(member).collect();
+        *known = now;
+        read
+    }
+}
+
+/// The rows of members: where what is their own begins, or where they left if nothing is.
+fn open_forks(joined: &Joined, to_join: &ToJoin) -> Vec<Fork> {
+    let mut parts = vec![0; to_join.members.len()];
+    let mut row = |file: usize, split: Option<Index>, start: Option<Index>| {
+        let (key, session) = to_join.members[file].clone();
+        parts[file] += 1;
+        Fork { key, session, split, start, part: parts[file] - 1, is_open: true }
+    };
+    let mut rows: Vec<Fork> =
+        joined.starts().map(|start| row(joined.first(start), joined.tree.parent(start), Some(start))).collect();
+    let mut has_row = vec![false; joined.files()];
+    joined.starts().for_each(|start| has_row[joined.first(start)] = true);
+    let without = (1..joined.files()).filter(|&file| !has_row[file]);
+    rows.extend(without.map(|file| row(file, joined.split(file), None)));
+    rows
+}

@@ -1,0 +1,239 @@
+//! The family of a session in its tree: forks opened in place, the whole family as one tree, and what is done in them.
+
+use std::path::{Path, PathBuf};
+
+use pitree::app::message::Effect;
+use pitree::app::panes::tree::rows::Item;
+
+use crate::common::session::Session;
+use crate::harness::Browser;
+use crate::harness::shows;
+
+snapshot!(fork_in_place, (110, 34), "j j l G l");
+snapshot!(whole, (110, 44), "j j l m");
+snapshot!(whole_smallest, (80, 24), "j j l m");
+snapshot!(legend, (110, 20), "j j l m M down enter");
+
+/// A session, a fork of it that went on, and a fork of that; each written to a file.
+struct Files {
+    _dir: tempfile::TempDir,
+    paths: [PathBuf; 3],
+}
+
+impl Files {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = ["parent.jsonl", "fork.jsonl", "fork-of-fork.jsonl"].map(|name| dir.path().join(name));
+        let begun = Session::new("p").user("u1", "the question").assistant("a1", "the answer");
+        let parent = begun.clone().user("u2", "go on here").assistant("a2", "went on here");
+        let fork = begun.forked("f", &paths[0], 100).user("u3", "another way").assistant("a3", "it was longer");
+        let deep = fork.clone().forked("g", &paths[1], 200).user("u4", "deeper").assistant("a4", "found it");
+        let fork = fork.user("u5", "and back").assistant("a5", "home");
+        // The parent is the newest one, so that it is the first row.
+        let parent = parent.later(500).user("u6", "the last word");
+        for (path, session) in paths.iter().zip([parent, fork, deep]) {
+            std::fs::write(path, session.text()).unwrap();
+        }
+        Self { _dir: dir, paths }
+    }
+
+    fn browse(&self, columns: u16, rows: u16) -> Browser {
+        let mut browser = Browser::on(&[self.paths[0].parent().unwrap()], columns, rows);
+        browser.press("g");
+        while browser.session().is_none_or(|session| session.path != self.paths[0]) {
+            browser.press("j");
+        }
+        browser.press("tab");
+        browser
+    }
+}
+
+fn go_to(browser: &mut Browser, text: &str) {
+    browser.press("g");
+    for _ in 0..browser.model.tree.rows.list.len() {
+        if browser.selected().contains(text) {
+            return;
+        }
+        browser.press("j");
+    }
+    panic!("no row says {text:?}\n{}", browser.screen());
+}
+
+fn texts(browser: &Browser) -> Vec<String> {
+    let tree = browser.model.tree.tree.as_ref().unwrap();
+    let forks = &browser.model.tree.forks;
+    let text = |item: Item| match item {
+        Item::Entry(at) => tree.nodes[at as usize].text.to_string(),
+        Item::Fork(place) => format!("fork {}", forks[place].session.header.id),
+        other => format!("{other:?}"),
+    };
+    browser.model.tree.rows.list.iter().map(|row| text(row.item)).collect()
+}
+
+const ALONE: [&str; 6] = ["the question", "the answer", "go on here", "went on here", "the last word", "fork f"];
+
+#[test]
+fn a_fork_opens_in_place_and_so_does_one_of_it() {
+    let files = Files::new();
+    let mut browser = files.browse(110, 30);
+    assert_eq!(texts(&browser), ALONE);
+    browser.press("G l");
+    let opened = ["fork f", "another way", "it was longer", "and back", "home", "fork g"];
+    assert_eq!(texts(&browser)[5..], opened);
+    assert_eq!(browser.selected(), "another way", "it goes in, as any row does");
+    browser.press("G l");
+    assert_eq!(texts(&browser)[10..], ["fork g", "deeper", "found it"]);
+    go_to(&mut browser, "deeper");
+    browser.press("h h");
+    assert_eq!(texts(&browser)[5..], opened, "closed again");
+    go_to(&mut browser, "another way");
+    browser.press("h h");
+    assert_eq!(texts(&browser), ALONE);
+    // What was opened is found again.
+    browser.press("l G l esc j k l");
+    assert!(texts(&browser).contains(&"deeper".to_string()) || texts(&browser).contains(&"another way".to_string()));
+}
+
+#[test]
+fn what_is_done_to_an_entry_of_a_fork_is_done_in_its_file() {
+    let files = Files::new();
+    let before: Vec<String> = files.paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    let mut browser = files.browse(110, 30);
+    browser.press("G l");
+    go_to(&mut browser, "it was longer");
+    browser.press("L w o r k s enter");
+    assert_eq!(read(&files.paths[0]), before[0]);
+    let added = read(&files.paths[1]);
+    let added = added.strip_prefix(&before[1]).unwrap();
+    assert!(added.contains("\"targetId\":\"a3\"") && added.contains("works"), "{added}");
+    shows(&browser, "[works]");
+    assert!(browser.selected().contains("it was longer"));
+    browser.press("u");
+    assert!(!browser.screen().contains("[works] "), "{}", browser.screen());
+    // Its end is where that file goes on.
+    go_to(&mut browser, "home");
+    browser.press("enter");
+    let there = |path: &Path| path == files.paths[1];
+    let resumed = |effect: &Effect| matches!(effect, Effect::Resume { path, .. } if there(path));
+    if !browser.wants.iter().any(resumed) {
+        shows(&browser, "Resume from here");
+        browser.press("esc");
+    }
+    // An entry that both have is the open session's.
+    go_to(&mut browser, "the answer");
+    browser.press("L x enter");
+    assert!(read(&files.paths[0]).len() > before[0].len());
+}
+
+#[test]
+fn the_whole_family_is_one_tree_in_which_each_file_can_be_hidden() {
+    let files = Files::new();
+    let mut browser = files.browse(110, 30);
+    browser.press("m");
+    let all = [
+        "the question",
+        "the answer",
+        "go on here",
+        "went on here",
+        "the last word",
+        "fork f",
+        "another way",
+        "it was longer",
+        "fork g",
+        "deeper",
+        "found it",
+        "and back",
+        "home",
+    ];
+    let mut shown = texts(&browser);
+    shown.sort();
+    let mut wanted = all.map(String::from);
+    wanted.sort();
+    assert_eq!(shown, wanted);
+    shows(&browser, "3 sessions");
+    // A search goes through all files.
+    browser.press("/ f o u n d enter");
+    assert_eq!(browser.selected(), "found it");
+    browser.press("esc M down down enter esc");
+    assert!(!texts(&browser).contains(&"deeper".to_string()), "{:?}", texts(&browser));
+    assert!(texts(&browser).contains(&"home".to_string()));
+    browser.press("m");
+    assert_eq!(texts(&browser), ALONE);
+}
+
+#[test]
+fn one_goes_over_to_the_session_of_an_entry_and_back() {
+    let files = Files::new();
+    let mut browser = files.browse(110, 30);
+    browser.press("m");
+    // The first row of that name is the fork's, which is called by its first prompt.
+    go_to(&mut browser, "deeper");
+    browser.press("j o");
+    assert_eq!(browser.session().unwrap().path, files.paths[2]);
+    assert_eq!(browser.selected(), "deeper");
+    assert!(browser.model.tree.selected_fork().is_none());
+    browser.press("b");
+    assert_eq!(browser.session().unwrap().path, files.paths[0]);
+    assert_eq!(browser.selected(), "deeper", "the family is shown as before");
+    go_to(&mut browser, "the answer");
+    browser.press("o");
+    assert_eq!(browser.session().unwrap().path, files.paths[1], "the first other one that has it");
+    assert_eq!(browser.selected(), "the answer");
+}
+
+#[test]
+fn a_copy_that_says_nothing_of_its_origin_is_offered() {
+    let files = Files::new();
+    let copy = files.paths[0].with_file_name("copy.jsonl");
+    let text = std::fs::read_to_string(&files.paths[0]).unwrap();
+    let (_, entries) = text.split_once('\n').unwrap();
+    let header = Session::new("c").text();
+    let added = Session::new("c").at(900).under("u6").assistant("a9", "only in the copy").text();
+    let (_, added) = added.split_once('\n').unwrap();
+    std::fs::write(&copy, format!("{}\n{entries}{added}", header.trim_end())).unwrap();
+    let mut browser = files.browse(110, 30);
+    browser.press("m");
+    assert!(!texts(&browser).contains(&"only in the copy".to_string()));
+    browser.press("M");
+    shows(&browser, "same origin");
+    browser.press("end down down down enter esc");
+    assert!(texts(&browser).contains(&"only in the copy".to_string()), "{}", browser.screen());
+}
+
+#[test]
+fn entries_with_one_id_and_other_words_are_flagged() {
+    let files = Files::new();
+    let text = std::fs::read_to_string(&files.paths[1]).unwrap();
+    std::fs::write(&files.paths[1], text.replace("the answer", "the ANSWER")).unwrap();
+    let mut browser = files.browse(120, 30);
+    browser.press("m");
+    shows(&browser, "differ");
+    let both = texts(&browser);
+    assert!(both.contains(&"the answer".to_string()) && both.contains(&"the ANSWER".to_string()));
+}
+
+#[test]
+fn a_parent_that_was_moved_is_found_by_its_id() {
+    let dir = tempfile::tempdir().unwrap();
+    let (old, new) = (dir.path().join("old/2026-01-05_p.jsonl"), dir.path().join("sessions/2026-01-05_p.jsonl"));
+    std::fs::create_dir_all(new.parent().unwrap()).unwrap();
+    let parent = Session::new("p").user("u1", "the question").assistant("a1", "the answer");
+    let fork = parent.clone().forked("f", &old, 100).user("u3", "another way");
+    // What began otherwise came from somewhere else.
+    let stranger = Session::new("s").parent(&old).user("x1", "something else");
+    std::fs::write(&new, parent.text()).unwrap();
+    std::fs::write(new.with_file_name("fork.jsonl"), fork.text()).unwrap();
+    std::fs::write(new.with_file_name("stranger.jsonl"), stranger.text()).unwrap();
+    let browser = Browser::on(&[new.parent().unwrap()], 110, 40);
+    let library = &browser.model.library;
+    let [parent, fork, stranger] = ["2026-01-05_p.jsonl", "fork.jsonl", "stranger.jsonl"]
+        .map(|name| library.key_of(&new.with_file_name(name)).unwrap());
+    assert_eq!((library.families().parent(fork), library.families().parent(stranger)), (Some(parent), None));
+    let mut browser = browser;
+    browser.press("g");
+    while browser.session().is_none_or(|session| session.header.id != "f") {
+        browser.press("j");
+    }
+    shows(&browser, "found by its id");
+}
