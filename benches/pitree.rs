@@ -305,8 +305,9 @@ fn with_family() -> PathBuf {
         let fresh = target().join("10000-files-and-a-family.new");
         let _ = std::fs::remove_dir_all(&fresh);
         corpus::fill(&fresh, 10_000, 40_000_000).unwrap();
-        corpus::family(&fresh, 500).unwrap();
         std::fs::rename(&fresh, &dir).unwrap();
+        // They name each other by their paths.
+        corpus::family(&dir, 500).unwrap();
     }
     dir
 }

@@ -1,5 +1,5 @@
 //! Writes a corpus to try pitree on: `cargo run --release --example corpus -- DIR [SESSIONS] [BYTES]`.
-//! One session only: `… -- FILE.jsonl ENTRIES BYTES [BRANCH_EVERY]`.
+//! One session only: `… -- FILE.jsonl ENTRIES BYTES [BRANCH_EVERY]`. A family: `… -- DIR MEMBERS family`.
 
 #[path = "../benches/corpus/mod.rs"]
 mod corpus;
@@ -13,6 +13,9 @@ fn main() -> std::io::Result<()> {
     if path.extension().is_some_and(|extension| extension == "jsonl") {
         let shape = corpus::Shape { entries: number(100_000), bytes: number(240_000_000), branch_every: number(0) };
         return corpus::session(&path, 1, "/home/dev/project", None, &shape);
+    }
+    if std::env::args().any(|arg| arg == "family") {
+        return corpus::family(&path, number(500));
     }
     let (sessions, bytes) = (number(2000), number(1_000_000_000));
     corpus::fill(&path, sessions, bytes)

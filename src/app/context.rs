@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::app::panes::marks::Marks;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::setting::Setting;
@@ -37,6 +38,8 @@ pub struct Context<'a> {
     pub tree: &'a tree::Pane,
     /// The preview pane.
     pub preview: &'a preview::Pane,
+    /// The marks on entries.
+    pub marks: &'a Marks,
     /// How often what was done.
     pub uses: &'a HashMap<Action, u32>,
     /// What was changed, the newest first, as it was read last.

@@ -38,6 +38,7 @@ pub fn hints(model: &Model) -> Vec<Hint> {
     let actions = match model.place() {
         _ if model.layers.is_empty() && model.has_nothing() => NOTHING,
         Place::Sessions if !model.sessions.marks.is_empty() => MARKED,
+        Place::Tree if !model.marks.is_empty() && !is_searched(model) => MARKED_ENTRIES,
         Place::Tree | Place::Preview if is_searched(model) => HITS,
         place => wanted(place),
     };
@@ -107,6 +108,8 @@ fn wanted(place: Place) -> &'static [Action] {
             A::Files,
             A::Copy,
             A::Undo,
+            A::Compare,
+            A::Mark,
             A::NextBranchPoint,
             A::SegmentDown,
             A::GoToLeaf,
@@ -141,13 +144,46 @@ fn wanted(place: Place) -> &'static [Action] {
         Place::Labels => &[A::Accept, A::RenameLabel, A::ClearLabel, A::ListDown, A::ListUp, A::Cancel, A::Help],
         Place::Question => &[A::Confirm, A::Down, A::Up, A::Back, A::Help],
         Place::Note => &[A::Down, A::Up],
+        Place::Compare => &[
+            A::Help,
+            A::SideA,
+            A::SideB,
+            A::Confirm,
+            A::Label,
+            A::GoToCommon,
+            A::Back,
+            A::Unfold,
+            A::Fold,
+            A::UnfoldAll,
+            A::FoldAll,
+        ],
         Place::Help => &[A::Back, A::Down, A::Up, A::PageDown, A::Quit],
     }
 }
 
 /// What can be done with marked sessions.
-const MARKED: &[Action] =
-    &[Action::Help, Action::Delete, Action::Mark, Action::MarkAll, Action::Back, Action::Undo, Action::Quit];
+const MARKED: &[Action] = &[
+    Action::Help,
+    Action::Delete,
+    Action::Compare,
+    Action::Mark,
+    Action::MarkAll,
+    Action::Back,
+    Action::Undo,
+    Action::Quit,
+];
+/// What can be done with marked entries.
+const MARKED_ENTRIES: &[Action] = &[
+    Action::Help,
+    Action::Compare,
+    Action::Mark,
+    Action::Back,
+    Action::Confirm,
+    Action::NextPane,
+    Action::Label,
+    Action::Fork,
+    Action::Quit,
+];
 /// What can be done with hits.
 const HITS: &[Action] =
     &[Action::Help, Action::NextHit, Action::PreviousHit, Action::Back, Action::Find, Action::Confirm, Action::Quit];
@@ -172,6 +208,7 @@ fn does_something(model: &Model, action: Action) -> bool {
         A::Rename | A::Copy => sessions.selected_session().is_some(),
         A::Label | A::Fork => context.meant_entry().is_some(),
         A::Files => sessions.selected_row().is_some(),
+        A::Compare if model.focus == Place::Sessions => (1..=2).contains(&sessions.marks.len()),
         // A project of hits has no folds.
         A::Confirm if is_project(model) => sessions.hits.is_none(),
         A::Confirm
@@ -226,6 +263,7 @@ fn word(model: &Model, action: Action) -> &'static str {
         (None, Action::Follow) if model.tree.follows => "stop following",
         (None, Action::Family) if model.tree.is_whole() => "session alone",
         (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
+        (None, Action::Back) if !model.marks.is_empty() && model.focus == Place::Tree => "unmark all",
         (None, action) => action.word(),
     }
 }

@@ -17,6 +17,7 @@ use crate::disk::moved::Candidate;
 use crate::disk::news::News;
 use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
+use crate::library::compare::{Asked, Compared};
 use crate::library::elsewhere::Elsewhere;
 use crate::library::others::Others;
 use crate::library::search::{SessionHit, Sought};
@@ -145,6 +146,8 @@ pub enum Reply {
     },
     /// It is known where the text of the preview has what is looked for, or where the entry has it instead.
     Seen(Vec<Hit>, Option<Unseen>),
+    /// Two ways were held against each other, or why not.
+    Compared(Result<Arc<Compared>, String>),
     /// The whole text of an entry was read, or why it was not.
     Text(Result<String, String>),
     /// All that was changed, the newest first; or why that is not known.
@@ -319,6 +322,8 @@ pub enum Work {
         /// The entry, if it was found by them.
         found: Option<Body>,
     },
+    /// Hold two ways against each other.
+    Compare([Asked; 2]),
     /// Read the whole text of an entry.
     Text(Body),
     /// Read all of an entry and what belongs to it, as it was written.

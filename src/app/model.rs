@@ -12,6 +12,7 @@ use crate::app::layers::Layers;
 use crate::app::layers::answer::View;
 use crate::app::message::{Effect, Opener, Work};
 use crate::app::panes::layout::{Layout, PaneArea, Screen, Sharing};
+use crate::app::panes::marks::Marks;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::queries::Queries;
 use crate::app::setting::Setting;
@@ -114,6 +115,10 @@ pub struct Model {
     pub watching: Option<Claim>,
     /// Who waits to hear which pis run: see [`Command::ToTrash`].
     pub looking: Option<Claim>,
+    /// The marks on entries.
+    pub marks: Marks,
+    /// Who waits for a comparison.
+    pub comparing: Option<Claim>,
     /// How often what was done.
     pub uses: HashMap<Action, u32>,
     /// Whether the last click was on something that lay over the panes: a second one in its place is not for what is below.
@@ -160,6 +165,8 @@ impl Model {
             scan: Scan { claim: None, changed: HashSet::new() },
             watching: None,
             looking: None,
+            marks: Marks::default(),
+            comparing: None,
             uses: HashMap::new(),
             clicked_layer: false,
             past: None,
@@ -179,6 +186,7 @@ impl Model {
             sessions: &self.sessions,
             tree: &self.tree,
             preview: &self.preview,
+            marks: &self.marks,
             uses: &self.uses,
             past: self.past.as_deref().unwrap_or_default(),
         }

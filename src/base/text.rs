@@ -322,7 +322,7 @@ glyphs! {
     live: "A session in which a pi is likely at work.", "●", "@";
     gone: "The project's directory is gone.", "✗", "X";
     subagent: "A session of a sub-agent.", "↳", ">";
-    mark: "A marked session.", "✓", "x";
+    mark: "A marked session or entry.", "✓", "x";
     warning: "Something is wrong with the file or the entry; the preview says what.", "⚠", "!";
     active: "In the tree: an entry on the active path, which leads to the leaf.", "•", "*";
     leaf: "The leaf: pi resumes after this entry.", "←", "<-";

@@ -3,6 +3,7 @@
 mod ask;
 mod change;
 mod config;
+mod diff;
 mod files;
 mod fork;
 mod index;
@@ -91,6 +92,7 @@ enum Command {
     Tree(tree::TreeCommand),
     Labels(labels::Labels),
     Files(files::FilesCommand),
+    Diff(diff::Diff),
     Search(search::SearchCommand),
     Path(path::PathCommand),
     Resume(resume::Resume),
@@ -115,6 +117,7 @@ const EXAMPLES: &str = "Examples:
   pitree ls --json | jq .path     list sessions for a script
   pitree tree 0199f2c1            draw one session's tree, by the start of its id
   pitree files --project .        list the files that tools touched in a project
+  pitree diff 0199f2c1@before @after  compare two branches of a session, by labels
   pitree resume 0199f2c1 before   go on in pi at the entry labelled \"before\"
   pitree rename 0199f2c1 Flaky    give a session a name
   pitree rm 0199f2c1 --family     move a session, its forks and theirs to the trash
@@ -219,6 +222,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Some(Command::Tree(command)) => command.run(&context),
         Some(Command::Labels(command)) => command.run(&context),
         Some(Command::Files(command)) => command.run(&context),
+        Some(Command::Diff(command)) => command.run(&context),
         Some(Command::Search(command)) => command.run(&context),
         Some(Command::Path(command)) => command.run(&context),
         Some(Command::Resume(command)) => command.run(&context),

@@ -26,6 +26,8 @@ pub enum Place {
     Question,
     /// A box that tells something.
     Note,
+    /// Two ways, held against each other.
+    Compare,
     /// The list of keys.
     Help,
 }
@@ -39,18 +41,25 @@ const TREE: &[Place] = &[P::Tree];
 const PREVIEW: &[Place] = &[P::Preview];
 /// Where an entry is selected or shown.
 const ENTRIES: &[Place] = &[P::Tree, P::Preview];
+/// The same, and where the end of a way is one.
+const ENTRIES_AND_ENDS: &[Place] = &[P::Tree, P::Preview, P::Compare];
+/// Where sessions or entries are marked.
+const MARKING: &[Place] = &[P::Sessions, P::Tree];
+const COMPARE: &[Place] = &[P::Compare];
 /// Panes, and what is scrolled or chosen from with the same keys.
-const ROWS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Help];
-const PANES_AND_HELP: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Help];
+const ROWS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help];
+/// Panes, and what is folded with the same keys.
+const FOLDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare];
+const PANES_AND_LONG: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help];
 /// Panes, and boxes that are closed with the same keys.
-const PANES_AND_BOXES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Question, P::Help];
+const PANES_AND_BOXES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help];
 /// The list of sessions, also while a search is typed.
 const SEARCHED: &[Place] = &[P::Sessions, P::Search];
 const PANES_AND_SEARCH: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search];
 /// Where leaving pitree is not what a key that leaves means.
-const LEAVING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Help];
+const LEAVING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Compare, P::Help];
 /// The same, and boxes that any key closes.
-const SUSPENDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Help];
+const SUSPENDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help];
 const EVERYWHERE: &[Place] = &[
     P::Sessions,
     P::Tree,
@@ -62,6 +71,7 @@ const EVERYWHERE: &[Place] = &[
     P::Labels,
     P::Question,
     P::Note,
+    P::Compare,
     P::Help,
 ];
 /// Lines that end with a key.
@@ -159,12 +169,12 @@ actions! {
     PageDown, "page-down", ["pagedown", "ctrl+f"], ROWS, Moving, "page down", "Go one page down.";
     HalfPageUp, "half-page-up", ["ctrl+u"], PREVIEW, Moving, "half up", "Go half a page up in the preview.";
     HalfPageDown, "half-page-down", ["ctrl+d"], PREVIEW, Moving, "half down", "Go half a page down in the preview.";
-    First, "first", ["g", "home"], PANES_AND_HELP, Moving, "first", "Go to the first row.";
-    Last, "last", ["G", "end"], PANES_AND_HELP, Moving, "last", "Go to the last row.";
-    Fold, "fold", ["h", "left"], PANES, Moving, "fold", "Fold the row; when there is nothing to fold, go to its parent, or back a pane.";
-    Unfold, "unfold", ["l", "right"], PANES, Moving, "unfold", "Unfold the row; when there is nothing to unfold, go in.";
-    FoldAll, "fold-all", ["-"], PANES, Moving, "fold all", "Fold every row.";
-    UnfoldAll, "unfold-all", ["+", "="], PANES, Moving, "unfold all", "Unfold every row.";
+    First, "first", ["g", "home"], PANES_AND_LONG, Moving, "first", "Go to the first row.";
+    Last, "last", ["G", "end"], PANES_AND_LONG, Moving, "last", "Go to the last row.";
+    Fold, "fold", ["h", "left"], FOLDING, Moving, "fold", "Fold the row; when there is nothing to fold, go to its parent, or back a pane.";
+    Unfold, "unfold", ["l", "right"], FOLDING, Moving, "unfold", "Unfold the row; when there is nothing to unfold, go in.";
+    FoldAll, "fold-all", ["-"], FOLDING, Moving, "fold all", "Fold every row.";
+    UnfoldAll, "unfold-all", ["+"], FOLDING, Moving, "unfold all", "Unfold every row.";
     NextPane, "next-pane", ["tab"], PANES, Moving, "pane", "Go to the next pane.";
     PreviousPane, "previous-pane", ["shift+tab"], PANES, Moving, "pane", "Go to the previous pane.";
     Zoom, "zoom", ["z"], PANES, Moving, "zoom", "Give the pane the whole screen, or its share again.";
@@ -193,16 +203,20 @@ actions! {
     Copy, "copy", ["y"], PANES, Doing, "copy", "Copy the text or id of the entry, the path or id of the session, or the command that resumes it.";
     Pager, "pager", ["v"], PANES, Doing, "pager", "Show what the preview is about in a pager ($PAGER), as it was written.";
     Editor, "editor", ["E"], PANES, Doing, "editor", "Open a copy of what the preview is about in an editor ($VISUAL or $EDITOR).";
+    Compare, "compare", ["="], PANES, Doing, "compare", "Compare what two ways led to from their last common entry on: two marked sessions or entries of one family, the marked entry and the selected one, or the selected one and the leaf.";
+    SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "While comparing: choose the first way, to be resumed or labelled.";
+    SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "While comparing: choose the second way.";
+    GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common point", "While comparing: go to the last entry that both have, in the tree of the chosen way.";
     Reload, "reload", ["f5"], PANES, Doing, "reload", "Read the sessions again.";
     Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show all keys.";
     Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree and go to the shell; fg brings it back.";
     Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Leave pitree.";
 
     Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Give the session a name; an empty one clears it.";
-    Label, "label", ["L"], ENTRIES, Changing, "label", "Label the entry; an empty label clears it.";
+    Label, "label", ["L"], ENTRIES_AND_ENDS, Changing, "label", "Label the entry; an empty label clears it.";
     Fork, "fork", ["f"], ENTRIES, Changing, "fork", "Make a new session of the path to the entry.";
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "delete", "Move the session to the trash, or all marked ones, or a project's.";
-    Mark, "mark", ["space"], SESSIONS, Changing, "mark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions.";
+    Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions. In the tree, mark the entry: two at most, to be compared.";
     MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions in the list, or none.";
     Undo, "undo", ["u"], PANES, Changing, "undo", "Take the last change back; what an earlier pitree did is asked about.";
     Redo, "redo", ["U"], PANES, Changing, "redo", "Make the change again that was taken back.";
@@ -286,6 +300,7 @@ impl Place {
             Self::Labels => "list of labels",
             Self::Question => "questions",
             Self::Note => "messages",
+            Self::Compare => "comparison",
             Self::Help => "help",
         }
     }

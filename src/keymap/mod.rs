@@ -291,9 +291,9 @@ mod tests {
                 "\n## Session tree\n\n| Keys | What it does | Where | Name |\n|---|---|---|---|\n| `ctrl+o` |"
             )
         );
-        assert!(
-            page.contains("\n| `q` `ctrl+c` | Leave pitree. | all panes, search line, questions, help | `quit` |\n")
-        );
+        assert!(page.contains(
+            "\n| `q` `ctrl+c` | Leave pitree. | all panes, search line, questions, comparison, help | `quit` |\n"
+        ));
         assert!(page.contains("\n| `{` | Go to the previous branch point. | Tree | `previous-branch-point` |\n"));
         let keys = page.split("\n## Signs\n").next().unwrap();
         assert_eq!(keys.lines().filter(|line| line.starts_with("| `")).count(), Action::ALL.len());

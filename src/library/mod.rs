@@ -1,8 +1,10 @@
 //! All sessions together, by a key that outlives their paths: what a list shows of each, who was forked from whom, and in
 //! which a pi is likely at work (`live`). The data is pure; what reads goes through `disk` and runs on a lane: [`search`] holds
 //! sessions against a query, [`find`] looks through one session, [`grep`] through all bytes, [`texts`] reads what is
-//! searched. [`files`] sums what tools did to files, `shares` what sessions used: each entry once.
+//! searched. [`files`] sums what tools did to files, `shares` what sessions used: each entry once. [`compare`] holds two ways
+//! against each other.
 
+pub mod compare;
 pub mod elsewhere;
 pub mod families;
 pub mod files;

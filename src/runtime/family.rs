@@ -78,16 +78,15 @@ impl Desk {
         to_join.base = base;
         let own = trees[base].header.clone();
         let header = if to_join.is_whole { Header { parent_session: None, parent_id: None, ..own } } else { own };
-        let mut bodies: HashMap<usize, Bodies> = HashMap::new();
+        let mut bodies: HashMap<usize, Option<Bodies>> = HashMap::new();
         let mut line = |(file, at): (usize, Index)| {
             let node = trees[file].nodes.get(at as usize)?;
-            if !bodies.contains_key(&file) {
-                bodies.insert(file, Bodies::open(self.files, &to_join.members[file].1.path).ok()?);
-            }
-            bodies.get_mut(&file)?.line(node).ok()
+            let path = &to_join.members[file].1.path;
+            let opened = bodies.entry(file).or_insert_with(|| Bodies::open(self.files, path).ok());
+            opened.as_mut()?.line(node).ok()
         };
         let joined = Joined::new(
-            trees.clone(),
+            &trees,
             base,
             header,
             &mut |[a, b]| matches!((line(a), line(b)), (Some(a), Some(b)) if same::is_same(&a, &b)),

@@ -70,6 +70,7 @@ pub(super) struct Lanes {
     elsewhere: Arc<Slot>,
     find: Arc<Slot>,
     look: Arc<Slot>,
+    compare: Arc<Slot>,
     errand: Arc<Slot>,
     changes: Sender<Piece>,
 }
@@ -99,6 +100,7 @@ impl Lanes {
             elsewhere: lane(),
             find: lane(),
             look: lane(),
+            compare: lane(),
             errand: lane(),
             changes,
         }
@@ -118,6 +120,7 @@ impl Lanes {
             Job::Work(Work::Elsewhere { .. }) => &self.elsewhere,
             Job::Work(Work::Find { .. } | Work::Fulfil { .. }) => &self.find,
             Job::Work(Work::Look { .. } | Work::LookForPis) => &self.look,
+            Job::Work(Work::Compare(_)) => &self.compare,
             Job::Work(
                 Work::Text(_)
                 | Work::Written(_)

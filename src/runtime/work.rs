@@ -22,6 +22,7 @@ use crate::disk::watch::{self, Seen, Watch};
 use crate::disk::{live, locate, moved, scan};
 use crate::library;
 use crate::library::EntryRef;
+use crate::library::compare::{self, Compared};
 use crate::library::others::Others;
 use crate::library::search::Searcher;
 use crate::library::shares;
@@ -155,6 +156,11 @@ impl Desk {
                     entry.map_or(String::new(), |entry| entry.text())
                 });
                 reply(Reply::Text(text.map_err(|error| format!("{error:#}"))));
+            }
+            Work::Compare(asked) => {
+                let reading = compare::Reading { files: self.files, home: &self.setting.home, is_wanted: &is_wanted };
+                let compared = Compared::read(asked, reading).map(Arc::new);
+                reply(Reply::Compared(compared.map_err(|error| format!("{error:#}"))));
             }
             Work::LookBack => {
                 let none = "there is no home directory to keep the journal of changes in";

@@ -13,6 +13,7 @@ mod card;
 mod changes;
 #[path = "../common/mod.rs"]
 mod common;
+mod comparing;
 mod deleting;
 mod family;
 mod finding;
@@ -85,7 +86,7 @@ fn all_folds_at_once_and_back() {
     let folded = browser.model.tree.rows.list.len();
     assert!(folded < all);
     assert!(browser.screen().contains("entries ·"), "a fold says what it hides\n{}", browser.screen());
-    browser.press("=");
+    browser.press("+");
     assert_eq!(browser.model.tree.rows.list.len(), all);
 }
 

@@ -4,6 +4,7 @@
 mod changing;
 #[path = "../common/mod.rs"]
 mod common;
+mod comparing;
 mod index;
 mod meant;
 mod names;

@@ -1,6 +1,7 @@
 //! What takes several steps: each flow reads the browser and says what is wanted next, as a [`Command`].
 
 pub mod change;
+pub mod compare;
 pub mod copy;
 pub mod delete;
 pub mod gone;

@@ -9,7 +9,9 @@ use crate::app::layers::prompt::Prompt;
 use crate::base::text::Tone;
 use crate::changes::Request;
 use crate::keymap::Place;
+use crate::library::SessionKey;
 use crate::session::entry::EntryId;
+use crate::session::tree::{Index, Tree};
 
 /// Asks for the name of the session that is meant.
 pub fn rename(context: &Context<'_>) -> Command {
@@ -25,12 +27,15 @@ pub fn rename(context: &Context<'_>) -> Command {
 pub fn label(context: &Context<'_>) -> Command {
     match context.whole_entry() {
         Err(why) => Command::warn(why),
-        Ok((session, tree, at)) => {
-            let label = tree.labels.get(&at).map_or("", |label| &label.text);
-            let purpose = Purpose::Label(session, EntryId::of(&tree, at));
-            Command::show(Layer::Prompt(Prompt::new(purpose, "label: ", label)))
-        }
+        Ok((session, tree, at)) => label_at(session, &tree, at),
     }
+}
+
+/// Asks for the label of an entry.
+pub(crate) fn label_at(session: SessionKey, tree: &Tree, at: Index) -> Command {
+    let label = tree.labels.get(&at).map_or("", |label| &label.text);
+    let purpose = Purpose::Label(session, EntryId::of(tree, at));
+    Command::show(Layer::Prompt(Prompt::new(purpose, "label: ", label)))
 }
 
 /// Forks the session at the entry that is meant.

@@ -5,21 +5,32 @@ use crate::app::context::Context;
 use crate::app::message::Answer;
 use crate::app::setting::Print;
 use crate::keymap::Place;
+use crate::session::digest::Digest;
+use crate::session::tree::{Index, Tree};
 
 /// What Enter does in the picker; nothing where it does what it does elsewhere: for a command the session may have to be
 /// changed first.
 pub(crate) fn confirm(context: &Context<'_>) -> Option<Command> {
-    let print = context.setting.picker?;
     let (key, session) = context.meant_session()?;
-    let answer = match print {
+    let tree = context.tree.file(key).map(|tree| &**tree);
+    let meant = || context.meant_entry().map(|(.., at)| at);
+    let at = |tree: &Tree| if context.focus == Place::Sessions { tree.leaf } else { meant() };
+    answer(context, session, tree.map(|tree| (tree, at(tree))))
+}
+
+/// The same of a session and, where its tree is open, an entry of it.
+pub(crate) fn answer(
+    context: &Context<'_>,
+    session: &Digest,
+    entry: Option<(&Tree, Option<Index>)>,
+) -> Option<Command> {
+    let answer = match context.setting.picker? {
         Print::Path => Answer::Path(session.path.clone()),
         Print::Id => Answer::Id(session.header.id.clone()),
         Print::Entry => {
-            let Some(tree) = context.tree.file(key) else {
+            let Some((tree, at)) = entry else {
                 return Some(Command::warn("the session is still being read"));
             };
-            let meant = || context.meant_entry().map(|(.., at)| at);
-            let at = if context.focus == Place::Sessions { tree.leaf } else { meant() };
             match at.and_then(|at| tree.nodes[at as usize].id.as_ref()) {
                 Some(id) => Answer::Id(id.to_string()),
                 None => return Some(Command::warn("no entry here has an id")),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
-use crate::app::flows::{cancel, cancel_by, delete, picker};
+use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, picker};
 use crate::app::layers::Layer;
 use crate::app::layers::note::Note;
 use crate::app::layers::question::{Choice, Question};
@@ -18,6 +18,7 @@ use crate::changes::Request;
 use crate::keymap::Place;
 use crate::library::SessionKey;
 use crate::render::DocLine;
+use crate::session::digest::Shared;
 use crate::session::entry::EntryId;
 use crate::session::tree::context::context as model_context;
 use crate::session::tree::resume::{self, Resume};
@@ -44,27 +45,44 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
         return answer;
     }
     let Some((key, session)) = context.meant_session() else { return Command::nothing() };
-    let leaf = GoOn::at(session.path.clone(), session.header.cwd.clone());
     if context.setting.demo {
-        let text = "These are pitree's sample sessions: there is no file that pi could open.\nRun `pitree` without --demo to browse and resume your own.";
-        return Command::show(Layer::Note(Note::new("Nothing to resume", text)));
+        return no_file();
     }
-    let Some((_, tree, at)) = context.meant_entry() else {
-        return if context.focus == Place::Tree && !is_start {
-            Command::nothing()
-        } else {
-            at_leaf(context, key, leaf)
-        };
-    };
-    let to = resume::at(&tree, at);
+    match context.meant_entry() {
+        Some((_, tree, at)) => entry(context, (key, session), &tree, at),
+        _ if context.focus == Place::Tree && !is_start => Command::nothing(),
+        _ => at_leaf(context, key, GoOn::at(session.path.clone(), session.header.cwd.clone())),
+    }
+}
+
+/// Enter on an entry of any session, wherever that is shown.
+pub(crate) fn at_entry(context: &Context<'_>, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
+    let Some(session) = context.library.get(key) else { return Command::warn(NO_SESSION) };
+    match picker::answer(context, session, Some((tree, Some(at)))) {
+        Some(answer) => answer,
+        None if context.setting.demo => no_file(),
+        None => entry(context, (key, session), tree, at),
+    }
+}
+
+/// Samples can't be resumed.
+fn no_file() -> Command {
+    let text = "These are pitree's sample sessions: there is no file that pi could open.\nRun `pitree` without --demo to browse and resume your own.";
+    Command::show(Layer::Note(Note::new("Nothing to resume", text)))
+}
+
+/// Goes on from an entry. Where that changes something, it is asked first.
+fn entry(context: &Context<'_>, (key, session): (SessionKey, &Shared), tree: &Arc<Tree>, at: Index) -> Command {
+    let leaf = GoOn::at(session.path.clone(), session.header.cwd.clone());
+    let to = resume::at(tree, at);
     if to.is_here && to.text_of.is_none() {
         at_leaf(context, key, leaf)
     } else if tree.header.is_newer() {
-        Command::show(Layer::Question(as_it_is(&tree, leaf)))
+        Command::show(Layer::Question(as_it_is(tree, leaf)))
     } else if tree.is_partial {
         Command::warn("the session is still being read")
     } else {
-        Command::show(Layer::Question(question(context, (key, &tree), to, &leaf)))
+        Command::show(Layer::Question(question(context, (key, tree), to, &leaf)))
     }
 }
 

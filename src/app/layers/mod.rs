@@ -3,6 +3,7 @@
 //! comes of them is an [`Answer`], carried out elsewhere. `C` is what a choice in a question leads to.
 
 pub mod answer;
+pub mod compare;
 pub mod help;
 pub mod note;
 pub mod palette;
@@ -12,6 +13,7 @@ pub mod question;
 use crate::app::widgets::line::LineEdit;
 use crate::keymap::{Action, Key, Place};
 use answer::{Answer, View};
+use compare::Compare;
 use help::Help;
 use note::Note;
 use palette::Palette;
@@ -33,6 +35,8 @@ pub enum Layer<C> {
     Question(Question<C>),
     /// A box that tells something.
     Note(Note),
+    /// Two ways, held against each other.
+    Compare(Box<Compare>),
     /// The list of keys.
     Help(Help),
 }
@@ -119,6 +123,19 @@ impl<C: Clone> Layers<C> {
         self.top().map(Layer::place)
     }
 
+    /// Takes comparisons away.
+    pub(crate) fn close_comparisons(&mut self) {
+        self.0.retain(|layer| !matches!(layer, Layer::Compare(_)));
+    }
+
+    /// The comparisons.
+    pub(crate) fn comparisons_mut(&mut self) -> impl Iterator<Item = &mut Compare> {
+        self.0.iter_mut().filter_map(|layer| match layer {
+            Layer::Compare(compare) => Some(&mut **compare),
+            _ => None,
+        })
+    }
+
     /// The layer on top takes a key and what it means there.
     pub fn press(&mut self, key: Key, action: Option<Action>, view: View<'_>) -> Answer<C> {
         if let Some(leaving @ (Action::Suspend | Action::Help)) = action
@@ -133,6 +150,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Palette(palette)) => palette.press(key, action, view.size),
             Some(Layer::Question(question)) => question.press(key, action, view.size),
             Some(Layer::Note(note)) => note.press(action, view.size),
+            Some(Layer::Compare(compare)) => compare.press(action, view),
             Some(Layer::Help(help)) => help.press(key, action, view),
         }
     }
@@ -148,7 +166,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Prompt(prompt)) => prompt.paste(text),
             Some(Layer::Palette(palette)) => palette.paste(text),
             Some(Layer::Help(help)) => help.paste(text),
-            Some(Layer::Question(_) | Layer::Note(_)) => {} // there is nothing to paste into
+            Some(Layer::Question(_) | Layer::Note(_) | Layer::Compare(_)) => {} // there is nothing to paste into
         }
         Answer::Stay
     }
@@ -161,6 +179,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Find(_) | Layer::Prompt(_)) => Answer::Stay,
             Some(Layer::Palette(palette)) => palette.click((column, row), view.size),
             Some(Layer::Question(question)) => question.click((column, row), view.size),
+            Some(Layer::Compare(compare)) => compare.click((column, row), view.size),
             Some(Layer::Note(_) | Layer::Help(_)) => Answer::Close,
         }
     }
@@ -172,6 +191,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Palette(palette)) => palette.wheel(by, view.size),
             Some(Layer::Question(question)) => question.scroll(by, view.size),
             Some(Layer::Note(note)) => note.scroll(by, view.size),
+            Some(Layer::Compare(compare)) => compare.wheel(by, view.size),
             Some(Layer::Help(help)) => help.scroll(by, view),
         }
         Answer::Stay
@@ -188,6 +208,7 @@ impl<C> Layer<C> {
             Self::Palette(palette) => palette.place(),
             Self::Question(_) => Place::Question,
             Self::Note(_) => Place::Note,
+            Self::Compare(_) => Place::Compare,
             Self::Help(_) => Place::Help,
         }
     }

@@ -1,6 +1,6 @@
 //! Doing actions: what a key of a pane leads to.
 
-use super::{carry, family, finding, opening, searching};
+use super::{carry, comparing, family, finding, opening, searching};
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
 use crate::app::flows::{copy, delete, name, refusal, resume};
@@ -40,6 +40,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         }
         Action::Pager => opening::open(model, Opener::Pager, effects),
         Action::Editor => opening::open(model, Opener::Editor, effects),
+        Action::Compare => comparing::open(model, effects),
         Action::Reload => reload(model, effects),
         Action::Up => go(model, -1),
         Action::Down => go(model, 1),
@@ -85,7 +86,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::Trash => look_back(model, PaletteKind::Trash, effects),
         Action::History => look_back(model, PaletteKind::History, effects),
         Action::Redo => carry::carry(model, Command::Change(Request::Redo, After::Show), effects),
-        Action::Mark => model.sessions.toggle_mark(),
+        Action::Mark => comparing::mark(model),
         Action::MarkAll => {
             let folded = model.sessions.toggle_all_marks();
             let marked = count(model.sessions.marks.len(), "session marked", "sessions marked");
@@ -166,7 +167,10 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         | Action::DeleteWordForward
         | Action::DeleteToStart
         | Action::DeleteToEnd
-        | Action::Yank => {}
+        | Action::Yank
+        | Action::SideA
+        | Action::SideB
+        | Action::GoToCommon => {}
     }
 }
 
@@ -344,6 +348,7 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
         return;
     }
     match model.focus {
+        Place::Tree if !model.marks.is_empty() => model.marks.clear(),
         Place::Tree => searching::go_back(model),
         Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
         Place::Sessions if model.search.is_some() => searching::close(model, effects),

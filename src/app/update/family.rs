@@ -62,7 +62,7 @@ pub(super) fn fill(model: &mut Model) {
 /// Has the sessions joined that are wanted in the tree beside the open one.
 pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     let is_whole = model.tree.own().is_some_and(|tree| !tree.is_partial);
-    if is_whole && let Some(to_join) = model.tree.to_join(&model.library) {
+    if is_whole && let Some(to_join) = model.tree.next_to_join(&model.library) {
         model.tree.joining = Some(model.ask(Work::Join(Box::new(to_join)), effects));
     }
 }

@@ -36,7 +36,8 @@ pub(super) fn typed(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 
 /// Has the open session searched for the words.
 fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
-    let Some((files, start, words)) = model.tree.to_search() else { return };
+    let words = model.tree.find.as_ref().map(|find| find.words.clone());
+    let (Some((files, start)), Some(words)) = (model.tree.to_search(), words) else { return };
     let with_path = |(key, tree)| Some((key, model.library.get(key)?.path.clone(), tree));
     let files = files.into_iter().filter_map(with_path).collect();
     let claim = model.ask(Work::Find { files, start, words }, effects);

@@ -2,7 +2,7 @@
 //! has the keyboard.
 
 use super::act::{act, act_elsewhere, confirm};
-use super::{carry, family, finding, searching, typing};
+use super::{carry, comparing, family, finding, searching, typing};
 use crate::app::command::{After, Command};
 use crate::app::flows::name;
 use crate::app::hints::hints;
@@ -141,6 +141,9 @@ fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
             let leads = selected.map(|row| row.leads.clone());
             let command = palettes::labels::change(&model.context(), leads.as_ref(), action == Action::ClearLabel);
             carry::carry(model, command, effects);
+        }
+        Answer::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon)) => {
+            comparing::act(model, action, effects);
         }
         Answer::Act(_) => {}
     }

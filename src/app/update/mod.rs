@@ -1,10 +1,11 @@
 //! How the browser changes: a message comes in, the model changes, effects go out. Nothing else changes the model: panes,
 //! layers and flows say what they want. `keys` takes what a person does, `replies` what comes of work, `news` what is new in the files, `act` does
-//! actions, `carry` carries out commands, `opening` what other programs show, `searching`, its line `typing`, and `finding` see to what is looked for, and
+//! actions, `carry` carries out commands, `opening` what other programs show, `comparing` what is compared, `searching`, its line `typing`, and `finding` see to what is looked for, and
 //! after each message `settle` brings the rest in line.
 
 mod act;
 mod carry;
+mod comparing;
 mod family;
 mod finding;
 mod keys;

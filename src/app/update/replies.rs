@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{carry, family, news, opening, searching};
+use super::{carry, comparing, family, news, opening, searching};
 use crate::app::command::{Command, GoOn};
 use crate::app::flows::{change, copy, gone};
 use crate::app::message::{Changed, Effect, Reply};
@@ -68,6 +68,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::Seen(hits, unseen) => model.preview.take_hits(hits, unseen),
         Reply::EntriesFound { hits, first_last } => model.tree.take_hits(hits, first_last),
         Reply::Text(text) => take_text(model, text, effects),
+        Reply::Compared(compared) => comparing::take(model, compared, effects),
         Reply::Past(past) => take_past(model, past),
         Reply::Written(text) => opening::take(model, text, effects),
         Reply::MayBe(candidates) => {
@@ -173,6 +174,9 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
         }
         if is_it(&model.looking_back) {
             model.past = Some(Vec::new());
+        }
+        if is_it(&model.comparing) {
+            model.layers.close_comparisons();
         }
         model.changes.retain(|pending| pending.claim.number() != ticket);
         model.say(Tone::Error, error);

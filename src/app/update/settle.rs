@@ -1,7 +1,7 @@
 //! Brings everything in line after a message: selections into sight, the tree to the selected session, the preview to
 //! the selected row, palettes to what is known.
 
-use super::{carry, family, finding, news, searching};
+use super::{carry, comparing, family, finding, news, searching};
 use crate::app::card;
 use crate::app::message::{Body, Effect, Work};
 use crate::app::model::Model;
@@ -45,6 +45,7 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     family::settle(model, effects);
     follow_selection(model, effects);
     finding::settle(model, effects);
+    comparing::settle(model);
     if let Some(area) = model.area(Place::Preview) {
         model.preview.fit(area.text().width.into(), area.body.height.into());
     }

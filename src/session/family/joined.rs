@@ -39,12 +39,12 @@ impl Joined {
     /// Joins files, parents before their forks; their trees know what their entries say ([`crate::session::tree::Part::with_contents`]).
     /// The file at the place `base` is the one that is looked at: what it has is looked at in it. Whether it says what it
     /// inherited is said by `header`, its own or one of no fork.
-    pub fn new(trees: Vec<Arc<Tree>>, base: usize, header: Header, is_same: IsSame<'_>) -> Self {
+    pub fn new(trees: &[Arc<Tree>], base: usize, header: Header, is_same: IsSame<'_>) -> Self {
         let mut making = Making { has_idless: trees.iter().any(|tree| tree.header.version < 2.0), ..Making::default() };
         let files: Vec<File> = trees
             .iter()
             .enumerate()
-            .map(|(file, tree)| File { tree: tree.clone(), places: making.add(file, &trees, is_same) })
+            .map(|(file, tree)| File { tree: tree.clone(), places: making.add(file, trees, is_same) })
             .collect();
         let Making { mut ties, mut of, differing, .. } = making;
         let first = of.iter().map(|(file, _)| *file).collect();
@@ -251,7 +251,7 @@ mod tests {
     fn join(files: &[File], base: usize) -> Joined {
         let line = |(file, at): (usize, Index)| files[file][at as usize + 1].to_string();
         let is_same: IsSame<'_> = &mut |[a, b]| same::is_same(line(a).as_bytes(), line(b).as_bytes());
-        Joined::new(files.iter().map(tree).collect(), base, Header::default(), is_same)
+        Joined::new(&files.iter().map(tree).collect::<Vec<_>>(), base, Header::default(), is_same)
     }
 
     fn said(line: &Value) -> String {
@@ -289,7 +289,6 @@ mod tests {
             prop_assume!(!files.is_empty());
             let joined = join(&files, base.index(files.len()));
             holds_all(&files, &joined);
-            let base = base.index(files.len());
             for at in 0..joined.tree.nodes.len() as Index {
                 let (file, there) = joined.of(at);
                 prop_assert_eq!(joined.place(file, there), Some(at));
@@ -353,7 +352,7 @@ mod tests {
             given("y", Some("x"), line(2, "one")),
             user("z", Some("y"), 7, "four"),
         ];
-        let joined = join(&[old.clone(), other, new], 0);
+        let joined = join(&[old, other, new], 0);
         assert_eq!((joined.tree.nodes.len(), joined.differing), (5, 0));
         assert_eq!(joined.tree.children(1).len(), 3);
     }

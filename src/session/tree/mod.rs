@@ -405,7 +405,7 @@ impl EntryId {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::session::lines::Line;
     use proptest::prelude::*;

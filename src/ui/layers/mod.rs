@@ -1,5 +1,6 @@
 //! Draws what lies over the panes: boxes in their order, the one on top last. Lines that are typed stand in the footer.
 
+mod compare;
 mod palette;
 pub(super) mod sheet;
 
@@ -48,6 +49,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
                 let inner = boxed(frame, pen, sheet.size, &note.title, foot);
                 rows(frame, pen, inner, &sheet, note.top);
             }
+            Layer::Compare(compare) => compare::draw(frame, compare, model, pen),
             Layer::Help(help) => {
                 let sheet = help.sheet(&model.setting, model.size);
                 let foot =

@@ -44,6 +44,7 @@ pub(super) fn draw(
     // What is nowhere else is not told from what is.
     let is_elsewhere = model.tree.session.is_some_and(|key| !model.library.is_parent_missing(key));
     let dim = |span: Span| if span.tone == Tone::Match { span } else { Span { tone: Tone::Dim, ..span } };
+    left.extend(row.mark());
     left.extend(words.into_iter().map(|span| if one.is_inherited && is_elsewhere { dim(span) } else { span }));
     both(left, &right, columns, pen.glyphs())
 }
@@ -75,6 +76,21 @@ impl Row<'_> {
     fn others(&self, entry: Index) -> Option<Fact> {
         let others = self.model.tree.others_of(entry).len();
         (others > 0).then(|| Fact::new(Tone::Dim, format!("{}{others}", self.pen.glyphs().fork)))
+    }
+
+    /// The sign of a marked entry, or of a run with one.
+    fn mark(&self) -> Option<Span> {
+        let Self { model, pen, at, .. } = *self;
+        let is_marked = |&entry: &Index| model.tree.entry(entry).is_some_and(|entry| model.marks.has(entry));
+        let is_marked = match model.tree.rows.list[at].item {
+            Item::Entry(entry) => is_marked(&entry),
+            // Of an open one the row of the entry has it.
+            Item::Run(run) if !model.tree.rows.runs[run].is_open => {
+                model.tree.rows.runs[run].entries.iter().any(is_marked)
+            }
+            Item::Run(_) | Item::Fork(_) | Item::Inherited | Item::Start => false,
+        };
+        is_marked.then(|| Span::new(Tone::Accent, format!("{} ", pen.glyphs().mark)))
     }
 
     fn entry(&self, entry: Index, with_times: bool) -> (Vec<Span>, Vec<Span>) {

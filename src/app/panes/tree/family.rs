@@ -204,7 +204,7 @@ impl Pane {
     }
 
     /// What is to be joined and was not asked for yet.
-    pub(crate) fn to_join(&mut self, library: &Library) -> Option<ToJoin> {
+    pub(crate) fn next_to_join(&mut self, library: &Library) -> Option<ToJoin> {
         let to_join = self.session.filter(|&key| library.has(key)).and_then(|key| self.wanted.members(key, library));
         let Some(to_join) = to_join else {
             (self.asked, self.joining) = (None, None);

@@ -10,6 +10,9 @@ use crate::search::query::Query;
 use crate::search::words::Words;
 use crate::session::tree::{Index, Tree};
 
+/// A session with the tree of its file.
+type File = (SessionKey, Arc<Tree>);
+
 impl Pane {
     /// Begins to look for something from where one is. Returns whether there is a tree to look in.
     pub(crate) fn begin_find(&mut self) -> bool {
@@ -83,13 +86,13 @@ impl Pane {
         }
     }
 
-    /// What is to be searched, from which entry on, and for what; if something is.
-    pub(crate) fn to_search(&self) -> Option<(Vec<(SessionKey, Arc<Tree>)>, Index, Arc<Words>)> {
+    /// What is to be searched, and from which entry on; if something is.
+    pub(crate) fn to_search(&self) -> Option<(Vec<File>, Index)> {
         let find = self.find.as_ref().filter(|find| find.searching && find.query.is_none())?;
         let members = self.family.as_ref().map(|family| family.members.iter().map(|(key, _)| *key).collect());
         let sessions: Vec<SessionKey> = members.unwrap_or_else(|| self.session.into_iter().collect());
         let files = sessions.into_iter().filter_map(|key| Some((key, self.file(key)?.clone()))).collect();
-        Some((files, if self.family.is_some() { 0 } else { find.start }, find.words.clone()))
+        Some((files, if self.family.is_some() { 0 } else { find.start }))
     }
 
     /// Takes hits; the first ones take the place of those of the words before.

@@ -1,0 +1,128 @@
+//! Comparing two ways: which ones are meant, and what follows from there.
+
+use std::sync::Arc;
+
+use crate::app::command::Command;
+use crate::app::context::Context;
+use crate::app::flows::{NO_SESSION, name, resume};
+use crate::app::layers::compare::Compare;
+use crate::keymap::{Action, Place};
+use crate::library::compare::{Asked, End};
+use crate::library::{EntryRef, SessionKey};
+use crate::session::tree::{Index, Tree};
+
+/// A way that is meant: the session, its own tree if that is open, and the last entry there; the leaf, if none is named.
+#[derive(Clone, Debug)]
+struct Meant {
+    session: SessionKey,
+    tree: Option<Arc<Tree>>,
+    at: Option<Index>,
+}
+
+impl Meant {
+    fn leaf(session: SessionKey) -> Self {
+        Self { session, tree: None, at: None }
+    }
+
+    /// An entry of any session.
+    fn entry(context: &Context<'_>, EntryRef { session, at }: EntryRef) -> Self {
+        let tree = context.tree.file(session).filter(|tree| !tree.is_partial).cloned();
+        Self { session, tree, at: Some(at) }
+    }
+
+    /// The entry or the session that the selected row is.
+    fn selected(context: &Context<'_>) -> Result<Self, String> {
+        if let (Place::Tree, Some(fork)) = (context.focus, context.tree.selected_fork()) {
+            return Ok(Self::leaf(fork.key));
+        }
+        let (session, tree, at) = context.whole_entry()?;
+        Ok(Self { session, tree: Some(tree), at: Some(at) })
+    }
+
+    fn asked(&self, context: &Context<'_>) -> Result<Asked, String> {
+        let session = context.library.get(self.session).ok_or("a marked session is gone")?;
+        Ok(Asked { path: session.path.clone(), tree: self.tree.clone(), at: self.at })
+    }
+}
+
+/// The two ways that are to be compared, and what shows them.
+///
+/// # Errors
+/// They are not two; what to do, in words.
+pub(crate) fn ask(context: &Context<'_>) -> Result<(Compare, [Asked; 2]), String> {
+    let meant = if context.focus == Place::Sessions { sessions(context)? } else { entries(context)? };
+    let sessions = meant.each_ref().map(|meant| meant.session);
+    let asked = [meant[0].asked(context)?, meant[1].asked(context)?];
+    Ok((Compare::new(sessions, sessions.map(|session| context.short_title(session))), asked))
+}
+
+/// The marked sessions, the oldest first; of one that is marked and the selected one the marked one.
+fn sessions(context: &Context<'_>) -> Result<[Meant; 2], String> {
+    let (mut marked, _) = context.sessions.marked(context.library);
+    context.library.sort_oldest_first(&mut marked);
+    match (&marked[..], context.marks.all()) {
+        (&[a, b], _) => Ok([Meant::leaf(a), Meant::leaf(b)]),
+        (&[a], _) => match context.sessions.selected_session() {
+            Some(b) if a != b => Ok([Meant::leaf(a), Meant::leaf(b)]),
+            Some(_) => Err("this is the marked session: select or mark another one of its family".into()),
+            None => Err(NO_SESSION.into()),
+        },
+        (&[], &[a, b]) => Ok([Meant::entry(context, a), Meant::entry(context, b)]),
+        (&[], _) => {
+            let mark = context.setting.key(Action::Mark);
+            Err(format!("nothing is marked: {mark} marks two sessions of one family"))
+        }
+        (several, _) => Err(format!("two are compared, and {} are marked", several.len())),
+    }
+}
+
+/// Two marked entries, one and the selected one, or that and the leaf.
+fn entries(context: &Context<'_>) -> Result<[Meant; 2], String> {
+    match *context.marks.all() {
+        [a, b] => Ok([Meant::entry(context, a), Meant::entry(context, b)]),
+        [a, ..] => {
+            let here = Meant::selected(context)?;
+            if here.at == Some(a.at) && here.session == a.session {
+                return Err("this is the marked entry: select or mark another one".into());
+            }
+            Ok([Meant::entry(context, a), here])
+        }
+        [] => {
+            let here = Meant::selected(context)?;
+            let session = context.tree.session.ok_or(NO_SESSION)?;
+            let is_tip = here.tree.as_ref().zip(here.at).is_some_and(|(tree, at)| tree.is_tip(at));
+            if is_tip && here.session == session {
+                let mark = context.setting.key(Action::Mark);
+                return Err(format!("this is the leaf: select another entry, or mark two ({mark})"));
+            }
+            // The one that is open has its tree.
+            let leaf = context.tree.own().and_then(|tree| tree.leaf);
+            let leaf = leaf.map(|at| Meant::entry(context, EntryRef { session, at }));
+            Ok([here, leaf.unwrap_or_else(|| Meant::leaf(session))])
+        }
+    }
+}
+
+/// The same ways as they are now, if one of the files has grown since they were read: where its leaf is may be another
+/// place by now.
+pub(crate) fn again(context: &Context<'_>, compare: &Compare) -> Option<[Asked; 2]> {
+    let ends = &compare.compared.as_ref()?.ends;
+    let has_grown = |(key, end): (&SessionKey, &End)| {
+        context.library.get(*key).is_some_and(|session| session.entry_count > end.tree.nodes.len())
+    };
+    let asked = |end: &End| Asked { path: end.path.clone(), tree: None, at: Some(end.at) };
+    compare.sessions.iter().zip(ends).any(has_grown).then(|| ends.each_ref().map(asked))
+}
+
+/// What follows from a comparison: the chosen side is resumed or labelled, the common point is gone to.
+pub(crate) fn act(context: &Context<'_>, compare: &Compare, action: Action) -> Command {
+    let (Some((session, tree, at)), Some(common)) = (compare.end(), compare.common()) else {
+        return Command::warn("the sessions are still being read");
+    };
+    match action {
+        _ if !context.library.has(session) => Command::warn("this session is gone"),
+        Action::Label => name::label_at(session, tree, at),
+        Action::GoToCommon => Command::GoTo(common),
+        _ => resume::at_entry(context, session, tree, at),
+    }
+}

@@ -1,0 +1,199 @@
+//! What a comparison says, in sections: of both sides next to each other where there is room, else one below the other.
+
+use crate::base::numbers::{count, thousands};
+use crate::base::text::{Glyphs, Span, Tone, clean, clean_lines, spans_width, width};
+use crate::render::wrap::Wrapped;
+use crate::render::{DocLine, diff};
+use crate::session::compare::Comparison;
+use crate::session::compare::files::{Both, Difference};
+use crate::session::compare::side::Side;
+use crate::session::compare::words::{self, SIDES, Said};
+
+/// From so many columns on, both sides stand next to each other: those of a terminal of 100 without the scroll bar.
+const WIDE: usize = 99;
+
+/// A section of more lines is folded at first.
+const LONG: usize = 16;
+
+/// The columns of the name of a fact.
+const NAME: usize = 10;
+
+/// The columns before what stands below a heading.
+const INDENT: usize = 2;
+
+/// Some lines below a heading.
+#[derive(Clone, Debug)]
+pub(super) struct Section {
+    /// The heading, clean.
+    pub(super) title: String,
+    /// What is said behind it, clean.
+    pub(super) facts: String,
+    body: Body,
+}
+
+#[derive(Clone, Debug)]
+enum Body {
+    /// A name, and what is so on each side.
+    Facts(Vec<(&'static str, [String; 2])>),
+    /// What there is on each side.
+    Sides([Vec<DocLine>; 2]),
+    /// What is about both.
+    Both(Vec<DocLine>),
+}
+
+/// The sections of a comparison; what there is nothing to say of has none.
+pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
+    let sides = [&comparison.sides[0], &comparison.sides[1]];
+    let numbers = |of: &dyn Fn(&Side) -> usize| sides.map(|side| thousands(of(side)));
+    let files = &comparison.files;
+    let mut sections = vec![Section::new("Sides", String::new(), Body::Facts(words::facts(comparison)))];
+    sections.push(Section::sides("Prompts", numbers(&|side| side.prompt_count), sides.map(prompts)));
+    sections.push(Section::sides(
+        "Tools",
+        numbers(&|side| side.tools.iter().map(|tool| tool.calls).sum()),
+        sides.map(|side| side.tools.iter().flat_map(|tool| text(Tone::Tool, &words::tool(tool))).collect()),
+    ));
+    sections.push(Section::sides(
+        "Errors",
+        numbers(&|side| side.failures.count()),
+        sides.map(|side| side.failures.texts.iter().flat_map(|error| text(Tone::Error, error)).collect()),
+    ));
+    sections.push(Section::sides(
+        "Files of one side",
+        [0, 1].map(|side| thousands(files.only[side].len())),
+        [0, 1].map(|side| files.only[side].iter().map(|(path, uses)| file(path, &words::uses(uses))).collect()),
+    ));
+    let (changed, others): (Vec<&Both>, Vec<&Both>) = files.both.iter().partition(|both| both.difference.is_some());
+    let others: Vec<DocLine> = others.into_iter().map(|both| file(&both.path, &uses(both))).collect();
+    if !others.is_empty() {
+        let facts = count(others.len(), "file that not both changed", "files that not both changed");
+        sections.push(Section::new("Files of both", facts, Body::Both(others)));
+    }
+    for both in changed {
+        let lines = both.difference.iter().flat_map(|difference| differing(difference, both)).collect();
+        sections.push(Section::new(&clean(&both.path), uses(both), Body::Both(lines)));
+    }
+    let answers = sides.map(|side| side.answer.iter().flat_map(|answer| text(Tone::Text, answer)).collect());
+    sections.push(Section::sides("Last answers", Default::default(), answers));
+    sections.retain(|section| section.lines() > 0);
+    sections
+}
+
+/// How often each side touched a file.
+fn uses(both: &Both) -> String {
+    let [a, b] = [&both.uses[0], &both.uses[1]].map(words::uses);
+    format!("A: {a}; B: {b}")
+}
+
+fn prompts(side: &Side) -> Vec<DocLine> {
+    let more = side.prompt_count - side.prompts.len();
+    let more = (more > 0).then(|| DocLine::new(Tone::Dim, &format!("and {} more", thousands(more))));
+    side.prompts.iter().flat_map(|prompt| text(Tone::User, prompt)).chain(more).collect()
+}
+
+/// A text that may come from a file, wrapped between words; what follows its first line is indented.
+fn text(tone: Tone, text: &str) -> Vec<DocLine> {
+    let line = |(at, line): (usize, std::borrow::Cow<'_, str>)| {
+        let lead = if at == 0 { "" } else { "  " };
+        DocLine { spans: vec![Span::new(Tone::Text, lead), Span::new(tone, line)], indent: 2, verbatim: false }
+    };
+    clean_lines(text).enumerate().map(line).collect()
+}
+
+fn file(path: &str, uses: &str) -> DocLine {
+    let spans = vec![Span::clean(Tone::Text, path), Span::new(Tone::Dim, format!("  {uses}"))];
+    DocLine { spans, indent: 2, verbatim: false }
+}
+
+fn differing(difference: &Difference, both: &Both) -> Vec<DocLine> {
+    let said = words::difference(difference, &both.uses).into_iter();
+    said.flat_map(|said| match said {
+        Said::Words(words) => vec![DocLine::new(Tone::Dim, &words)],
+        Said::Lines(lines) => diff::styled(&lines),
+    })
+    .collect()
+}
+
+impl Section {
+    fn new(title: &str, facts: String, body: Body) -> Self {
+        Self { title: title.into(), facts, body }
+    }
+
+    fn sides(title: &str, [a, b]: [String; 2], lines: [Vec<DocLine>; 2]) -> Self {
+        let facts = if a.is_empty() { a } else { format!("A: {a}; B: {b}") };
+        Self::new(title, facts, Body::Sides(lines))
+    }
+
+    fn lines(&self) -> usize {
+        match &self.body {
+            Body::Facts(facts) => facts.len(),
+            Body::Sides([a, b]) => a.len() + b.len(),
+            Body::Both(lines) => lines.len(),
+        }
+    }
+
+    /// Whether it is folded at first.
+    pub(super) fn is_long(&self) -> bool {
+        self.lines() > LONG
+    }
+
+    /// What stands below the heading, in rows of so many columns.
+    pub(super) fn rows(&self, columns: usize, glyphs: &Glyphs) -> Vec<Vec<Span>> {
+        let room = columns.saturating_sub(INDENT);
+        let lead = || Span::new(Tone::Text, " ".repeat(INDENT));
+        let indented = |row: Vec<Span>| [vec![lead()], row].concat();
+        match &self.body {
+            Body::Facts(facts) => {
+                let half = room.saturating_sub(NAME) / 2;
+                let heads = ("", SIDES.map(String::from));
+                let row = |(name, sides): &(&str, [String; 2])| {
+                    let tone = if name.is_empty() { Tone::Accent } else { Tone::Text };
+                    let [a, b] = sides.each_ref().map(|side| clean(side).into_owned());
+                    let a = glyphs.cut(&a, half.saturating_sub(2)).into_owned();
+                    indented(vec![
+                        Span::new(Tone::Dim, padded(name, NAME)),
+                        Span::new(tone, padded(&a, half)),
+                        Span::new(tone, glyphs.cut(&b, half)),
+                    ])
+                };
+                [heads].iter().chain(facts).map(row).collect()
+            }
+            Body::Both(lines) => wrapped(lines, room).into_iter().map(indented).collect(),
+            Body::Sides(sides) if columns >= WIDE => {
+                let half = room.saturating_sub(3) / 2;
+                let [a, b] = sides.each_ref().map(|lines| wrapped(lines, half));
+                let row = |at: usize| {
+                    let mut row = a.get(at).cloned().unwrap_or_default();
+                    let gap = half.saturating_sub(spans_width(&row));
+                    row.push(Span::new(Tone::Dim, format!("{} {} ", " ".repeat(gap), glyphs.bar)));
+                    row.extend(b.get(at).cloned().unwrap_or_default());
+                    indented(row)
+                };
+                (0..a.len().max(b.len())).map(row).collect()
+            }
+            Body::Sides(sides) => {
+                let side = |(name, lines): (&&str, &Vec<DocLine>)| -> Vec<Vec<Span>> {
+                    let mut rows = wrapped(lines, room.saturating_sub(INDENT));
+                    for (at, row) in rows.iter_mut().enumerate() {
+                        let name = if at == 0 { name } else { "" };
+                        row.insert(0, Span::new(Tone::Accent, padded(name, INDENT)));
+                    }
+                    rows.into_iter().map(indented).collect()
+                };
+                SIDES.iter().zip(sides).flat_map(side).collect()
+            }
+        }
+    }
+}
+
+fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Lines in rows of so many columns.
+fn wrapped(lines: &[DocLine], columns: usize) -> Vec<Vec<Span>> {
+    let mut wrapped = Wrapped::new(columns);
+    wrapped.all(lines);
+    let row = |at| wrapped.row(lines, at).into_iter().map(|(text, tone)| Span::new(tone, text)).collect();
+    (0..wrapped.len()).map(row).collect()
+}

@@ -1,0 +1,413 @@
+//! `pitree diff`: two sessions or entries of one family, held against each other from the last entry that both have on.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+use serde_json::Number;
+
+use crate::app::panes::tree::text as row_text;
+use crate::base::numbers::count;
+use crate::base::text::{clean, clean_lines, spans_text};
+use crate::base::time;
+use crate::cli::output::PathFields;
+use crate::cli::table::{self, Column};
+use crate::cli::{Chosen, output, resolve};
+use crate::disk::load;
+use crate::library::compare::{self, End, Reading};
+use crate::session::compare::Comparison;
+use crate::session::compare::files::{Both, Change, Difference, Uses};
+use crate::session::compare::side::Side;
+use crate::session::compare::words::{self, SIDES, Said};
+use crate::session::tree::{Index, Tree};
+
+/// The form of the JSON; another number, if what is there now is not there any more, or means something else.
+const FORM: u32 = 1;
+
+/// The most columns of a fact.
+const FACT: usize = 60;
+
+/// Compare two sessions, branches or entries of one family, from the last entry that both have on
+///
+/// Each is SESSION or SESSION@ENTRY: the session as a path, an id or an unambiguous start of one, a name, or `.` for the
+/// newest one of this directory; the entry as an id, its unambiguous start, or a label. A session alone means its leaf, an
+/// entry the path up to it. @ENTRY alone is one of the other session. The last @ counts; none does in what is the path of
+/// a file.
+#[derive(Debug, clap::Args)]
+pub(super) struct Diff {
+    /// One of them: SESSION, SESSION@ENTRY or @ENTRY
+    a: OsString,
+    /// The other one
+    b: OsString,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Diff {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let [(a, at), (b, to)] = [&self.a, &self.b].map(|word| taken_apart(word));
+        let (a, b) = match (a.is_empty(), b.is_empty()) {
+            (true, true) => bail!("@ENTRY is one of the other session: name that one, as SESSION@ENTRY"),
+            (true, false) => (b, b),
+            (false, true) => (a, a),
+            (false, false) => (a, b),
+        };
+        let one = end(a, at, chosen, None)?;
+        let other = end(b, to, chosen, Some(&one))?;
+        let reading = Reading { files: chosen.files, home: &chosen.home, is_wanted: &|| true };
+        let comparison = compare::compare([&one, &other], reading)?;
+        let ends = [&one, &other];
+        let mut out = output::stdout();
+        if self.json {
+            output::json(&mut out, &Object::new(&comparison, ends))?;
+        } else {
+            text(&mut out, &comparison, ends, chosen)?;
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The session and the entry that a word names.
+fn taken_apart(word: &OsStr) -> (&OsStr, Option<&str>) {
+    // The path of a file may have an @ as well; what is no text names no entry.
+    let text = word.to_str().filter(|text| !text.ends_with(".jsonl") && !Path::new(text).is_file());
+    match text.and_then(|text| text.rsplit_once('@')) {
+        Some((session, entry)) => (OsStr::new(session), Some(entry)),
+        None => (word, None),
+    }
+}
+
+/// What a session and an entry of it name. Of one file there is one tree.
+fn end(session: &OsStr, entry: Option<&str>, chosen: &Chosen, known: Option<&End>) -> Result<End> {
+    let path = resolve::session(session, chosen)?;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let tree = match known.filter(|known| real(&known.path) == real(&path)) {
+        Some(known) => known.tree.clone(),
+        None => Arc::new(load::tree(chosen.files, &path, &chosen.home)?),
+    };
+    let at = match (entry, tree.leaf) {
+        (Some(word), _) => resolve::entry(word, &tree)?,
+        (None, Some(leaf)) => leaf,
+        (None, None) => bail!("{} has no entries to compare", path.display()),
+    };
+    Ok(End { path, tree, at })
+}
+
+/// The row of an entry, as pi's `/tree` says it.
+fn row(tree: &Tree, at: Index, chosen: &Chosen) -> String {
+    spans_text(&row_text::entry(tree, at, chosen.config.signs()))
+}
+
+fn text(out: &mut impl Write, comparison: &Comparison, ends: [&End; 2], chosen: &Chosen) -> Result<()> {
+    let glyphs = chosen.config.signs();
+    let columns = output::columns();
+    let cut = |line: String| match columns {
+        Some(columns) => glyphs.cut(&line, columns).into_owned(),
+        None => line,
+    };
+    let shared = count(comparison.shared, "entry", "entries");
+    let common = row(&ends[0].tree, comparison.common[0], chosen);
+    writeln!(out, "{}", cut(format!("{shared} in common, up to  {common}")))?;
+    for (side, end) in ends.iter().enumerate() {
+        let (id, last) = (clean(&end.tree.header.id).into_owned(), row(&end.tree, comparison.ends[side], chosen));
+        let last = if comparison.sides[side].entries == 0 { "nothing of its own: it ends there".into() } else { last };
+        writeln!(out, "{}", cut(format!("{}  {id}  {last}", SIDES[side])))?;
+    }
+    writeln!(out)?;
+    let facts = words::facts(comparison).into_iter().map(|(name, [a, b])| [name.into(), a, b]);
+    let facts: Vec<[String; 3]> = [["".into(), "A".into(), "B".into()]].into_iter().chain(facts).collect();
+    table::print(out, [Column::Whole, Column::Words(FACT), Column::Words(FACT)], &facts, glyphs)?;
+    for (name, side) in SIDES.iter().zip(&comparison.sides) {
+        list(out, &format!("Prompts of {name}"), &side.prompts)?;
+        let more = side.prompt_count - side.prompts.len();
+        if more > 0 {
+            writeln!(out, "  and {} more", count(more, "prompt", "prompts"))?;
+        }
+    }
+    for (name, side) in SIDES.iter().zip(&comparison.sides) {
+        list(out, &format!("Tools of {name}"), &side.tools.iter().map(words::tool).collect::<Vec<_>>())?;
+    }
+    for (name, side) in SIDES.iter().zip(&comparison.sides) {
+        list(out, &format!("Errors of {name}"), &side.failures.texts)?;
+    }
+    for (name, files) in SIDES.iter().zip(&comparison.files.only) {
+        let files: Vec<String> = files.iter().map(|(path, uses)| format!("{path}  {}", words::uses(uses))).collect();
+        list(out, &format!("Files only in {name}"), &files)?;
+    }
+    files_of_both(out, &comparison.files.both)?;
+    for (name, side) in SIDES.iter().zip(&comparison.sides) {
+        list(out, &format!("Last answer of {name}"), side.answer.as_slice())?;
+    }
+    Ok(())
+}
+
+/// A heading and texts below it, if there are any.
+fn list(out: &mut impl Write, title: &str, texts: &[String]) -> Result<()> {
+    if texts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{title}")?;
+    for text in texts {
+        lines(out, text, "  ")?;
+    }
+    Ok(())
+}
+
+/// The lines of a text, safe for a terminal.
+fn lines(out: &mut impl Write, text: &str, indent: &str) -> Result<()> {
+    for line in clean_lines(text.strip_suffix('\n').unwrap_or(text)) {
+        writeln!(out, "{indent}{line}")?;
+    }
+    Ok(())
+}
+
+fn files_of_both(out: &mut impl Write, both: &[Both]) -> Result<()> {
+    if !both.is_empty() {
+        writeln!(out, "\nFiles in both")?;
+    }
+    for Both { path, uses, difference } in both {
+        let [a, b] = [&uses[0], &uses[1]].map(words::uses);
+        lines(out, &format!("{path}  A: {a}; B: {b}"), "  ")?;
+        for said in difference.iter().flat_map(|difference| words::difference(difference, uses)) {
+            match said {
+                Said::Words(text) => lines(out, &text, "    ")?,
+                // As a program takes it that knows diffs.
+                Said::Lines(text) => lines(out, &text, "")?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A comparison as a script sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Object<'a> {
+    version: u32,
+    common: Common<'a>,
+    a: SideObject<'a>,
+    b: SideObject<'a>,
+    files: FilesObject<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Common<'a> {
+    entry_id: Option<&'a str>,
+    entries: usize,
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SideObject<'a> {
+    #[serde(flatten)]
+    path: PathFields,
+    id: &'a str,
+    entry_id: Option<&'a str>,
+    entries: usize,
+    messages: usize,
+    prompts: &'a [String],
+    prompt_count: usize,
+    tools: Vec<Tool<'a>>,
+    models: Vec<Model<'a>>,
+    cost: Option<Number>,
+    tokens: Tokens,
+    from: Option<String>,
+    to: Option<String>,
+    duration_ms: Option<i64>,
+    errors: Errors<'a>,
+    last_answer: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    calls: usize,
+    failed: usize,
+}
+
+#[derive(Serialize)]
+struct Model<'a> {
+    name: &'a str,
+    answers: usize,
+    cost: Option<Number>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tokens {
+    input: Option<Number>,
+    output: Option<Number>,
+    cache_read: Option<Number>,
+    cache_write: Option<Number>,
+    total: Option<Number>,
+}
+
+#[derive(Serialize)]
+struct Errors<'a> {
+    tools: usize,
+    answers: usize,
+    aborted: usize,
+    texts: &'a [String],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FilesObject<'a> {
+    only_a: Vec<File<'a>>,
+    only_b: Vec<File<'a>>,
+    both: Vec<BothObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    path: &'a str,
+    #[serde(flatten)]
+    uses: UsesObject,
+}
+
+#[derive(Serialize)]
+struct UsesObject {
+    reads: usize,
+    writes: usize,
+    edits: usize,
+}
+
+/// `same` is null where not both changed the file, or it is not known what became of it.
+#[derive(Serialize)]
+struct BothObject<'a> {
+    path: &'a str,
+    a: UsesObject,
+    b: UsesObject,
+    same: Option<bool>,
+    diff: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<ChangesObject<'a>>,
+}
+
+/// What each side did, where the whole text isn't known on both.
+#[derive(Serialize)]
+struct ChangesObject<'a> {
+    a: Vec<ChangeObject<'a>>,
+    b: Vec<ChangeObject<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum ChangeObject<'a> {
+    Write(&'a str),
+    Edit(Vec<Piece<'a>>),
+    Unknown(bool),
+}
+
+#[derive(Serialize)]
+struct Piece<'a> {
+    old: &'a str,
+    new: &'a str,
+}
+
+impl<'a> Object<'a> {
+    fn new(comparison: &'a Comparison, ends: [&'a End; 2]) -> Self {
+        let node = &ends[0].tree.nodes[comparison.common[0] as usize];
+        let side = |at: usize| SideObject::new(&comparison.sides[at], ends[at], comparison.ends[at]);
+        let only = |at: usize| {
+            let files = comparison.files.only[at].iter();
+            files.map(|(path, uses)| File { path, uses: uses.into() }).collect()
+        };
+        Self {
+            version: FORM,
+            common: Common { entry_id: node.id.as_deref(), entries: comparison.shared, text: &node.text },
+            a: side(0),
+            b: side(1),
+            files: FilesObject {
+                only_a: only(0),
+                only_b: only(1),
+                both: comparison.files.both.iter().map(BothObject::new).collect(),
+            },
+        }
+    }
+}
+
+impl<'a> SideObject<'a> {
+    fn new(side: &'a Side, end: &'a End, at: Index) -> Self {
+        let usage = side.usage;
+        let time = |ms: Option<i64>| ms.and_then(time::iso);
+        Self {
+            path: (&*end.path).into(),
+            id: &end.tree.header.id,
+            entry_id: end.tree.nodes[at as usize].id.as_deref(),
+            entries: side.entries,
+            messages: side.messages,
+            prompts: &side.prompts,
+            prompt_count: side.prompt_count,
+            tools: side
+                .tools
+                .iter()
+                .map(|tool| Tool { name: &tool.name, calls: tool.calls, failed: tool.failed })
+                .collect(),
+            models: side
+                .models
+                .iter()
+                .map(|(name, uses)| Model { name, answers: uses.answers, cost: output::number(uses.cost) })
+                .collect(),
+            cost: output::number(usage.cost),
+            tokens: Tokens {
+                input: output::number(usage.input),
+                output: output::number(usage.output),
+                cache_read: output::number(usage.cache_read),
+                cache_write: output::number(usage.cache_write),
+                total: output::number(usage.tokens),
+            },
+            from: time(side.times.map(|(from, _)| from)),
+            to: time(side.times.map(|(_, to)| to)),
+            duration_ms: side.duration(),
+            errors: Errors {
+                tools: side.failures.tools,
+                answers: side.failures.answers,
+                aborted: side.failures.aborted,
+                texts: &side.failures.texts,
+            },
+            last_answer: side.answer.as_deref(),
+        }
+    }
+}
+
+impl From<&Uses> for UsesObject {
+    fn from(&Uses { reads, writes, edits }: &Uses) -> Self {
+        Self { reads, writes, edits }
+    }
+}
+
+impl<'a> BothObject<'a> {
+    fn new(both: &'a Both) -> Self {
+        let (same, diff, changes) = match &both.difference {
+            None => (None, None, None),
+            Some(Difference::None) => (Some(true), None, None),
+            Some(Difference::Unified(diff)) => (Some(false), Some(&**diff), None),
+            Some(Difference::TooLong(_)) => (Some(false), None, None),
+            Some(Difference::Apart([a, b])) => {
+                let [a, b] = [a, b].map(|side| side.changes.iter().map(ChangeObject::new).collect());
+                (None, None, Some(ChangesObject { a, b }))
+            }
+        };
+        let [a, b] = &both.uses;
+        Self { path: &both.path, a: a.into(), b: b.into(), same, diff, changes }
+    }
+}
+
+impl<'a> ChangeObject<'a> {
+    fn new(change: &'a Change) -> Self {
+        match change {
+            Change::Write(text) => Self::Write(text),
+            Change::Edit(pieces) => Self::Edit(pieces.iter().map(|(old, new)| Piece { old, new }).collect()),
+            Change::Unknown => Self::Unknown(true),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Two ways held against each other. A way is the path from the root to an entry: that of a session leads to its leaf.
+//! From the last entry that both have on, each has a [`side`]: what was said, done and paid for, and what went wrong. What
+//! both did to the same [`files`] is held against each other as well. Pure: the caller reads the bodies of entries.
+
+pub mod files;
+pub mod side;
+pub mod words;
+
+use std::collections::HashMap;
+
+use crate::session::entry::kind::Kind;
+use crate::session::tree::{Index, Tree};
+use files::Files;
+use side::Side;
+
+/// The path from the root to an entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'a> {
+    /// The tree of the file. Of two ways in one file both have the same one.
+    pub tree: &'a Tree,
+    /// The last entry.
+    pub end: Index,
+}
+
+/// Where two ways part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parting {
+    /// The entries that both have, the first one first, in the tree of the first way.
+    pub shared: Vec<Index>,
+    /// The last one of them, in the tree of each.
+    pub common: [Index; 2],
+    /// The entries of each from there on, the first one first; none where a way ends at the common point.
+    pub own: [Vec<Index>; 2],
+}
+
+/// Two ways, held against each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The last entry that both have, in the tree of each.
+    pub common: [Index; 2],
+    /// Where each ends, in its tree: see [`Parting::ends`].
+    pub ends: [Index; 2],
+    /// How many entries both have.
+    pub shared: usize,
+    /// What each did on its own.
+    pub sides: [Side; 2],
+    /// The files that were touched on a side, or on both.
+    pub files: Files,
+}
+
+impl<'a> Way<'a> {
+    /// Its entries without labels, the first one first. A label only says something of another entry, and a fork does not
+    /// have its parent's: pi hangs what follows at the entry before them, and writes new ones (1.5.2).
+    fn entries(self) -> Vec<Index> {
+        let mut path = self.tree.path(self.end);
+        path.retain(|&at| self.tree.nodes[at as usize].kind != Kind::Label);
+        path
+    }
+
+    /// What an entry is known by in whichever file of its family it stands: forks keep ids and times (pi 1.5.2). An entry
+    /// without an id, as in version 1, is known in its own file alone.
+    fn known_by(self, at: Index) -> Option<(&'a str, Option<i64>)> {
+        let node = &self.tree.nodes[at as usize];
+        Some((node.id.as_deref()?, node.time))
+    }
+}
+
+/// Where two ways part; `None` if they have nothing in common.
+pub fn part(ways: [Way<'_>; 2]) -> Option<Parting> {
+    let [one, other] = ways;
+    let paths = ways.map(Way::entries);
+    // How many entries each has up to the common point.
+    let (a, b) = if std::ptr::eq(one.tree, other.tree) {
+        let shared = paths[0].iter().zip(&paths[1]).take_while(|(a, b)| a == b).count();
+        (shared, shared)
+    } else {
+        let known = paths[1].iter().zip(1..).filter_map(|(&at, count)| Some((other.known_by(at)?, count)));
+        let known: HashMap<_, usize> = known.collect();
+        let shared = |(at, entry): (usize, &Index)| Some((at + 1, *known.get(&one.known_by(*entry)?)?));
+        paths[0].iter().enumerate().rev().find_map(shared)?
+    };
+    let common = [*paths[0].get(a.checked_sub(1)?)?, *paths[1].get(b.checked_sub(1)?)?];
+    let own = [paths[0][a..].to_vec(), paths[1][b..].to_vec()];
+    let [mut shared, _] = paths;
+    shared.truncate(a);
+    Some(Parting { shared, common, own })
+}
+
+impl Parting {
+    /// The entry at which each of the ways ends for the model. Behind it there may be names, settings and the state of
+    /// extensions: pi goes on there as well as at it.
+    pub fn ends(&self, ways: [Way<'_>; 2]) -> [Index; 2] {
+        [0, 1].map(|side| {
+            let (own, nodes) = (&self.own[side], &ways[side].tree.nodes);
+            let says = |at: &&Index| !nodes[**at as usize].kind.is_nothing_to_the_model();
+            own.iter().rfind(says).or(own.last()).copied().unwrap_or(self.common[side])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tree::tests::tree;
+
+    /// An entry with a parent: a message, or a label if its id begins with `l`.
+    fn entry(id: &str, parent: &str, second: u8) -> String {
+        let parent = if parent.is_empty() { "null".into() } else { format!("{parent:?}") };
+        let rest = match id.strip_prefix('l') {
+            Some(target) => format!(r#""type":"label","targetId":"{target}","label":"works""#),
+            None => r#""type":"message","message":{"role":"user","content":"Hi"}"#.into(),
+        };
+        format!(r#"{{"id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:{second:02}Z",{rest}}}"#)
+    }
+
+    fn ids(tree: &Tree, entries: &[Index]) -> Vec<String> {
+        entries.iter().map(|&at| tree.nodes[at as usize].id.as_deref().unwrap_or("?").into()).collect()
+    }
+
+    /// The common point, and what each has of its own, by ids.
+    fn parted(a: (&Tree, &str), b: (&Tree, &str)) -> Option<[Vec<String>; 3]> {
+        let way = |(tree, end): (_, &str)| Way { tree, end: Tree::find(tree, end).unwrap() };
+        let parting = part([way(a), way(b)])?;
+        assert_eq!(ids(a.0, &parting.common[..1]), ids(b.0, &parting.common[1..]));
+        assert_eq!(parting.shared.last(), Some(&parting.common[0]));
+        let [own_a, own_b] = &parting.own;
+        Some([ids(a.0, &parting.common[..1]), ids(a.0, own_a), ids(b.0, own_b)])
+    }
+
+    fn is(common: &str, a: &[&str], b: &[&str]) -> Option<[Vec<String>; 3]> {
+        Some([&[common], a, b].map(|ids| ids.iter().map(|id| id.to_string()).collect()))
+    }
+
+    #[test]
+    fn branches_part_where_the_tree_does() {
+        let entries = [entry("a", "", 1), entry("b", "a", 2), entry("c", "b", 3), entry("d", "b", 4)];
+        let tree = tree(&entries);
+        assert_eq!(parted((&tree, "c"), (&tree, "d")), is("b", &["c"], &["d"]));
+        assert_eq!(parted((&tree, "d"), (&tree, "a")), is("a", &["b", "d"], &[]), "one leads on from the other");
+        assert_eq!(parted((&tree, "c"), (&tree, "c")), is("c", &[], &[]));
+    }
+
+    #[test]
+    fn a_way_ends_where_it_does_for_the_model() {
+        let setting = |id: &str, parent: &str, kind: &str| {
+            entry(id, parent, 9).replace(r#""type":"message""#, &format!(r#""type":"{kind}""#))
+        };
+        let entries = [
+            entry("a", "", 1),
+            entry("b", "a", 2),
+            setting("c", "b", "custom"),
+            setting("d", "c", "session_info"),
+            setting("e", "a", "custom"),
+            setting("f", "b", "context_edit"),
+        ];
+        let tree = tree(&entries);
+        let ends = |a: &str, b: &str| {
+            let ways = [a, b].map(|end| Way { tree: &tree, end: tree.find(end).unwrap() });
+            ids(&tree, &part(ways).unwrap().ends(ways))
+        };
+        assert_eq!(ends("d", "e"), ["b", "e"]);
+        assert_eq!(ends("f", "a"), ["f", "a"], "what the model sees is another thing behind it");
+    }
+
+    #[test]
+    fn several_roots_have_nothing_in_common() {
+        let tree = tree(&[entry("a", "", 1), entry("b", "a", 2), entry("c", "", 3)]);
+        assert_eq!(parted((&tree, "b"), (&tree, "c")), None);
+    }
+
+    #[test]
+    fn a_label_between_is_no_common_point_and_nothing_of_its_own() {
+        let parent =
+            [entry("a", "", 1), entry("la", "a", 2), entry("b", "la", 3), entry("c", "b", 4), entry("lb", "c", 5)];
+        // As pi writes it: without the label, which comes anew behind what was copied.
+        let fork = [entry("a", "", 1), entry("b", "a", 3), entry("lx", "b", 8), entry("d", "lx", 9)];
+        let (parent, fork) = (tree(&parent), tree(&fork));
+        assert_eq!(parted((&parent, "c"), (&fork, "d")), is("b", &["c"], &["d"]));
+        assert_eq!(parted((&parent, "lb"), (&fork, "lx")), is("b", &["c"], &[]));
+        let branches = tree(&[entry("a", "", 1), entry("la", "a", 2), entry("b", "la", 3), entry("c", "la", 4)]);
+        assert_eq!(parted((&branches, "b"), (&branches, "c")), is("a", &["b"], &["c"]));
+        assert_eq!(parted((&branches, "b"), (&branches, "la")), is("a", &["b"], &[]));
+    }
+
+    #[test]
+    fn the_same_id_at_another_time_is_another_entry() {
+        let (one, other) = (tree(&[entry("a", "", 1)]), tree(&[entry("a", "", 2)]));
+        assert_eq!(parted((&one, "a"), (&other, "a")), None);
+    }
+
+    #[test]
+    fn without_ids_only_the_own_file_is_known() {
+        let lines = [1, 2].map(|second| {
+            format!(
+                r#"{{"type":"message","timestamp":"2026-01-01T00:00:0{second}Z","message":{{"role":"user","content":"Hi"}}}}"#
+            )
+        });
+        let old = || {
+            let mut part = crate::session::tree::Part::new("");
+            let header = r#"{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#;
+            for (at, line) in [header].into_iter().chain(lines.iter().map(String::as_str)).enumerate() {
+                part.line(crate::session::lines::Line::new(at as u64, line.as_bytes(), true));
+            }
+            Tree::build([part]).unwrap()
+        };
+        let (one, copy) = (old(), old());
+        let ways = [1, 0].map(|end| Way { tree: &one, end });
+        let parting = part(ways).unwrap();
+        assert_eq!((parting.common, parting.own.clone()), ([0, 0], [vec![1], vec![]]));
+        assert_eq!(parting.ends(ways), [1, 0]);
+        assert_eq!(part([Way { tree: &one, end: 1 }, Way { tree: &copy, end: 1 }]), None);
+    }
+}

@@ -1,0 +1,282 @@
+//! What a way did on its own, in sum, from the bodies of its entries in their order. Texts are kept as they are in the
+//! file, cut: who shows them makes them safe.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::base::js::{cut, js_trim};
+use crate::session::compare::files::Gatherer as FileGatherer;
+use crate::session::compare::files::Touched;
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Entry, Message, Usage};
+use crate::session::models::{ModelUse, Models};
+use crate::session::tree::node::{Node, Outcome};
+
+/// As much is kept of a prompt, in UTF-16 code units,
+const PROMPT: usize = 1_000;
+/// of the last answer,
+const ANSWER: usize = 8_000;
+/// and of what went wrong.
+const FAILURE: usize = 300;
+
+/// As many prompts, and as many failures, are kept with their texts.
+const MOST: usize = 500;
+
+/// How often a tool was called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolUse {
+    /// Its name.
+    pub name: String,
+    /// Calls that were answered.
+    pub calls: usize,
+    /// Those that failed.
+    pub failed: usize,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// Tool calls that failed.
+    pub tools: usize,
+    /// Answers that ended with an error.
+    pub answers: usize,
+    /// Answers that were stopped.
+    pub aborted: usize,
+    /// The first ones in words: the call and the first line of what it gave, or the error.
+    pub texts: Vec<String>,
+}
+
+impl Failures {
+    /// All of them.
+    pub fn count(&self) -> usize {
+        self.tools + self.answers + self.aborted
+    }
+}
+
+/// What a way did on its own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Side {
+    /// Entries, without labels.
+    pub entries: usize,
+    /// Those that are messages.
+    pub messages: usize,
+    /// How many prompts there are.
+    pub prompt_count: usize,
+    /// The first of them.
+    pub prompts: Vec<String>,
+    /// The tools, the busiest first.
+    pub tools: Vec<ToolUse>,
+    /// The models that answered, the busiest first.
+    pub models: Vec<(Box<str>, ModelUse)>,
+    /// Tokens, and US dollars.
+    pub usage: Usage,
+    /// When the first and the last entry was written, in milliseconds since 1970.
+    pub times: Option<(i64, i64)>,
+    /// What went wrong.
+    pub failures: Failures,
+    /// The last answer that says something.
+    pub answer: Option<String>,
+}
+
+impl Side {
+    /// From the first entry to the last, in milliseconds.
+    pub fn duration(&self) -> Option<i64> {
+        self.times.map(|(first, last)| last - first)
+    }
+}
+
+/// Gathers what a way did, from its entries in their order.
+pub struct Gatherer<'n> {
+    side: Side,
+    models: Models,
+    /// The places of tools among those of the side.
+    tools: HashMap<String, usize>,
+    files: FileGatherer<'n>,
+}
+
+impl<'n> Gatherer<'n> {
+    /// Nothing so far; `name` as in [`FileGatherer::new`].
+    pub fn new(name: &'n dyn Fn(&str) -> String) -> Self {
+        Self { side: Side::default(), models: Models::default(), tools: HashMap::new(), files: FileGatherer::new(name) }
+    }
+
+    /// Takes the next entry: what the tree knows of it, and its body.
+    pub fn entry(&mut self, node: &Node, entry: &Entry<'_>) {
+        let side = &mut self.side;
+        side.entries += 1;
+        side.messages += usize::from(entry.type_name.is("message"));
+        if let Some(time) = node.time {
+            side.times = Some(side.times.map_or((time, time), |(from, to)| (from.min(time), to.max(time))));
+        }
+        if let Some(used) = entry.used() {
+            let Usage { input, output, cache_read, cache_write, tokens, cost, .. } = used;
+            side.usage.input += input;
+            side.usage.output += output;
+            side.usage.cache_read += cache_read;
+            side.usage.cache_write += cache_write;
+            side.usage.tokens += tokens;
+            side.usage.cost += cost;
+        }
+        let Some(message) = &entry.message else { return };
+        match node.kind {
+            Kind::User => self.prompt(entry),
+            Kind::Assistant => self.answer(node, entry, message),
+            Kind::ToolResult => self.result(node, message),
+            Kind::Bash
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::SummaryRole
+            | Kind::OtherMessage
+            | Kind::CustomMessage
+            | Kind::Compaction
+            | Kind::BranchSummary
+            | Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => {}
+        }
+    }
+
+    fn prompt(&mut self, entry: &Entry<'_>) {
+        self.side.prompt_count += 1;
+        if self.side.prompts.len() < MOST {
+            let text = entry.text();
+            // One may be of images alone.
+            let text = if js_trim(&text).is_empty() { "(no text)" } else { &*text };
+            self.side.prompts.push(short(text, PROMPT));
+        }
+    }
+
+    fn answer(&mut self, node: &Node, entry: &Entry<'_>, message: &Message<'_>) {
+        self.files.asked(message);
+        if let Some(model) = message.model {
+            self.models.note(model, entry.cost());
+        }
+        if message.content.has_words() {
+            self.side.answer = Some(short(&entry.text(), ANSWER));
+        }
+        let failed = match node.outcome {
+            Outcome::Fine => return,
+            Outcome::Failed => {
+                self.side.failures.answers += 1;
+                "the answer failed"
+            }
+            Outcome::Aborted => {
+                self.side.failures.aborted += 1;
+                "the answer was stopped"
+            }
+        };
+        let error = message.error_message.map(|error| error.text()).unwrap_or_default();
+        self.failure(failed, &error);
+    }
+
+    fn result(&mut self, node: &Node, message: &Message<'_>) {
+        self.files.answered(message);
+        let name = message.tool_name.map(|name| name.text()).unwrap_or_default().into_owned();
+        let tools = &mut self.side.tools;
+        let place = *self.tools.entry(name).or_insert_with_key(|name| {
+            tools.push(ToolUse { name: name.clone(), calls: 0, failed: 0 });
+            tools.len() - 1
+        });
+        let failed = usize::from(node.outcome == Outcome::Failed);
+        tools[place].calls += 1;
+        tools[place].failed += failed;
+        if failed > 0 {
+            self.side.failures.tools += 1;
+            self.failure(&node.text, &message.content.text("\n"));
+        }
+    }
+
+    /// Something went wrong: what, and in whose words.
+    fn failure(&mut self, what: &str, error: &str) {
+        if self.side.failures.texts.len() < MOST {
+            let error = js_trim(error).lines().next().unwrap_or_default();
+            let between = if error.is_empty() { "" } else { ": " };
+            self.side.failures.texts.push(short(&format!("{what}{between}{error}"), FAILURE));
+        }
+    }
+
+    /// What was gathered, and the files by their paths.
+    pub fn finish(self) -> (Side, BTreeMap<String, Touched>) {
+        let Self { mut side, models, files, .. } = self;
+        side.models = models.busiest_first();
+        side.tools.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.name.cmp(&b.name)));
+        (side, files.finish())
+    }
+}
+
+/// The start of a text, without white space around it; `…` where it was cut.
+fn short(text: &str, units: usize) -> String {
+    let text = js_trim(text);
+    let start = cut(text, units);
+    format!("{start}{}", if start.len() < text.len() { "…" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::entry::read;
+    use crate::session::tree::tests::tree;
+
+    /// What messages did, each a second behind the one before.
+    fn side(messages: &[&str]) -> Side {
+        let line = |(at, message): (usize, &&str)| {
+            let parent = at.checked_sub(1).map_or("null".into(), |at| format!("\"{at}\""));
+            let time = format!("2026-01-01T00:00:{at:02}Z");
+            format!(
+                r#"{{"type":"message","id":"{at}","parentId":{parent},"timestamp":"{time}","message":{{{message}}}}}"#
+            )
+        };
+        let lines: Vec<String> = messages.iter().enumerate().map(line).collect();
+        let (tree, name) = (tree(&lines), |path: &str| path.to_string());
+        let mut gatherer = Gatherer::new(&name);
+        for (node, line) in tree.nodes.iter().zip(&lines) {
+            gatherer.entry(node, &read::line(line.as_bytes()).unwrap().unwrap());
+        }
+        gatherer.finish().0
+    }
+
+    #[test]
+    fn what_was_said_done_and_paid_for_is_summed() {
+        let usage = r#""usage":{"input":100,"output":20,"cacheRead":5,"cacheWrite":1,"cost":{"total":0.5}}"#;
+        let call = r#"{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"}}"#;
+        let side = side(&[
+            r#""role":"user","content":" Look \n""#,
+            &format!(r#""role":"assistant","model":"m","content":[{{"type":"text","text":"I look."}},{call}],{usage}"#),
+            r#""role":"toolResult","toolCallId":"c","toolName":"bash","content":[{"type":"text","text":"a"}]"#,
+            &format!(r#""role":"assistant","model":"m","content":[],{usage}"#),
+            r#""role":"user","content":[{"type":"image","mimeType":"image/png","data":"AAAA"}]"#,
+        ]);
+        assert_eq!((side.entries, side.messages, side.duration()), (5, 5, Some(4000)));
+        assert_eq!((side.prompt_count, &side.prompts[..]), (2, &["Look", "(no text)"].map(String::from)[..]));
+        assert_eq!(side.tools, [ToolUse { name: "bash".into(), calls: 1, failed: 0 }]);
+        assert_eq!(side.answer.as_deref(), Some("I look."), "the last one with words");
+        let Usage { input, output, cache_read, cache_write, tokens, cost, .. } = side.usage;
+        assert_eq!([input, output, cache_read, cache_write, tokens, cost], [200.0, 40.0, 10.0, 2.0, 252.0, 1.0]);
+        assert_eq!((&*side.models[0].0, side.models[0].1.answers), ("m", 2));
+        assert_eq!(side.failures, Failures::default());
+    }
+
+    #[test]
+    fn what_went_wrong_is_counted_and_said() {
+        let side = side(&[
+            r#""role":"assistant","stopReason":"toolUse","content":[{"type":"toolCall","id":"c","name":"read","arguments":{"path":"a"}}]"#,
+            r#""role":"toolResult","toolCallId":"c","toolName":"read","isError":true,"content":[{"type":"text","text":"gone\nfor good"}]"#,
+            r#""role":"assistant","stopReason":"error","errorMessage":"overloaded","content":[]"#,
+            r#""role":"assistant","stopReason":"aborted","content":[]"#,
+        ]);
+        let texts = ["[read: a]: gone", "the answer failed: overloaded", "the answer was stopped"].map(String::from);
+        assert_eq!(side.failures, Failures { tools: 1, answers: 1, aborted: 1, texts: texts.into() });
+    }
+
+    #[test]
+    fn of_long_texts_and_many_prompts_there_is_a_part() {
+        let long = format!(r#""role":"user","content":"{}""#, "x".repeat(5_000));
+        let side = side(&vec![&*long; MOST + 7]);
+        assert_eq!((side.prompt_count, side.prompts.len()), (MOST + 7, MOST));
+        assert!(side.prompts.iter().all(|prompt| prompt.ends_with('…') && prompt.chars().count() == PROMPT + 1));
+    }
+}

@@ -1,0 +1,156 @@
+//! A comparison in words: the facts of both sides, uses of files, and what differs in a file. Shared by the browser and
+//! the command line. Names from files come as they are: who shows them makes them safe.
+
+use crate::base::numbers::{count, dollars, duration, thousands, tokens};
+use crate::session::compare::Comparison;
+use crate::session::compare::files::{Apart, Change, Difference, Uses};
+use crate::session::compare::side::{Failures, Side, ToolUse};
+
+/// The names of the sides.
+pub const SIDES: [&str; 2] = ["A", "B"];
+
+/// A piece of what is said of a difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// In pitree's words.
+    Words(String),
+    /// Lines that begin with `-`, `+` or a space; a unified diff, or pieces of one.
+    Lines(String),
+}
+
+/// What is said of both sides: a name, and the words for each.
+pub fn facts(comparison: &Comparison) -> Vec<(&'static str, [String; 2])> {
+    let sides = [&comparison.sides[0], &comparison.sides[1]];
+    let mut facts = vec![
+        ("entries", sides.map(|side| thousands(side.entries))),
+        ("messages", sides.map(|side| thousands(side.messages))),
+        ("prompts", sides.map(|side| thousands(side.prompt_count))),
+        ("cost", sides.map(|side| dollars(side.usage.cost))),
+        ("tokens", sides.map(used)),
+        ("time", sides.map(|side| side.duration().map_or("-".into(), long))),
+        ("errors", sides.map(|side| failures(&side.failures))),
+        ("models", sides.map(models)),
+    ];
+    let of_files = |side: usize| {
+        let files = &comparison.files;
+        let changed =
+            files.only[side].iter().map(|(_, uses)| uses).chain(files.both.iter().map(|both| &both.uses[side]));
+        let changed = changed.filter(|uses| uses.changes()).count();
+        format!("{} touched, {} changed", thousands(files.only[side].len() + files.both.len()), thousands(changed))
+    };
+    facts.push(("files", [0, 1].map(of_files)));
+    facts
+}
+
+/// `121k: 100k in, 1k out, 20k cached`
+fn used(side: &Side) -> String {
+    let usage = side.usage;
+    let parts = [(usage.input, "in"), (usage.output, "out"), (usage.cache_read + usage.cache_write, "cached")];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0.0)
+        .map(|&(count, what)| format!("{} {what}", tokens(count)))
+        .collect();
+    let colon = if parts.is_empty() { "" } else { ": " };
+    format!("{}{colon}{}", tokens(usage.tokens), parts.join(", "))
+}
+
+/// A time that may be days, of milliseconds.
+fn long(ms: i64) -> String {
+    match ms as f64 / 3_600_000.0 {
+        hours if hours < 2.0 => duration(ms as f64),
+        hours if hours < 48.0 => format!("{hours:.1} h"),
+        hours => format!("{:.0} days", hours / 24.0),
+    }
+}
+
+/// `none`, `3: 2 tool calls, 1 answer stopped`
+fn failures(failures: &Failures) -> String {
+    let parts = [
+        (failures.tools, "tool call", "tool calls"),
+        (failures.answers, "answer", "answers"),
+        (failures.aborted, "answer stopped", "answers stopped"),
+    ];
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| count(n, one, many)).collect();
+    if parts.is_empty() { "none".into() } else { parts.join(", ") }
+}
+
+fn models(side: &Side) -> String {
+    let name = |(name, uses): &(Box<str>, _)| -> String {
+        let uses: &crate::session::models::ModelUse = uses;
+        format!("{name} {}", thousands(uses.answers))
+    };
+    let names: Vec<String> = side.models.iter().map(name).collect();
+    if names.is_empty() { "-".into() } else { names.join(", ") }
+}
+
+/// `bash 4, 1 failed`
+pub fn tool(tool: &ToolUse) -> String {
+    let failed = if tool.failed > 0 { format!(", {} failed", thousands(tool.failed)) } else { String::new() };
+    format!("{} {}{failed}", tool.name, thousands(tool.calls))
+}
+
+/// `read 2, edited 1`
+pub fn uses(uses: &Uses) -> String {
+    let parts = [(uses.reads, "read"), (uses.writes, "wrote"), (uses.edits, "edited")];
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{what} {}", thousands(n))).collect();
+    parts.join(", ")
+}
+
+/// What a difference says.
+pub fn difference(difference: &Difference, uses: &[Uses; 2]) -> Vec<Said> {
+    match difference {
+        Difference::None => vec![Said::Words("both left the same text".into())],
+        Difference::Unified(diff) => vec![Said::Lines(diff.clone())],
+        Difference::TooLong([a, b]) => {
+            let lines = |lines: &usize| count(*lines, "line", "lines");
+            vec![Said::Words(format!("too long to be compared: {} in A, {} in B", lines(a), lines(b)))]
+        }
+        Difference::Apart(sides) => (0..2).flat_map(|side| apart(SIDES[side], &sides[side], &uses[side])).collect(),
+    }
+}
+
+/// What one side did, where the whole texts can't be held against each other.
+fn apart(name: &str, apart: &Apart, uses: &Uses) -> Vec<Said> {
+    let times = |count: usize, what: &str| match count {
+        0 => None,
+        1 => Some(format!("{what} once")),
+        count => Some(format!("{what} {} times", thousands(count))),
+    };
+    let did: Vec<String> = [times(uses.writes, "written"), times(uses.edits, "edited")].into_iter().flatten().collect();
+    let known = if apart.is_whole { "the whole text is known" } else { "the whole text isn't in the session" };
+    let words = Said::Words(format!("{name}: {}; {known}", did.join(", ")));
+    let changes: Vec<String> = apart.changes.iter().map(Change::lines).collect();
+    vec![words, Said::Lines(changes.join("...\n"))]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_said_shortly() {
+        assert_eq!([4_000, 7_199_000, 10_800_000, 400_000_000].map(long), ["4.0 s", "119 min 59 s", "3.0 h", "5 days"]);
+        let wrong = Failures { tools: 2, aborted: 1, ..Failures::default() };
+        assert_eq!(
+            (failures(&wrong).as_str(), &*failures(&Failures::default())),
+            ("2 tool calls, 1 answer stopped", "none")
+        );
+        assert_eq!(uses(&Uses { reads: 2, writes: 0, edits: 1 }), "read 2, edited 1");
+        assert_eq!(tool(&ToolUse { name: "bash".into(), calls: 4, failed: 1 }), "bash 4, 1 failed");
+    }
+
+    #[test]
+    fn what_is_not_known_is_said() {
+        let edit = Change::Edit(vec![("a".into(), "b".into())]);
+        let side = |is_whole| Apart { is_whole, changes: vec![edit.clone(), Change::Unknown] };
+        let uses = Uses { edits: 3, ..Uses::default() };
+        let said = difference(&Difference::Apart([side(false), side(true)]), &[uses, uses]);
+        let Said::Words(words) = &said[0] else { panic!("{said:?}") };
+        assert_eq!(words, "A: edited 3 times; the whole text isn't in the session");
+        let Said::Lines(lines) = &said[1] else { panic!("{said:?}") };
+        assert!(lines.starts_with("-a\n+b\n...\n(what was changed isn't known"), "{lines}");
+    }
+}

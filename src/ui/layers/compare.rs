@@ -1,0 +1,57 @@
+//! Draws a comparison over the whole terminal: what is in common, the sides, and the sections below.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::widgets::Clear;
+
+use crate::app::layers::compare::Compare;
+use crate::app::model::Model;
+use crate::app::panes::tree::words;
+use crate::base::numbers::count;
+use crate::base::text::{Span, Tone, width};
+use crate::session::compare::words::SIDES;
+use crate::ui::pen::{Pen, cut};
+use crate::ui::widgets::{List, list};
+
+pub(super) fn draw(frame: &mut Frame<'_>, compare: &Compare, model: &Model, pen: &Pen<'_>) {
+    let area = Compare::area(model.size);
+    frame.render_widget(Clear, area);
+    let columns = usize::from(area.width);
+    let lines = head(compare, model, pen, columns).into_iter().zip(area.rows());
+    lines.for_each(|(spans, row)| pen.put(frame, row, &cut(&spans, columns, pen.glyphs())));
+    let (body, rows) = (Compare::body(model.size), compare.rows());
+    let shown = List { area: body, cursor: compare.cursor, len: rows.len(), focused: true };
+    list(frame, pen, &shown, |at, columns| cut(&rows[at].spans, columns, pen.glyphs()));
+    if compare.compared.is_none() {
+        pen.put(frame, Rect { height: 1.min(body.height), ..body }, &[Span::new(Tone::Dim, " reading both")]);
+    }
+}
+
+/// What is in common, a line for each side, and a line below.
+fn head(compare: &Compare, model: &Model, pen: &Pen<'_>, columns: usize) -> [Vec<Span>; 4] {
+    let glyphs = pen.glyphs();
+    let row = |tree, at, room: usize| words::entry(tree, at, &model.setting.home, room, glyphs);
+    let compared = compare.compared.as_deref();
+    let mut common = vec![Span::new(Tone::Heading, " Compare")];
+    if let Some(compared) = compared {
+        let shared = count(compared.comparison.shared, "entry", "entries");
+        common.push(Span::new(Tone::Dim, format!("  {shared} in common, up to  ")));
+        common.extend(row(&compared.ends[0].tree, compared.comparison.common[0], columns));
+    }
+    let side = |at: usize| {
+        let is_chosen = compare.chosen == at;
+        let (mark, tone) = if is_chosen { (&*glyphs.focus, Tone::Accent) } else { (" ", Tone::Text) };
+        let title = glyphs.cut(&compare.titles[at], columns / 2);
+        let mut spans = vec![Span::new(Tone::Accent, mark), Span::new(tone, format!("{}  {title}", SIDES[at]))];
+        if let Some(compared) = compared {
+            spans.push(Span::new(Tone::Dim, format!(" {} ", glyphs.dot)));
+            let room = columns.saturating_sub(width(&title) + 8);
+            match compared.comparison.sides[at].entries {
+                0 => spans.push(Span::new(Tone::Dim, "nothing of its own: it ends at the common point")),
+                _ => spans.extend(row(&compared.ends[at].tree, compared.comparison.ends[at], room)),
+            }
+        }
+        spans
+    };
+    [common, side(0), side(1), vec![Span::new(Tone::Dim, glyphs.dash.repeat(columns))]]
+}

@@ -1,0 +1,378 @@
+//! Comparing two ways: marks, what is shown, and what follows from there.
+
+use std::fs;
+use std::path::PathBuf;
+
+use pitree::app::layers::Layer;
+use pitree::app::message::{Answer, Effect, Msg, Work};
+use pitree::app::panes::tree::rows::Item;
+use pitree::app::setting::Print;
+use pitree::keymap::Place;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::changes::{World, shows_not, to_entry};
+use super::common::session::Session;
+use super::harness::{Browser, shows};
+
+/// A session, and a fork of it that went another way.
+struct Family {
+    dir: TempDir,
+}
+
+impl Family {
+    fn new() -> Self {
+        let family = Self { dir: tempfile::tempdir().unwrap() };
+        let cache = "use std::collections::HashMap;\n\nstruct Cache(HashMap<String, String>);\n";
+        let begun = Session::new("main").cwd("/w").costing(0.02).user("u1", "Write a cache");
+        let begun = begun.call("a1", "write", &json!({"path": "src/cache.rs", "content": cache}));
+        let begun = begun.result("r1", "a1", "write", "ok").assistant("a2", "The cache is there.");
+        // pi writes labels into a fork anew.
+        let main = begun.clone().label("l1", "a2", "cache").user("u2", "Let it expire");
+        let edit = json!({"path": "src/cache.rs", "edits": [{"oldText": "(HashMap<String, String>)", "newText": "(HashMap<String, Timed>)"}]});
+        let main = main.call("a3", "edit", &edit).result("r2", "a3", "edit", "ok");
+        let lib = json!({"path": "src/lib.rs", "oldText": "mod a;", "newText": "mod a;\nmod cache;"});
+        let main = main.call("a4", "edit", &lib).result("r3", "a4", "edit", "ok");
+        let main = main.call("a5", "bash", &json!({"command": "cargo test"}));
+        let main = main.failure("r4", "a5", "bash", "2 tests failed").assistant("a6", "It expires, two tests fail.");
+        fs::write(family.path("main"), main.text()).unwrap();
+        let fork = begun.forked("fork", &family.path("main"), 100).later(100).user("u3", "Use redis instead");
+        let redis = json!({"path": "src/cache.rs", "content": "struct Cache(redis::Client);\n"});
+        let fork = fork.call("b1", "write", &redis).result("s1", "b1", "write", "ok");
+        let lib = json!({"path": "src/lib.rs", "oldText": "mod a;", "newText": "mod redis;"});
+        let fork = fork.call("b2", "edit", &lib).result("s2", "b2", "edit", "ok");
+        let fork = fork.call("b3", "read", &json!({"path": "Cargo.toml"})).result("s3", "b3", "read", "[package]");
+        let fork = fork.label("l2", "a2", "cache").assistant("b4", "Redis it is.");
+        fs::write(family.path("fork"), fork.text()).unwrap();
+        family
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(format!("{name}.jsonl"))
+    }
+
+    fn open(&self, columns: u16, rows: u16) -> Browser {
+        Browser::on(&[self.dir.path()], columns, rows)
+    }
+
+    /// With both sessions compared.
+    fn compared(&self, columns: u16, rows: u16) -> Browser {
+        let mut browser = self.open(columns, rows);
+        browser.press("* =");
+        assert!(is_open(&browser), "{}", browser.screen());
+        browser
+    }
+}
+
+fn is_open(browser: &Browser) -> bool {
+    matches!(browser.model.layers.top(), Some(Layer::Compare(_)))
+}
+
+/// The rows of the screen without what stands at the top and at the bottom.
+fn body(browser: &Browser) -> String {
+    let screen = browser.screen();
+    let rows: Vec<&str> = screen.lines().collect();
+    rows[4..rows.len() - 1].iter().map(|row| row.trim_end_matches(['▐', ' ']).to_owned() + "\n").collect()
+}
+
+#[test]
+fn two_marked_sessions_next_to_each_other() {
+    insta::assert_snapshot!("compare_wide", Family::new().compared(120, 40).screen());
+}
+
+#[test]
+fn two_marked_sessions_one_below_the_other() {
+    let mut browser = Family::new().compared(80, 24);
+    insta::assert_snapshot!("compare_narrow", browser.screen());
+    browser.press("G");
+    insta::assert_snapshot!("compare_narrow_end", browser.screen());
+}
+
+#[test]
+fn the_smallest_terminal_shows_a_comparison() {
+    let browser = Family::new().compared(40, 10);
+    insta::assert_snapshot!("compare_small", browser.screen());
+}
+
+#[test]
+fn a_marked_session_and_the_selected_one() {
+    let family = Family::new();
+    let mut browser = family.open(120, 40);
+    browser.press("g j =");
+    assert_eq!(browser.footer(), "nothing is marked: space marks two sessions of one family");
+    browser.press("space =");
+    assert!(is_open(&browser));
+    shows(&browser, "4 entries in common");
+    browser.press("esc k =");
+    assert_eq!(browser.footer(), "this is the marked session: select or mark another one of its family");
+}
+
+#[test]
+fn marks_in_the_trees_of_two_sessions() {
+    let family = Family::new();
+    let mut browser = family.open(160, 40);
+    let select = |browser: &mut Browser, name: &str| {
+        browser.model.focus = Place::Sessions;
+        browser.press("g");
+        while browser.session().is_none_or(|session| session.path != family.path(name)) {
+            browser.press("j");
+        }
+        browser.press("l");
+    };
+    select(&mut browser, "main");
+    to_entry(&mut browser, "Let it expire");
+    browser.press("space");
+    assert_eq!(browser.footer(), "1 marked: = compares it with the selected entry, space marks another one");
+    shows(&browser, "✓ • user  Let it expire");
+    select(&mut browser, "fork");
+    shows_not(&browser, "✓");
+    to_entry(&mut browser, "Redis it is.");
+    browser.press("space");
+    assert_eq!(browser.footer(), "2 marked: = compares");
+    browser.press("k");
+    assert!(browser.footer().starts_with("? help  = compare  ␣ mark  esc unmark all"), "{}", browser.footer());
+    browser.press("=");
+    let screen = browser.screen();
+    let head: Vec<&str> = screen.lines().take(3).collect();
+    assert!(head[1].contains("A  Write a cache · • user  Let it expire"), "{screen}");
+    assert!(head[2].contains("B  Use redis instead · • asst  Redis it is."), "{screen}");
+    // One step back after the other.
+    browser.press("esc");
+    assert!(!is_open(&browser) && browser.model.focus == Place::Tree && browser.model.marks.all().len() == 2);
+    browser.press("esc");
+    assert!(browser.model.focus == Place::Tree && browser.model.marks.is_empty());
+    browser.press("esc");
+    assert_eq!(browser.model.focus, Place::Sessions);
+}
+
+#[test]
+fn without_marks_the_selected_entry_and_the_leaf() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l =");
+    assert_eq!(browser.footer(), "this is the leaf: select another entry, or mark two (space)");
+    to_entry(&mut browser, "left it is");
+    browser.press("=");
+    shows(&browser, "2 entries in common, up to  • asst  first answer");
+    shows(&browser, "▌A  the main session · asst  left it is");
+    shows(&browser, "B  the main session · • asst  right it is");
+    browser.press("esc space =");
+    assert_eq!(browser.footer(), "this is the marked entry: select or mark another one");
+    to_entry(&mut browser, "go left");
+    browser.press("=");
+    shows(&browser, "B  the main session · nothing of its own: it ends at the common point");
+}
+
+#[test]
+fn the_row_of_a_fork_means_its_leaf() {
+    let family = Family::new();
+    let mut browser = family.open(160, 40);
+    while browser.session().unwrap().path != family.path("main") {
+        browser.press("j");
+    }
+    browser.press("l");
+    to_entry(&mut browser, "Use redis instead");
+    assert!(browser.model.tree.selected_fork().is_some());
+    browser.press("space");
+    assert_eq!(browser.footer(), "this row is another session: Enter goes there");
+    browser.press("=");
+    shows(&browser, "▌A  Use redis instead · • asst  Redis it is.");
+    shows(&browser, "B  Write a cache · • asst  It expires, two tests fail.");
+}
+
+#[test]
+fn a_run_is_marked_where_it_ends() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("l g");
+    let is_run = |browser: &Browser| matches!(browser.model.tree.selected_item(), Some(Item::Run(_)));
+    while !is_run(&browser) {
+        browser.press("j");
+    }
+    let end = browser.model.tree.selected_entry().unwrap();
+    browser.press("space");
+    shows(&browser, "✓ • ⋯");
+    browser.press("l");
+    assert_eq!(browser.screen().matches('✓').count(), 1, "the entry's own row has the mark\n{}", browser.screen());
+    assert_eq!(browser.model.marks.all()[0].at, end);
+}
+
+#[test]
+fn what_has_nothing_in_common_is_not_compared() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("space");
+    world.select(&mut browser, "other");
+    browser.press("space =");
+    assert!(!is_open(&browser));
+    shows(&browser, "these two have nothing in common");
+}
+
+#[test]
+fn a_file_that_is_gone_is_named() {
+    let family = Family::new();
+    let mut browser = family.open(160, 40);
+    browser.press("*");
+    fs::remove_file(family.path("fork")).unwrap();
+    browser.press("=");
+    assert!(!is_open(&browser));
+    shows(&browser, "can't read");
+    shows(&browser, "fork.jsonl");
+}
+
+#[test]
+fn the_chosen_side_is_resumed() {
+    let family = Family::new();
+    let mut browser = family.compared(120, 40);
+    let before = fs::read_to_string(family.path("fork")).unwrap();
+    browser.press("b enter");
+    let resumed = |effect: &Effect| matches!(effect, Effect::Resume { path, .. } if *path == family.path("fork"));
+    assert!(browser.wants.iter().any(resumed), "{:?}", browser.wants);
+    assert_eq!(fs::read_to_string(family.path("fork")).unwrap(), before);
+    // Of a branch that is no leaf it is asked first, as in the tree.
+    let world = World::new();
+    let mut browser = world.open(120, 40);
+    browser.press("l");
+    to_entry(&mut browser, "left it is");
+    browser.press("= enter");
+    shows(&browser, "Resume from here");
+    shows(&browser, "The model will see 4 messages.");
+    browser.press("h");
+    assert!(world.text("main").lines().last().unwrap().contains("\"parentId\":\"a2\""));
+}
+
+#[test]
+fn what_has_grown_since_is_read_again_before_it_is_resumed() {
+    let world = World::new();
+    let mut browser = world.open(120, 40);
+    browser.press("l");
+    to_entry(&mut browser, "left it is");
+    browser.press("= enter h");
+    assert_eq!(browser.wants.len(), 1, "{:?}", browser.wants);
+    // The other side was the leaf, and is not any more.
+    browser.press("b enter");
+    assert_eq!(
+        (browser.footer().as_str(), browser.wants.len()),
+        ("the session has grown since: it is compared again", 1)
+    );
+    shows(&browser, "▌B  the main session · asst  right it is");
+    browser.press("enter");
+    shows(&browser, "Resume from here");
+    browser.press("h");
+    assert!(world.text("main").lines().last().unwrap().contains("\"parentId\":\"a3\""));
+}
+
+#[test]
+fn the_chosen_side_is_labelled() {
+    let family = Family::new();
+    let mut browser = family.compared(120, 40);
+    browser.press("b L").type_text("redis").press("enter");
+    assert!(is_open(&browser));
+    let text = fs::read_to_string(family.path("fork")).unwrap();
+    let last = text.lines().last().unwrap();
+    assert!(last.contains(r#""targetId":"b4""#) && last.contains(r#""label":"redis""#), "{last}");
+}
+
+#[test]
+fn the_common_point_is_gone_to() {
+    let family = Family::new();
+    for (side, file) in [("a", "main"), ("b", "fork")] {
+        let mut browser = family.compared(160, 40);
+        browser.press(side).press("o");
+        assert!(!is_open(&browser));
+        assert_eq!(browser.model.focus, Place::Tree);
+        assert_eq!(browser.session().unwrap().path, family.path(file));
+        assert_eq!(browser.selected(), "The cache is there.");
+    }
+}
+
+#[test]
+fn a_picker_answers_with_the_chosen_side() {
+    let mut browser = Family::new().compared(120, 40);
+    browser.pick(Print::Entry);
+    browser.press("b enter");
+    assert!(matches!(&browser.wants[..], [Effect::Answer(Answer::Id(id))] if id == "b4"), "{:?}", browser.wants);
+}
+
+#[test]
+fn samples_are_compared_and_not_resumed() {
+    let mut browser = Browser::demo(120, 40);
+    browser.press("l g =");
+    assert!(is_open(&browser), "{}", browser.screen());
+    browser.press("enter");
+    shows(&browser, "Nothing to resume");
+}
+
+#[test]
+fn sections_fold() {
+    let mut browser = Family::new().compared(120, 60);
+    let unfolded = body(&browser);
+    browser.press("-");
+    let headings = body(&browser);
+    assert!(headings.lines().filter(|row| !row.is_empty()).all(|row| row.starts_with('▸')), "{headings}");
+    browser.press("+");
+    assert_eq!(body(&browser), unfolded, "nothing is long here");
+    assert!(browser.screen().lines().nth(4).unwrap().starts_with("▾ Sides"));
+    // The selection stays in its section.
+    browser.press("G");
+    browser.press("- l k");
+    shows(&browser, "▸ src/lib.rs");
+    shows(&browser, "▾ Last answers");
+    browser.press("+ g");
+    // The fold of the row that is selected, and by a click.
+    browser.press("j j h");
+    shows(&browser, "▸ Sides");
+    shows(&browser, "▾ Prompts");
+    browser.press("l");
+    assert_eq!(body(&browser), unfolded);
+    browser.send(Msg::Click { column: 3, row: 4, double: false });
+    shows(&browser, "▸ Sides");
+    browser.send(Msg::Click { column: 3, row: 2, double: false });
+    shows(&browser, "▌B");
+}
+
+#[test]
+fn a_long_section_is_folded_at_first() {
+    let family = Family::new();
+    let long: String = (0..100).map(|line| format!("line {line}\n")).collect();
+    let fork = fs::read_to_string(family.path("fork")).unwrap().replace("Redis it is.", &long.replace('\n', "\\n"));
+    fs::write(family.path("fork"), fork).unwrap();
+    let mut browser = family.compared(120, 40);
+    browser.press("G");
+    shows(&browser, "▸ Last answers");
+    browser.press("l");
+    shows(&browser, "▾ Last answers");
+    browser.press("G");
+    shows(&browser, "line 99");
+}
+
+#[test]
+fn rows_follow_the_terminal() {
+    let mut browser = Family::new().compared(120, 40);
+    shows(&browser, "Let it expire                                             │ Use redis instead");
+    browser.send(Msg::Resized(100, 40));
+    shows(&browser, "│ Use redis instead");
+    browser.send(Msg::Resized(99, 40));
+    shows_not(&browser, "│ Use redis instead");
+    browser.send(Msg::Resized(80, 24));
+    shows(&browser, "A Let it expire");
+    shows(&browser, "B Use redis instead");
+}
+
+#[test]
+fn what_comes_late_is_not_shown() {
+    let mut browser = Family::new().open(120, 40);
+    browser.press("*");
+    let asked = browser.take(Msg::Key("=".parse().unwrap()));
+    shows(&browser, "reading both");
+    // What needs to know them says so.
+    browser.press("enter");
+    assert_eq!(browser.footer(), "the sessions are still being read");
+    browser.press("esc");
+    let work = asked.into_iter().find(|effect| matches!(effect, Effect::Ask(_, Work::Compare(_)))).unwrap();
+    let Effect::Ask(ticket, _) = &work else { panic!("{work:?}") };
+    assert!(!ticket.is_wanted(), "nobody waits for it any more");
+    for reply in browser.replies(work) {
+        browser.send(reply);
+    }
+    assert!(!is_open(&browser));
+}
