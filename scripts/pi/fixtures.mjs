@@ -583,7 +583,7 @@ Session files for the tests, one behaviour each. \`scripts/pi/fixtures.mjs\` wri
 Those of \`${TALKS}\` the real pi wrote: \`scripts/pi/lib/scenes.mjs\` has what was said, \`scripts/pi/conversations.mjs\` says it.
 \`${ROOT}\` in a \`parentSession\` stands for this folder. \`golden/\` says what the real pi makes of the files (\`scripts/pi/golden.mjs\`):
 \`golden/list.json\` its list, \`golden/tree.json\` its trees, \`golden/rows/\` what its \`/tree\` draws in each of its filters,
-\`golden/changes/\` what its changes of them give (\`scripts/pi/changes.mjs\`), \`golden/search.json\` what its picker finds in them (\`scripts/pi/search.mjs\`),
+\`golden/prompts.json\` what its context has at their entries (\`scripts/pi/prompts.mjs\`), \`golden/changes/\` what its changes of them give (\`scripts/pi/changes.mjs\`), \`golden/search.json\` what its picker finds in them (\`scripts/pi/search.mjs\`),
 \`golden/sent.json\` what it sends to the model at the entries of the conversations (\`scripts/pi/conversations.mjs\`).
 `;
 for (const [part, title] of Object.entries(titles)) {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::layers::Layer;
+use crate::app::layers::context;
 use crate::app::message::{Answer, Body, Clip};
 use crate::base::text::Tone;
 use crate::changes::{Request, Seen};
@@ -25,6 +26,8 @@ pub enum Command {
     Complain(&'static str, String),
     /// A question is asked, a note shown.
     Show(Box<Layer<Command>>),
+    /// It is shown what the model sees.
+    See(context::Sight),
     /// A pane gets the keyboard.
     Focus(Place),
     /// A session is selected.

@@ -103,6 +103,7 @@ fn wanted(place: Place) -> &'static [Action] {
             A::NextFilter,
             A::Label,
             A::Fork,
+            A::Context,
             A::Palette,
             A::Labels,
             A::Files,
@@ -135,6 +136,7 @@ fn wanted(place: Place) -> &'static [Action] {
             A::PageDown,
             A::NextPane,
             A::Label,
+            A::Context,
             A::Copy,
             A::Quit,
         ],
@@ -157,6 +159,7 @@ fn wanted(place: Place) -> &'static [Action] {
             A::UnfoldAll,
             A::FoldAll,
         ],
+        Place::Context => &[A::Help, A::Confirm, A::ResumeHere, A::Fork, A::Back, A::Down, A::Up, A::PageDown, A::Quit],
         Place::Help => &[A::Back, A::Down, A::Up, A::PageDown, A::Quit],
     }
 }
@@ -206,7 +209,7 @@ fn does_something(model: &Model, action: Action) -> bool {
     };
     match action {
         A::Rename | A::Copy => sessions.selected_session().is_some(),
-        A::Label | A::Fork => context.meant_entry().is_some(),
+        A::Label | A::Fork | A::Context => context.meant_entry().is_some(),
         A::Files => sessions.selected_row().is_some(),
         A::Compare if model.focus == Place::Sessions => (1..=2).contains(&sessions.marks.len()),
         // A project of hits has no folds.
@@ -247,6 +250,8 @@ fn word(model: &Model, action: Action) -> &'static str {
         (Some(Layer::Question(question)), Action::Confirm) => question.word(),
         (Some(Layer::Question(_)), Action::Back) => "cancel",
         (Some(_), Action::Back) => "close",
+        (Some(Layer::Context(_)), Action::Confirm) => "go there",
+        (Some(Layer::Context(_)), Action::Fork) => "fork here",
         (Some(_), action) => action.word(),
         (None, Action::Confirm) if toggles(model) == Some(true) => "unfold",
         (None, Action::Confirm) if toggles(model) == Some(false) => "fold",

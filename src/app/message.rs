@@ -28,6 +28,7 @@ use crate::search::lists::Lists;
 use crate::search::query::Query;
 use crate::search::words::Words;
 use crate::session::digest::{Digest, Shared};
+use crate::session::prompt::listing::Listing;
 use crate::session::tree::{Index, Tree};
 
 /// Something that happened.
@@ -148,6 +149,8 @@ pub enum Reply {
     Seen(Vec<Hit>, Option<Unseen>),
     /// Two ways were held against each other, or why not.
     Compared(Result<Arc<Compared>, String>),
+    /// What the model sees at an entry was read, or why it was not.
+    Context(Result<Arc<Listing>, String>),
     /// The whole text of an entry was read, or why it was not.
     Text(Result<String, String>),
     /// All that was changed, the newest first; or why that is not known.
@@ -324,6 +327,15 @@ pub enum Work {
     },
     /// Hold two ways against each other.
     Compare([Asked; 2]),
+    /// Read what the model sees at an entry.
+    Context {
+        /// The file.
+        path: PathBuf,
+        /// Its tree.
+        tree: Arc<Tree>,
+        /// The entry; `None`: before the first one.
+        at: Option<Index>,
+    },
     /// Read the whole text of an entry.
     Text(Body),
     /// Read all of an entry and what belongs to it, as it was written.

@@ -123,6 +123,8 @@ pub struct Model {
     pub uses: HashMap<Action, u32>,
     /// Whether the last click was on something that lay over the panes: a second one in its place is not for what is below.
     pub clicked_layer: bool,
+    /// Who waits for what the model sees.
+    pub seeing: Option<Claim>,
     /// What was changed, as it was read last.
     pub past: Option<Vec<Past>>,
     /// Who waits for that.
@@ -169,6 +171,7 @@ impl Model {
             comparing: None,
             uses: HashMap::new(),
             clicked_layer: false,
+            seeing: None,
             past: None,
             looking_back: None,
             giving_back: None,

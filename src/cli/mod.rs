@@ -3,6 +3,7 @@
 mod ask;
 mod change;
 mod config;
+mod context;
 mod diff;
 mod files;
 mod fork;
@@ -90,6 +91,7 @@ pub struct Options {
 enum Command {
     Ls(ls::Ls),
     Tree(tree::TreeCommand),
+    Context(context::ContextCommand),
     Labels(labels::Labels),
     Files(files::FilesCommand),
     Diff(diff::Diff),
@@ -116,6 +118,7 @@ const EXAMPLES: &str = "Examples:
   pitree search --json jwt        search for a script
   pitree ls --json | jq .path     list sessions for a script
   pitree tree 0199f2c1            draw one session's tree, by the start of its id
+  pitree context 0199f2c1 before  what the model sees at an entry, with tokens
   pitree files --project .        list the files that tools touched in a project
   pitree diff 0199f2c1@before @after  compare two branches of a session, by labels
   pitree resume 0199f2c1 before   go on in pi at the entry labelled \"before\"
@@ -220,6 +223,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match cli.command {
         Some(Command::Ls(command)) => command.run(&context),
         Some(Command::Tree(command)) => command.run(&context),
+        Some(Command::Context(command)) => command.run(&context),
         Some(Command::Labels(command)) => command.run(&context),
         Some(Command::Files(command)) => command.run(&context),
         Some(Command::Diff(command)) => command.run(&context),

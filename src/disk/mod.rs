@@ -1,7 +1,7 @@
 //! The only user of the file system: where sessions are ([`locate`]), finding and reading them ([`scan`], [`load`]), one
 //! line safely at the end of a file ([`append`]), new files (`create`), the trash, whether a file can be reached (`reach`),
 //! locks (`lock`), what changes ([`watch`]) and what is new in that ([`news`], `mark`), whether a pi is at work ([`live`]), where a gone directory is now ([`moved`]), where a program is
-//! (`program`), and copies for other programs (`aside`). What lines mean is said in `session`.
+//! (`program`), copies for other programs (`aside`), and what the model gets at an entry ([`prompt`]). What lines mean is said in `session`.
 
 pub mod append;
 pub(crate) mod aside;
@@ -21,6 +21,7 @@ mod mark;
 pub mod moved;
 pub mod news;
 pub(crate) mod program;
+pub mod prompt;
 pub(crate) mod reach;
 pub mod scan;
 pub(crate) mod stamp;

@@ -30,6 +30,8 @@ pub enum Place {
     Compare,
     /// The list of keys.
     Help,
+    /// What the model sees at an entry.
+    Context,
 }
 
 use Place as P;
@@ -41,25 +43,29 @@ const TREE: &[Place] = &[P::Tree];
 const PREVIEW: &[Place] = &[P::Preview];
 /// Where an entry is selected or shown.
 const ENTRIES: &[Place] = &[P::Tree, P::Preview];
-/// The same, and where the end of a way is one.
+/// The same, and the end of a way that is compared.
 const ENTRIES_AND_ENDS: &[Place] = &[P::Tree, P::Preview, P::Compare];
+/// The same, and what the model sees there.
+const ENTRIES_AND_CONTEXT: &[Place] = &[P::Tree, P::Preview, P::Context];
 /// Where sessions or entries are marked.
 const MARKING: &[Place] = &[P::Sessions, P::Tree];
 const COMPARE: &[Place] = &[P::Compare];
 /// Panes, and what is scrolled or chosen from with the same keys.
-const ROWS: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help];
+const ROWS: &[Place] =
+    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help, P::Context];
 /// Panes, and what is folded with the same keys.
 const FOLDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare];
-const PANES_AND_LONG: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help];
+const PANES_AND_LONG: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare, P::Help, P::Context];
 /// Panes, and boxes that are closed with the same keys.
-const PANES_AND_BOXES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help];
+const PANES_AND_BOXES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help, P::Context];
 /// The list of sessions, also while a search is typed.
 const SEARCHED: &[Place] = &[P::Sessions, P::Search];
 const PANES_AND_SEARCH: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search];
 /// Where leaving pitree is not what a key that leaves means.
-const LEAVING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Compare, P::Help];
+const LEAVING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Compare, P::Help, P::Context];
 /// The same, and boxes that any key closes.
-const SUSPENDING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help];
+const SUSPENDING: &[Place] =
+    &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Note, P::Compare, P::Help, P::Context];
 const EVERYWHERE: &[Place] = &[
     P::Sessions,
     P::Tree,
@@ -73,6 +79,7 @@ const EVERYWHERE: &[Place] = &[
     P::Note,
     P::Compare,
     P::Help,
+    P::Context,
 ];
 /// Lines that end with a key.
 const LINES: &[Place] = &[P::Search, P::Find, P::Prompt, P::Palette, P::Labels];
@@ -200,6 +207,8 @@ actions! {
 
     Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume the session, in the tree from any entry on; fold or unfold a project.";
     Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
+    Context, "context", ["c"], ENTRIES_AND_CONTEXT, Doing, "context", "Show what the model sees at the entry: each message, what takes the room, and what is left out.";
+    ResumeHere, "resume-here", ["r"], &[P::Context], Doing, "resume here", "Resume the session at the entry whose context is shown.";
     Copy, "copy", ["y"], PANES, Doing, "copy", "Copy the text or id of the entry, the path or id of the session, or the command that resumes it.";
     Pager, "pager", ["v"], PANES, Doing, "pager", "Show what the preview is about in a pager ($PAGER), as it was written.";
     Editor, "editor", ["E"], PANES, Doing, "editor", "Open a copy of what the preview is about in an editor ($VISUAL or $EDITOR).";
@@ -214,7 +223,7 @@ actions! {
 
     Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Give the session a name; an empty one clears it.";
     Label, "label", ["L"], ENTRIES_AND_ENDS, Changing, "label", "Label the entry; an empty label clears it.";
-    Fork, "fork", ["f"], ENTRIES, Changing, "fork", "Make a new session of the path to the entry.";
+    Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Make a new session of the path to the entry.";
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "delete", "Move the session to the trash, or all marked ones, or a project's.";
     Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions. In the tree, mark the entry: two at most, to be compared.";
     MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions in the list, or none.";
@@ -302,6 +311,7 @@ impl Place {
             Self::Note => "messages",
             Self::Compare => "comparison",
             Self::Help => "help",
+            Self::Context => "what the model sees",
         }
     }
 

@@ -292,7 +292,7 @@ mod tests {
             )
         );
         assert!(page.contains(
-            "\n| `q` `ctrl+c` | Leave pitree. | all panes, search line, questions, comparison, help | `quit` |\n"
+            "\n| `q` `ctrl+c` | Leave pitree. | all panes, search line, questions, comparison, help, what the model sees | `quit` |\n"
         ));
         assert!(page.contains("\n| `{` | Go to the previous branch point. | Tree | `previous-branch-point` |\n"));
         let keys = page.split("\n## Signs\n").next().unwrap();

@@ -71,6 +71,7 @@ pub(super) struct Lanes {
     find: Arc<Slot>,
     look: Arc<Slot>,
     compare: Arc<Slot>,
+    context: Arc<Slot>,
     errand: Arc<Slot>,
     changes: Sender<Piece>,
 }
@@ -101,6 +102,7 @@ impl Lanes {
             find: lane(),
             look: lane(),
             compare: lane(),
+            context: lane(),
             errand: lane(),
             changes,
         }
@@ -119,6 +121,7 @@ impl Lanes {
             Job::Work(Work::Search { .. }) => &self.search,
             Job::Work(Work::Elsewhere { .. }) => &self.elsewhere,
             Job::Work(Work::Find { .. } | Work::Fulfil { .. }) => &self.find,
+            Job::Work(Work::Context { .. }) => &self.context,
             Job::Work(Work::Look { .. } | Work::LookForPis) => &self.look,
             Job::Work(Work::Compare(_)) => &self.compare,
             Job::Work(

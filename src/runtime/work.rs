@@ -19,7 +19,7 @@ use crate::disk::load::{self, Bodies, Opened, Reading};
 use crate::disk::news::{Noted, Reader, is_fresh};
 use crate::disk::scan::{Batch, Sources};
 use crate::disk::watch::{self, Seen, Watch};
-use crate::disk::{live, locate, moved, scan};
+use crate::disk::{live, locate, moved, prompt, scan};
 use crate::library;
 use crate::library::EntryRef;
 use crate::library::compare::{self, Compared};
@@ -35,6 +35,8 @@ use crate::search::words::Words;
 use crate::session::digest::Shared;
 use crate::session::entry::field::{self, Field};
 use crate::session::entry::read;
+use crate::session::prompt::listing::Listing;
+use crate::session::prompt::plan::Plan;
 use crate::session::tree::Index;
 use crate::session::tree::node::Node;
 
@@ -149,6 +151,22 @@ impl Desk {
                 let hits = preview::hits(&lines, &words, is_wanted);
                 let unseen = found.filter(|_| hits.is_empty()).and_then(|body| self.unseen(&body, &words));
                 reply(Reply::Seen(hits, unseen));
+            }
+            Work::Context { path, tree, at } => {
+                let plan = Plan::new(&tree, at);
+                let mut listing = Listing::default();
+                let read = prompt::each((self.files, &path), (&tree, &plan), |part, messages| {
+                    listing.add(&tree, part, &messages);
+                    Ok(is_wanted())
+                });
+                match read {
+                    Ok(Some(sum)) => {
+                        listing.end(&plan, &sum);
+                        reply(Reply::Context(Ok(Arc::new(listing))));
+                    }
+                    Ok(None) => {} // nobody waits for it any more
+                    Err(error) => drop(reply(Reply::Context(Err(format!("{error:#}"))))),
+                }
             }
             Work::Text(body) => {
                 let text = self.line(&body).map(|line| {

@@ -10,6 +10,7 @@ mod lines;
 mod list;
 mod odd;
 mod output;
+mod prompts;
 mod rows;
 mod search;
 mod sent;

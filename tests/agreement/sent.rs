@@ -2,88 +2,45 @@
 //! (`fixtures/golden/sent.json`, made by `scripts/pi/conversations.mjs`; `scripts/pi/sent.mjs` makes many more).
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use pitree::disk::files::Files;
+use pitree::disk::{load, prompt};
 use pitree::session::entry::kind::Kind;
+use pitree::session::prompt::message::{Message, Role};
+use pitree::session::prompt::plan::{Part, Plan};
 use pitree::session::shape::Index;
-use pitree::session::tree::context::{Context, context};
-use pitree::session::tree::sent::Sent;
+use pitree::session::tree::context::context;
 use pitree::session::tree::{Tree, resume};
 use serde_json::{Value, json};
 
-use crate::changes::tree;
 use crate::common::home::repository;
 use crate::world::golden;
 
-/// A session, with its lines as values.
+/// A session.
 struct Talk {
     tree: Tree,
-    lines: Vec<Value>,
+    path: PathBuf,
 }
 
 impl Talk {
     fn open(path: &Path) -> Self {
-        let text = fs::read_to_string(path).unwrap();
-        let lines = text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
-        Self { tree: tree(text.as_bytes()).unwrap(), lines }
+        Self { tree: load::tree(Files::Disk, path, "").unwrap(), path: path.into() }
     }
 
     /// What is sent, as the golden files have it.
     fn sent(&self, at: Option<Index>) -> Vec<Value> {
-        let context = context(&self.tree, at);
-        let message = |sent: &Sent| match *sent {
-            Sent::Entry(entry) => self.message(entry, self.words(entry, at, &context)),
-            Sent::NoResult(_) => json!({ "role": "tool", "text": "No result provided" }),
+        let plan = Plan::new(&self.tree, at);
+        let mut sent = Vec::new();
+        let take = |part: &Part, messages: Vec<Message>| {
+            if part.why().is_none() {
+                sent.extend(messages.iter().filter(|message| message.role != Role::System).map(message));
+            }
+            Ok(true)
         };
-        context.sent.iter().map(message).collect()
-    }
-
-    /// What an entry says instead, if it does.
-    fn words(&self, entry: Index, at: Option<Index>, context: &Context) -> Option<&Value> {
-        let path = self.tree.path(at?);
-        let compaction = context.compaction.map_or(&Value::Null, |at| &self.lines[at as usize]["firstKeptEntryId"]);
-        let from = path.iter().position(|&at| self.lines[at as usize]["id"] == *compaction).unwrap_or(0);
-        let mut lines = path[from..].iter().map(|&at| &self.lines[at as usize]);
-        let id = &self.lines[entry as usize]["id"];
-        let edit = lines.rfind(|line| line["type"] == "context_edit" && line["targetId"] == *id)?;
-        Some(&edit["replacement"]["content"])
-    }
-
-    fn message(&self, at: Index, words: Option<&Value>) -> Value {
-        let line = &self.lines[at as usize];
-        let message = &line["message"];
-        let content = words.unwrap_or(&message["content"]);
-        let blocks = content.as_array().map_or(&[][..], Vec::as_slice);
-        let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-        let text = |between: &str| content.as_str().map_or_else(|| texts.join(between), str::to_string);
-        let start = |text: String| text.chars().take(80).collect::<String>();
-        let summary = |before: &str| json!({ "role": "user", "text": start(before.to_string()) });
-        match (line["type"].as_str().unwrap(), message["role"].as_str().unwrap_or_default()) {
-            ("message", "user") => json!({ "role": "user", "text": start(text("\n")) }),
-            ("message", "assistant") => {
-                let mut said = json!({ "role": "assistant", "text": start(text("")) });
-                let calls: Vec<_> = blocks.iter().filter(|block| block["type"] == "toolCall").collect();
-                if !calls.is_empty() {
-                    said["calls"] = calls.iter().map(|call| call["id"].clone()).collect();
-                }
-                said
-            }
-            ("message", "toolResult") => {
-                let text = text("\n");
-                let text = if text.trim().is_empty() { "(no tool output)".into() } else { text };
-                json!({ "role": "tool", "text": start(text), "call": message["toolCallId"] })
-            }
-            ("message", "bashExecution") => {
-                let (command, output) = (message["command"].as_str().unwrap(), message["output"].as_str().unwrap());
-                json!({ "role": "user", "text": start(format!("Ran `{command}`\n```\n{output}\n```")) })
-            }
-            ("custom_message", _) => json!({ "role": "user", "text": line["content"] }),
-            ("compaction", _) => {
-                summary("The conversation history before this point was compacted into the following summary:")
-            }
-            ("branch_summary", _) => summary("The following is a summary of a branch that this conversation came back"),
-            other => panic!("{other:?} is not sent"),
-        }
+        prompt::each((Files::Disk, &self.path), (&self.tree, &plan), take).unwrap();
+        assert_eq!(sent.len(), plan.context.sent.len());
+        sent
     }
 
     /// Compares what is sent at an entry when it is chosen in pi's `/tree`, which was somewhere else before.
@@ -91,18 +48,28 @@ impl Talk {
         let chosen = self.tree.find(id).unwrap();
         let goes_back = matches!(self.tree.nodes[chosen as usize].kind, Kind::User | Kind::CustomMessage);
         let pitree = self.sent(if goes_back { self.tree.parent(chosen) } else { Some(chosen) });
-        // pi's summaries and stand-ins have more to them than their beginning.
-        let same = |pitree: &Value, pi: &Value| {
-            let (ours, theirs) = (pitree["text"].as_str().unwrap(), pi["text"].as_str().unwrap());
-            let is_stand_in = ours == "No result provided" && theirs == ours;
-            let is_summary = ours.starts_with("The ") && ours.len() > 70;
-            let text = ours == theirs || (is_summary && theirs.starts_with(&ours[..70]));
-            text && pitree["role"] == pi["role"]
-                && (is_stand_in || (pitree["calls"] == pi["calls"] && pitree["call"] == pi["call"]))
+        // Which call it is that pi answers itself, the entry says.
+        let same = |(pitree, pi): (&Value, &Value)| {
+            let is_stand_in = pitree["text"] == "No result provided" && pi["text"] == pitree["text"];
+            pitree == pi || (is_stand_in && pitree["role"] == pi["role"])
         };
-        let are_same = pitree.len() == pi.len() && pitree.iter().zip(pi).all(|(pitree, pi)| same(pitree, pi));
+        let are_same = pitree.len() == pi.len() && pitree.iter().zip(pi).all(same);
         assert!(are_same, "at {id}\npitree: {:#}\npi: {:#}", json!(pitree), json!(pi));
     }
+}
+
+/// A message as `scripts/pi/lib/probe.mjs` shortens it.
+fn message(message: &Message) -> Value {
+    let role = if message.role == Role::Tool { "tool" } else { message.role.name() };
+    let text: String = message.text.chars().take(80).collect();
+    let mut short = json!({ "role": role, "text": text });
+    if !message.calls.is_empty() {
+        short["calls"] = message.calls.iter().map(|call| json!(call.id)).collect();
+    }
+    if let Some(call) = &message.answers {
+        short["call"] = json!(call);
+    }
+    short
 }
 
 /// Compares all places of a file that says what was sent; gives how many there are.

@@ -14,6 +14,7 @@ mod changes;
 #[path = "../common/mod.rs"]
 mod common;
 mod comparing;
+mod context;
 mod deleting;
 mod family;
 mod finding;

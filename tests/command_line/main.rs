@@ -5,6 +5,7 @@ mod changing;
 #[path = "../common/mod.rs"]
 mod common;
 mod comparing;
+mod context;
 mod index;
 mod meant;
 mod names;

@@ -9,6 +9,7 @@ pub mod name;
 pub mod picker;
 pub mod resume;
 pub mod search;
+pub mod sight;
 pub mod undo;
 
 use crate::app::command::Command;

@@ -44,10 +44,14 @@ pub fn fork(context: &Context<'_>) -> Command {
         Err(why) => Command::warn(why),
         Ok((session, tree, at)) => {
             let path = context.library[session].path.clone();
-            let request = Request::Fork { path, at: Some(EntryId::of(&tree, at)), migrate: false };
-            Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, After::Show)])
+            fork_of(Request::Fork { path, at: Some(EntryId::of(&tree, at)), migrate: false })
         }
     }
+}
+
+/// Makes a fork, and goes there.
+pub(crate) fn fork_of(request: Request) -> Command {
+    Command::All(vec![Command::Focus(Place::Tree), Command::Change(request, After::Show)])
 }
 
 /// What a line that was typed leads to.

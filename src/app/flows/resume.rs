@@ -8,6 +8,7 @@ use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
 use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, picker};
 use crate::app::layers::Layer;
+use crate::app::layers::context::Sight;
 use crate::app::layers::note::Note;
 use crate::app::layers::question::{Choice, Question};
 use crate::app::message::{Body, Clip};
@@ -82,7 +83,7 @@ fn entry(context: &Context<'_>, (key, session): (SessionKey, &Shared), tree: &Ar
     } else if tree.is_partial {
         Command::warn("the session is still being read")
     } else {
-        Command::show(Layer::Question(question(context, (key, tree), to, &leaf)))
+        Command::show(Layer::Question(question(context, (key, tree), at, &leaf)))
     }
 }
 
@@ -111,9 +112,10 @@ fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
 fn question(
     context: &Context<'_>,
     (key, tree): (SessionKey, &Arc<Tree>),
-    to: Resume,
+    chosen: Index,
     leaf: &GoOn,
 ) -> Question<Command> {
+    let to = resume::at(tree, chosen);
     let target = || to.at.map(|at| EntryId::of(tree, at));
     let text_of = to.text_of.map(|at| (tree.clone(), at));
     let path = leaf.path.clone();
@@ -125,9 +127,12 @@ fn question(
         ("in this session: one line is added to its file, which moves the leaf; nothing is removed", Some(request))
     };
     let new = "as a new session: a new file with the path to this entry; this session stays as it is";
+    let sees = Sight { session: key, path: path.clone(), tree: tree.clone(), chosen, at: to.at };
+    let what = "what the model will see: each message, with its tokens";
     let choices = vec![
         Choice::new('h', "here", here, there(move_leaf)),
         Choice::new('n', "new session", new, there(Some(Request::Fork { path, at: target(), migrate: false }))),
+        Choice::new('c', "context", what, Some(Command::See(sees))).and_back(),
     ];
     let mut lines = facts(context, tree, to);
     if context.library.is_live(key) {
@@ -155,7 +160,10 @@ fn facts(context: &Context<'_>, tree: &Tree, to: Resume) -> Vec<DocLine> {
         0 => "The model will see no messages: an empty conversation.".into(),
         messages => {
             let from = if seen.compaction.is_some() { ", the summary of a compaction first" } else { "" };
-            format!("The model will see {}{from}.", count(messages, "message", "messages"))
+            let model = seen.model.map(|(_, model)| model).filter(|model| !model.is_empty());
+            let model =
+                model.map(|model| format!(" The last model was {}.", context.short(&model))).unwrap_or_default();
+            format!("The model will see {}{from}.{model}", count(messages, "message", "messages"))
         }
     };
     let mut lines = vec![DocLine::new(Tone::Text, &messages)];

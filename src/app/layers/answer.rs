@@ -28,6 +28,8 @@ pub enum Answer<C> {
     CloseLists,
     /// The layer closes, and a choice is made.
     Chosen(C),
+    /// A choice is made over which something else is shown: the layer stays below it.
+    Over(C),
     /// What is looked for is something else now.
     Typed(String),
     /// What is looked for stays.

@@ -4,6 +4,7 @@
 
 pub mod answer;
 pub mod compare;
+pub mod context;
 pub mod help;
 pub mod note;
 pub mod palette;
@@ -14,6 +15,7 @@ use crate::app::widgets::line::LineEdit;
 use crate::keymap::{Action, Key, Place};
 use answer::{Answer, View};
 use compare::Compare;
+use context::ContextView;
 use help::Help;
 use note::Note;
 use palette::Palette;
@@ -39,6 +41,8 @@ pub enum Layer<C> {
     Compare(Box<Compare>),
     /// The list of keys.
     Help(Help),
+    /// What the model sees at an entry.
+    Context(ContextView),
 }
 
 /// The stack.
@@ -118,6 +122,14 @@ impl<C: Clone> Layers<C> {
         })
     }
 
+    /// What the model sees, if that is shown.
+    pub(crate) fn context_mut(&mut self) -> Option<&mut ContextView> {
+        self.0.iter_mut().rev().find_map(|layer| match layer {
+            Layer::Context(view) => Some(view),
+            _ => None,
+        })
+    }
+
     /// Where a key is pressed now: in the layer on top, if there is one.
     pub fn place(&self) -> Option<Place> {
         self.top().map(Layer::place)
@@ -152,6 +164,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Note(note)) => note.press(action, view.size),
             Some(Layer::Compare(compare)) => compare.press(action, view),
             Some(Layer::Help(help)) => help.press(key, action, view),
+            Some(Layer::Context(context)) => context.press(action, view.size),
         }
     }
 
@@ -166,7 +179,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Prompt(prompt)) => prompt.paste(text),
             Some(Layer::Palette(palette)) => palette.paste(text),
             Some(Layer::Help(help)) => help.paste(text),
-            Some(Layer::Question(_) | Layer::Note(_) | Layer::Compare(_)) => {} // there is nothing to paste into
+            Some(Layer::Question(_) | Layer::Note(_) | Layer::Compare(_) | Layer::Context(_)) => {} // there is nothing to paste into
         }
         Answer::Stay
     }
@@ -181,6 +194,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Question(question)) => question.click((column, row), view.size),
             Some(Layer::Compare(compare)) => compare.click((column, row), view.size),
             Some(Layer::Note(_) | Layer::Help(_)) => Answer::Close,
+            Some(Layer::Context(context)) => context.click(row, view.size),
         }
     }
 
@@ -193,6 +207,7 @@ impl<C: Clone> Layers<C> {
             Some(Layer::Note(note)) => note.scroll(by, view.size),
             Some(Layer::Compare(compare)) => compare.wheel(by, view.size),
             Some(Layer::Help(help)) => help.scroll(by, view),
+            Some(Layer::Context(context)) => context.wheel(by, view.size),
         }
         Answer::Stay
     }
@@ -210,6 +225,7 @@ impl<C> Layer<C> {
             Self::Note(_) => Place::Note,
             Self::Compare(_) => Place::Compare,
             Self::Help(_) => Place::Help,
+            Self::Context(_) => Place::Context,
         }
     }
 }

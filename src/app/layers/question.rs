@@ -22,18 +22,27 @@ pub struct Choice<C> {
     pub sentence: String,
     /// What it leads to; nothing for leaving everything as it is.
     pub then: Option<C>,
+    /// Whether the box stays, below what it leads to.
+    pub stays: bool,
 }
 
 impl<C> Choice<C> {
     /// A choice.
     pub fn new(key: char, word: &'static str, sentence: impl Into<String>, then: Option<C>) -> Self {
-        Self { key, word, sentence: sentence.into(), then }
+        Self { key, word, sentence: sentence.into(), then, stays: false }
+    }
+
+    /// The same, to which one comes back.
+    #[must_use]
+    pub fn and_back(self) -> Self {
+        Self { stays: true, ..self }
     }
 }
 
 impl<C: Clone> Choice<C> {
     fn answer(&self) -> Answer<C> {
-        self.then.clone().map_or(Answer::Close, Answer::Chosen)
+        let chosen = if self.stays { Answer::Over } else { Answer::Chosen };
+        self.then.clone().map_or(Answer::Close, chosen)
     }
 }
 

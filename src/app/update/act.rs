@@ -3,7 +3,7 @@
 use super::{carry, comparing, family, finding, opening, searching};
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
-use crate::app::flows::{copy, delete, name, refusal, resume};
+use crate::app::flows::{copy, delete, name, refusal, resume, sight};
 use crate::app::jumps::Spot;
 use crate::app::layers::Layer;
 use crate::app::layers::help::Help;
@@ -80,6 +80,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::Rename => do_flow(model, name::rename, effects),
         Action::Label => do_flow(model, name::label, effects),
         Action::Fork => do_flow(model, name::fork, effects),
+        Action::Context => do_flow(model, sight::open, effects),
         Action::Delete => do_flow(model, delete::ask, effects),
         Action::Copy => do_flow(model, copy::ask, effects),
         Action::Undo => carry::carry(model, Command::Change(Request::UndoLast { sure: None }, After::Show), effects),
@@ -141,7 +142,8 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::GoOver => family::go_over(model, effects),
         Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
         // Layers do these themselves.
-        Action::Accept
+        Action::ResumeHere
+        | Action::Accept
         | Action::Cancel
         | Action::Close
         | Action::ListUp

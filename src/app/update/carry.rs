@@ -2,8 +2,9 @@
 
 use super::searching;
 use crate::app::command::{After, Command, GoOn};
-use crate::app::flows::{delete, gone, refusal, resume};
+use crate::app::flows::{delete, gone, refusal, resume, sight};
 use crate::app::layers::Layer;
+use crate::app::layers::context::Sight;
 use crate::app::layers::note::Note;
 use crate::app::message::{Answer, Effect, Work};
 use crate::app::model::{Errand, Model, Pending};
@@ -20,6 +21,12 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
         Command::SayDone(text) => model.say_done(text),
         Command::Complain(title, error) => complain(model, title, error),
         Command::Show(layer) => show(model, *layer),
+        Command::See(place) => {
+            let Sight { path, tree, at, .. } = place.clone();
+            model.seeing = Some(model.ask(Work::Context { path, tree, at }, effects));
+            let view = sight::view(&model.context(), place);
+            model.layers.push(Layer::Context(view));
+        }
         Command::Focus(place) => model.focus = place,
         Command::Select(key) => {
             let here = model.spot();

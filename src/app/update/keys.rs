@@ -4,7 +4,7 @@
 use super::act::{act, act_elsewhere, confirm};
 use super::{carry, comparing, family, finding, searching, typing};
 use crate::app::command::{After, Command};
-use crate::app::flows::name;
+use crate::app::flows::{name, sight};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{Answer, Leads};
@@ -119,7 +119,7 @@ fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
     match answer {
         Answer::Stay | Answer::Close | Answer::Pass => {}
         Answer::CloseLists => model.layers.close_palettes(),
-        Answer::Chosen(command) => carry::carry(model, command, effects),
+        Answer::Chosen(command) | Answer::Over(command) => carry::carry(model, command, effects),
         Answer::Typed(text) => finding::typed(model, &text, effects),
         Answer::Keep => finding::keep(model),
         Answer::GiveUp => finding::give_up(model),
@@ -135,6 +135,7 @@ fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
             let help = Help { over: model.layers.place(), ..Help::default() };
             model.layers.push(Layer::Help(help));
         }
+        Answer::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => see(model, action, effects),
         Answer::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
         Answer::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
@@ -147,6 +148,20 @@ fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
         }
         Answer::Act(_) => {}
     }
+}
+
+/// Does something from where it is seen what the model sees. Going elsewhere leaves the question below it, too.
+fn see(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+    let Some(Layer::Context(view)) = model.layers.pop() else { return };
+    let asks = matches!(model.layers.top(), Some(Layer::Question(_)));
+    if asks && action == Action::ResumeHere {
+        return; // that is what is asked
+    }
+    if asks {
+        model.layers.pop();
+    }
+    let command = sight::act(&model.context(), &view, action);
+    carry::carry(model, command, effects);
 }
 
 /// Does what the chosen row of a list leads to.

@@ -1,6 +1,7 @@
 //! What comes of work that was asked for. Only replies that somebody waits for get here.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::{carry, comparing, family, news, opening, searching};
 use crate::app::command::{Command, GoOn};
@@ -13,6 +14,7 @@ use crate::changes::past::Past;
 use crate::library::SessionKey;
 use crate::render::DocLine;
 use crate::session::digest::Digest;
+use crate::session::prompt::listing::Listing;
 
 /// Takes a reply to the work of a ticket.
 pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut Vec<Effect>) {
@@ -67,6 +69,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::Elsewhere(found) => searching::take_elsewhere(model, found),
         Reply::Seen(hits, unseen) => model.preview.take_hits(hits, unseen),
         Reply::EntriesFound { hits, first_last } => model.tree.take_hits(hits, first_last),
+        Reply::Context(listing) => take_context(model, listing),
         Reply::Text(text) => take_text(model, text, effects),
         Reply::Compared(compared) => comparing::take(model, compared, effects),
         Reply::Past(past) => take_past(model, past),
@@ -113,6 +116,13 @@ fn take_text(model: &mut Model, text: Result<String, String>, effects: &mut Vec<
         (text, _) => copy::take_text(text),
     };
     carry::carry(model, command, effects);
+}
+
+/// What the model sees was read, for the list that waits for it.
+fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
+    if let Some(view) = model.layers.context_mut() {
+        view.take(listing, model.size);
+    }
 }
 
 fn take_past(model: &mut Model, past: Result<Vec<Past>, String>) {
@@ -164,6 +174,8 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
         model.say(Tone::Error, error);
     } else if is_it(&model.preview.reading) {
         model.preview.show(failure(&error));
+    } else if is_it(&model.seeing) {
+        take_context(model, Err(error));
     } else {
         if is_it(&model.scan.claim) {
             model.scan.claim = None;

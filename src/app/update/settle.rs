@@ -58,6 +58,10 @@ fn follow_library(model: &mut Model) {
         palettes::follow(&model.context(), palette);
         palette.fit(model.size);
     }
+    match layers.context_mut() {
+        Some(view) => view.fit(model.size),
+        None => model.seeing = None,
+    }
     model.layers = layers;
 }
 

@@ -93,6 +93,18 @@ impl<'a> Str<'a> {
         self.chars().take_while(fits).collect()
     }
 
+    /// How many UTF-16 code units the text has: JavaScript's `length`.
+    pub fn units(self) -> u64 {
+        let (mut chars, mut units) = (self.chars(), 0);
+        loop {
+            units += chars.ascii_run(usize::MAX).len();
+            match chars.next() {
+                Some(c) => units += c.len_utf16(),
+                None => return units as u64,
+            }
+        }
+    }
+
     /// Whether the text is `text`.
     pub fn is(self, text: &str) -> bool {
         if self.escaped { self.text() == text } else { self.raw == text.as_bytes() }

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use crate::session::entry::kind::Kind;
 use crate::session::shape::Index;
 use crate::session::tree::Tree;
-use crate::session::tree::said::Said;
 use crate::session::tree::sense::Setting;
 use crate::session::tree::sent;
 use crate::session::tree::sent::Sent;
@@ -25,6 +24,8 @@ pub struct Context {
     pub thinking_level: String,
     /// The compaction whose summary stands for what came before.
     pub compaction: Option<Index>,
+    /// The context edit that says what becomes of an entry, by that entry: of several the last one.
+    pub edits: HashMap<Index, Index>,
 }
 
 /// What the model would see if pi went on from an entry; before the first one, that is nothing.
@@ -57,18 +58,18 @@ pub fn context(tree: &Tree, at: Option<Index>) -> Context {
     }
     seen.extend(&path[compaction.map_or(0, |place| place + 1)..]);
     // Only edits that are in the context count, and the last one of a target.
-    let edits: HashMap<Index, Option<&Said>> =
-        seen.iter().filter_map(|at| tree.edits.get(at)).map(|(target, words)| (*target, words.as_ref())).collect();
+    context.edits = seen.iter().filter_map(|&edit| Some((tree.edits.get(&edit)?.0, edit))).collect();
+    let words = |edit: &Index| tree.edits.get(edit).and_then(|(_, words)| words.as_ref());
     for at in seen {
         let is_older_compaction = kind(at) == Kind::Compaction && Some(at) != context.compaction;
         let messages = tree.nodes[at as usize].sense.messages;
-        let is_omitted = edits.get(&at).is_some_and(Option::is_none);
+        let is_omitted = context.edits.get(&at).is_some_and(|edit| words(edit).is_none());
         if messages > 0 && !is_older_compaction && !is_omitted {
             context.entries.push(at);
             context.messages += usize::from(messages);
         }
     }
-    let replaced = edits.into_iter().filter_map(|(at, words)| Some((at, words?))).collect();
+    let replaced = context.edits.iter().filter_map(|(&at, edit)| Some((at, words(edit)?))).collect();
     context.sent = sent::sent(tree, &context.entries, &replaced);
     context
 }

@@ -21,6 +21,11 @@ pub(crate) struct Sense {
 }
 
 impl Sense {
+    /// Whether it is an answer that failed or was stopped.
+    pub(crate) fn is_failed(&self) -> bool {
+        self.sending == Sending::Failed
+    }
+
     pub(crate) fn new(entry: &Entry<'_>) -> Self {
         let messages = match entry.kind {
             Kind::User

@@ -65,7 +65,7 @@ pub(super) fn sent(tree: &Tree, entries: &[Index], replaced: &HashMap<Index, &Sa
 }
 
 /// Whether a context edit can give an entry other words (`projectContextEntry`, 1.5.2).
-fn can_be_replaced(kind: Kind) -> bool {
+pub(crate) fn can_be_replaced(kind: Kind) -> bool {
     match kind {
         Kind::User | Kind::Assistant | Kind::ToolResult | Kind::CustomRole | Kind::CustomMessage => true,
         Kind::Bash

@@ -1,6 +1,7 @@
 //! Draws what lies over the panes: boxes in their order, the one on top last. Lines that are typed stand in the footer.
 
 mod compare;
+mod context;
 mod palette;
 pub(super) mod sheet;
 
@@ -30,6 +31,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
                     cycle.options.iter().map(|option| (&*option.text, &*option.means)).collect();
                 candidates(frame, pen, &options, Some(cycle.at));
             }
+            Layer::Context(view) => context::draw(frame, view, pen),
             Layer::Palette(palette) => palette::draw(frame, palette, model, pen),
             Layer::Question(question) => {
                 let sheet = question.sheet(model.size);

@@ -1,0 +1,89 @@
+// Asks the real pi what its context is at the entries of the fixtures, and writes fixtures/golden/prompts.json: for each entry
+// its place, what pi's estimateTokens gives for each message (their sum, where there are many), what the whole context has,
+// a hash of the roles and texts that convertToLlm makes of the messages, and the tools that the model has, if there are any.
+// How much the whole has, and the tools, is asked of pi 0.87.1, in PI_OLDER (scripts/pi/run sets it): 1.5.2 has the same
+// functions, and does not export them. Where pi throws, or gives what is no number, there is null.
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { out, pi } from "./lib/pi.mjs";
+
+// As in changes.mjs.
+const NO_CONTEXT = ["cycle", "cycle-leaf", "parent-is-itself", "parent-is-itself-leaf", "id-twice", "non-objects", "empty", "message-missing"];
+const MANY = 30;
+
+const { SessionManager, convertToLlm, estimateTokens } = pi;
+const compaction = join(process.env.PI_OLDER, "dist/core/compaction/compaction.js");
+const { estimateProjectedContextTokens } = await import(pathToFileURL(compaction).href);
+const { getCurrentTools } = await import(pathToFileURL(join(process.env.PI_OLDER, "../pi-ai/dist/utils/transcript.js")).href);
+const fixtures = join(out, "fixtures");
+const folder = mkdtempSync(join(tmpdir(), "pitree-prompts-"));
+for (const part of ["sessions", "flat"]) cpSync(join(fixtures, part), join(folder, part), { recursive: true });
+const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+	.filter((found) => found.isFile() && found.name.endsWith(".jsonl"))
+	.map((found) => relative(folder, join(found.parentPath, found.name)))
+	.sort();
+
+function number(make) {
+	try {
+		const value = make();
+		return Number.isFinite(value) ? value : null;
+	} catch {
+		return null;
+	}
+}
+/** What providers make of a content: of an answer the texts as one, of a tool's result a word if it has no text. */
+function text({ role, content, sections }) {
+	const blocks = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
+	const texts = blocks.filter((block) => block?.type === "text").map((block) => block.text ?? "");
+	const joined = texts.join(role === "assistant" ? "" : "\n");
+	if (role === "system") {
+		const parts = [joined, ...Object.values(sections ?? {}).filter((part) => part !== null)];
+		return parts.filter((part) => part.length > 0).join("\n\n");
+	}
+	if (role !== "toolResult" || joined.trim().length > 0) return joined;
+	return blocks.some((block) => block?.type === "image") ? "(see attached image)" : "(no tool output)";
+}
+/** FNV-1a, 32 bits, of UTF-8. */
+function hash(string) {
+	let hash = 0x811c9dc5;
+	for (const byte of Buffer.from(string)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+	return hash;
+}
+
+const all = {};
+let places = 0;
+for (const file of files) {
+	if (NO_CONTEXT.includes(basename(file, ".jsonl"))) continue;
+	let manager;
+	try {
+		manager = SessionManager.open(join(folder, file));
+	} catch {
+		continue;
+	}
+	const entries = manager.getEntries();
+	const step = Math.ceil(entries.length / 40);
+	all[file] = [];
+	for (const [at, entry] of entries.entries()) {
+		if (at % step !== 0 || entry.id === undefined) continue;
+		manager.branch(entry.id);
+		const projection = manager.buildSessionProjection();
+		const { messages } = manager.buildSessionContext();
+		const tokens = messages.map((message) => number(() => estimateTokens(message)));
+		const told = convertToLlm(messages).map((message) => `${message.role}\n${text(message)}\n`);
+		places++;
+		all[file].push({
+			at,
+			tokens: tokens.length > MANY ? tokens.reduce((sum, one) => sum + one, 0) : tokens,
+			total: number(() => estimateProjectedContextTokens(projection, manager.getBranch()).tokens),
+			texts: hash(told.join("")),
+			tools: getCurrentTools(messages).map(({ name }) => name).join() || undefined,
+		});
+	}
+}
+const body = Object.entries(all).map(([file, list]) => `${JSON.stringify(file)}: [${list.map((one) => `\n\t${JSON.stringify(one)}`).join(",")}\n]`);
+writeFileSync(join(out, "fixtures/golden/prompts.json"), `{\n${body.join(",\n")}\n}\n`);
+rmSync(folder, { recursive: true });
+console.log(`fixtures/golden/prompts.json: ${Object.keys(all).length} sessions, ${places} places`);
+process.exit(0);

@@ -1,0 +1,165 @@
+//! What the model sees at an entry, over the whole screen: what takes the room, and a list of the messages with what is left
+//! out and why.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::app::layers::answer::Answer;
+use crate::app::widgets::cursor::Cursor;
+use crate::keymap::Action;
+use crate::library::{EntryRef, SessionKey};
+use crate::session::prompt::listing::{Listing, Row, Share};
+use crate::session::tree::{Index, Tree};
+
+/// The rows above the list: title, facts, bar, legend, a line.
+const ABOVE: u16 = 5;
+
+/// The entry that is meant: of a session, in the tree of its own file.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// The session.
+    pub session: SessionKey,
+    /// Its file.
+    pub path: PathBuf,
+    /// Its tree.
+    pub tree: Arc<Tree>,
+    /// The entry that was chosen.
+    pub chosen: Index,
+    /// Where pi goes on: behind this entry; `None`: with an empty conversation.
+    pub at: Option<Index>,
+}
+
+/// What is known of it.
+#[derive(Clone, Debug)]
+pub enum State {
+    /// It is being read.
+    Reading,
+    /// It could not be read; why.
+    Failed(String),
+    /// It was read.
+    Read(Arc<Listing>),
+}
+
+/// What the model sees at an entry.
+#[derive(Clone, Debug)]
+pub struct ContextView {
+    /// Where.
+    pub place: Sight,
+    /// The title: the session and the entry, clean.
+    pub title: String,
+    /// What is known.
+    pub state: State,
+    /// The selected row.
+    pub cursor: Cursor,
+}
+
+impl ContextView {
+    /// One that waits for what is read.
+    pub fn new(place: Sight, title: String) -> Self {
+        Self { place, title, state: State::Reading, cursor: Cursor::default() }
+    }
+
+    /// Takes what was read. The first message that goes in is selected.
+    pub(crate) fn take(&mut self, listing: Result<Arc<Listing>, String>, size: (u16, u16)) {
+        self.state = listing.map_or_else(State::Failed, State::Read);
+        self.cursor.at = self.rows().iter().position(|row| row.why.is_none()).unwrap_or(0);
+        // Some of what is left out is seen above it.
+        self.cursor.top = self.cursor.at.saturating_sub(3);
+        self.fit(size);
+    }
+
+    /// The rows of the list.
+    pub fn rows(&self) -> &[Row] {
+        match &self.state {
+            State::Reading | State::Failed(_) => &[],
+            State::Read(listing) => &listing.rows,
+        }
+    }
+
+    /// The entry of the selected row.
+    pub(crate) fn selected(&self) -> Option<EntryRef> {
+        let row = self.rows().get(self.cursor.at)?;
+        Some(EntryRef { session: self.place.session, at: row.at })
+    }
+
+    /// The rows that are seen at once on a terminal of some columns and rows.
+    fn height((_, rows): (u16, u16)) -> usize {
+        rows.saturating_sub(ABOVE + 1).max(1).into()
+    }
+
+    /// Brings the selection into sight.
+    pub(crate) fn fit(&mut self, size: (u16, u16)) {
+        self.cursor.fit(self.rows().len(), Self::height(size));
+    }
+
+    pub(super) fn press<C>(&mut self, action: Option<Action>, size: (u16, u16)) -> Answer<C> {
+        let page = isize::try_from(Self::height(size).saturating_sub(1).max(1)).unwrap_or(1);
+        let by = match action {
+            Some(Action::Up) => -1,
+            Some(Action::Down) => 1,
+            Some(Action::PageUp) => -page,
+            Some(Action::PageDown) => page,
+            Some(Action::First) => isize::MIN,
+            Some(Action::Last) => isize::MAX,
+            Some(Action::Back | Action::Context) => return Answer::Close,
+            Some(action) => return Answer::Act(action),
+            None => 0,
+        };
+        self.cursor.go(by, self.rows().len());
+        self.fit(size);
+        Answer::Stay
+    }
+
+    pub(super) fn wheel(&mut self, by: isize, size: (u16, u16)) {
+        self.cursor.scroll(by, self.rows().len(), Self::height(size));
+    }
+
+    /// On a row selects it, on the selected one goes there.
+    pub(super) fn click<C>(&mut self, row: u16, size: (u16, u16)) -> Answer<C> {
+        let line = row.checked_sub(ABOVE).map(usize::from).filter(|&line| line < Self::height(size));
+        let Some(at) = line.map(|line| self.cursor.top + line).filter(|&at| at < self.rows().len()) else {
+            return Answer::Stay;
+        };
+        if std::mem::replace(&mut self.cursor.at, at) == at { Answer::Act(Action::Confirm) } else { Answer::Stay }
+    }
+}
+
+/// How many of some columns each share takes. One that takes anything is seen, as long as there is room for all of them.
+pub fn bar(shares: &[u64; Share::ALL.len()], columns: usize) -> [usize; Share::ALL.len()] {
+    let all = shares.iter().sum::<u64>();
+    let there = shares.iter().filter(|&&share| share > 0).count();
+    let mut cells = [0; Share::ALL.len()];
+    if there == 0 || columns < there {
+        return cells;
+    }
+    // Each has one, and the rest is shared out; what is left over by rounding is the largest one's.
+    let rest = (columns - there) as u128;
+    for (cell, &share) in cells.iter_mut().zip(shares).filter(|(_, share)| **share > 0) {
+        *cell = 1 + (rest * u128::from(share) / u128::from(all)) as usize;
+    }
+    let over = columns - cells.iter().sum::<usize>();
+    if let Some(largest) = (0..cells.len()).max_by_key(|&at| shares[at]) {
+        cells[largest] += over;
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn the_bar_is_full_and_shows_whatever_is_there(
+            shares in proptest::array::uniform6(proptest::prop_oneof![proptest::strategy::Just(0), 0u64..1_000_000_000]),
+            columns in 6usize..300,
+        ) {
+            let cells = bar(&shares, columns);
+            let is_empty = shares.iter().all(|&share| share == 0);
+            proptest::prop_assert_eq!(cells.iter().sum::<usize>(), if is_empty { 0 } else { columns });
+            for (cell, share) in cells.iter().zip(&shares) {
+                proptest::prop_assert_eq!(*cell > 0, *share > 0);
+            }
+        }
+    }
+}

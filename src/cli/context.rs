@@ -1,0 +1,189 @@
+//! `pitree context`: what the model sees when pi goes on at an entry, message by message.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Number;
+
+use crate::base::numbers::thousands;
+use crate::base::text::clean;
+use crate::cli::table::{self, Column, LAST};
+use crate::cli::{Chosen, output, resolve};
+use crate::disk::{load, prompt};
+use crate::session::prompt::listing::{Listing, row};
+use crate::session::prompt::message::{Call, Message, from, role};
+use crate::session::prompt::plan::{Part, Plan};
+use crate::session::prompt::sum::Sum;
+use crate::session::tree::Tree;
+
+/// Show what the model sees when pi goes on at an entry
+///
+/// The messages are those that pi sends, with the tokens that pi reckons for each: a quarter of its characters. How many all
+/// of them have is said as pi says it: as the last answer tells, with an estimate of what stands behind it.
+#[derive(Debug, clap::Args)]
+pub(super) struct ContextCommand {
+    /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    session: OsString,
+    /// An id, its unambiguous start, or a label; without one the leaf
+    entry: Option<String>,
+    /// Tell of what is left out as well, and why
+    #[arg(long)]
+    all: bool,
+    /// One JSON object a message, with its text in full, and a last one for all of them
+    #[arg(long)]
+    json: bool,
+}
+
+/// Tokens, who speaks, why it is left out, and the beginning of what is said.
+const COLUMNS: [Column; 4] = [Column::Number, Column::Whole, Column::Words(table::TITLE), Column::Words(LAST)];
+
+/// A message as a script sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MessageLine<'a> {
+    entry_id: Option<&'a str>,
+    role: &'static str,
+    from: &'static str,
+    text: &'a str,
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tool_calls: Vec<CallFields<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "is_none")]
+    images: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<&'static str>,
+}
+
+/// A call of a tool.
+#[derive(Serialize)]
+struct CallFields<'a> {
+    id: &'a str,
+    name: &'a str,
+    /// JSON as text, as pi sends it.
+    arguments: &'a str,
+}
+
+/// The last line: what holds for all messages.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AllLine<'a> {
+    model: Option<Model<'a>>,
+    thinking_level: &'a str,
+    tokens: Option<Number>,
+    tools: Vec<&'a str>,
+}
+
+/// A model, as pi names it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Model<'a> {
+    provider: &'a str,
+    model_id: &'a str,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
+impl ContextCommand {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let path = resolve::session(&self.session, chosen)?;
+        let tree = load::tree(chosen.files, &path, &chosen.home)?;
+        let at = match &self.entry {
+            Some(word) => Some(resolve::entry(word, &tree)?),
+            None => tree.leaf,
+        };
+        let plan = Plan::new(&tree, at);
+        if self.json { self.json(&tree, &plan, (chosen, &path)) } else { self.text(&tree, &plan, (chosen, &path)) }?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn json(&self, tree: &Tree, plan: &Plan, (chosen, path): (&Chosen, &Path)) -> Result<()> {
+        let mut out = output::stdout();
+        let take = |part: &Part, messages: Vec<Message>| {
+            if self.all || part.why().is_none() {
+                if messages.is_empty() {
+                    output::json(&mut out, &left_out(tree, part))?;
+                }
+                messages.iter().try_for_each(|message| output::json(&mut out, &line(tree, part, message)))?;
+            }
+            Ok(true)
+        };
+        let sum = prompt::each((chosen.files, path), (tree, plan), take)?.unwrap_or_default();
+        output::json(&mut out, &all(plan, &sum))?;
+        Ok(out.flush()?)
+    }
+
+    fn text(&self, tree: &Tree, plan: &Plan, (chosen, path): (&Chosen, &Path)) -> Result<()> {
+        let glyphs = chosen.config.signs();
+        let (mut rows, mut listing) = (Vec::new(), Listing::default());
+        let sum = prompt::each((chosen.files, path), (tree, plan), |part, messages| {
+            let why = part.why().map(|why| why.text().to_string()).unwrap_or_default();
+            let node = &tree.nodes[part.at as usize];
+            if self.all && messages.is_empty() {
+                rows.push([String::new(), role(node.kind).name().into(), why.clone(), node.text.to_string()]);
+            }
+            for message in messages.iter().filter(|_| self.all || why.is_empty()) {
+                let text = row(message, &node.text);
+                rows.push([thousands(message.tokens as usize), message.role.name().into(), why.clone(), text]);
+            }
+            listing.count(part, &messages);
+            Ok(true)
+        })?;
+        listing.end(plan, &sum.unwrap_or_default());
+        let mut out = output::stdout();
+        table::print(&mut out, COLUMNS, &rows, glyphs)?;
+        if listing.messages == 0 {
+            output::tell("the model sees no messages: an empty conversation");
+        }
+        writeln!(out, "{}", clean(&listing.summary(&glyphs.dot)))?;
+        Ok(out.flush()?)
+    }
+}
+
+fn line<'a>(tree: &'a Tree, part: &Part, message: &'a Message) -> MessageLine<'a> {
+    let call = |call: &'a Call| CallFields { id: &call.id, name: &call.name, arguments: &call.arguments };
+    MessageLine {
+        entry_id: tree.nodes[part.at as usize].id.as_deref(),
+        role: message.role.name(),
+        from: message.from.name(),
+        text: &message.text,
+        tokens: Some(message.tokens),
+        tool_calls: message.calls.iter().map(call).collect(),
+        tool_call_id: message.answers.as_deref(),
+        images: message.images,
+        left_out: part.why().map(|why| why.text()),
+    }
+}
+
+/// What is left out and was not read: its row stands for the text.
+fn left_out<'a>(tree: &'a Tree, part: &Part) -> MessageLine<'a> {
+    let node = &tree.nodes[part.at as usize];
+    MessageLine {
+        entry_id: node.id.as_deref(),
+        role: role(node.kind).name(),
+        from: from(node.kind).name(),
+        text: &node.text,
+        tokens: None,
+        tool_calls: Vec::new(),
+        tool_call_id: None,
+        images: 0,
+        left_out: part.why().map(|why| why.text()),
+    }
+}
+
+fn all<'a>(plan: &'a Plan, sum: &'a Sum) -> AllLine<'a> {
+    let model = plan.context.model.as_ref();
+    AllLine {
+        model: model.map(|(provider, model_id)| Model { provider, model_id }),
+        thinking_level: &plan.context.thinking_level,
+        tokens: output::number(sum.tokens(plan)),
+        tools: sum.tools().collect(),
+    }
+}

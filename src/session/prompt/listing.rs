@@ -1,0 +1,208 @@
+//! What the model gets as a list: a row for each message and for what is left out, and what takes the room.
+
+use std::sync::Arc;
+
+use crate::base::js::cut;
+use crate::base::numbers::{count, thousands};
+use crate::base::text::clean;
+use crate::session::entry::kind::Kind;
+use crate::session::prompt::message::{From, Message, Role};
+use crate::session::prompt::plan::{Part, Plan, Why};
+use crate::session::prompt::sum::Sum;
+use crate::session::shape::Index;
+use crate::session::tree::Tree;
+
+/// As much of a message is kept for its row, in UTF-16 code units: no row is wider.
+const ROW: usize = 200;
+
+/// What takes room in the context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// The instructions and the tools.
+    System,
+    /// Summaries of compactions and branches.
+    Summary,
+    /// What the user wrote and ran.
+    User,
+    /// What extensions put in.
+    Custom,
+    /// Answers: texts, thinking and calls.
+    Assistant,
+    /// What tools said.
+    Tools,
+}
+
+impl Share {
+    /// Each of them, in the order in which they are shown.
+    pub const ALL: [Self; 6] = [Self::System, Self::Summary, Self::User, Self::Custom, Self::Assistant, Self::Tools];
+
+    /// Its name, in a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Summary => "summary",
+            Self::User => "user",
+            Self::Custom => "extension",
+            Self::Assistant => "assistant",
+            Self::Tools => "tools",
+        }
+    }
+
+    /// The letter that stands for it.
+    pub fn letter(self) -> char {
+        match self {
+            Self::System => 'S',
+            Self::Summary => 'Z',
+            Self::User => 'U',
+            Self::Custom => 'X',
+            Self::Assistant => 'A',
+            Self::Tools => 'T',
+        }
+    }
+
+    /// What a message takes the room as.
+    pub fn of(message: &Message) -> Self {
+        match (message.role, message.from) {
+            (Role::System, _) => Self::System,
+            (_, From::Compaction | From::BranchSummary) => Self::Summary,
+            (_, From::CustomMessage) => Self::Custom,
+            (Role::User, _) => Self::User,
+            (Role::Assistant, _) => Self::Assistant,
+            (Role::Tool, _) => Self::Tools,
+        }
+    }
+
+    /// The same of an entry that was not read.
+    fn of_kind(kind: Kind) -> Self {
+        match kind {
+            Kind::SystemRole => Self::System,
+            Kind::Compaction | Kind::BranchSummary | Kind::SummaryRole => Self::Summary,
+            Kind::User | Kind::Bash => Self::User,
+            Kind::Assistant => Self::Assistant,
+            Kind::ToolResult => Self::Tools,
+            Kind::CustomRole
+            | Kind::CustomMessage
+            | Kind::OtherMessage
+            | Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => Self::Custom,
+        }
+    }
+}
+
+/// A row of the list.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The entry.
+    pub at: Index,
+    /// What it takes the room as.
+    pub share: Share,
+    /// How many tokens pi reckons for it; of what is not in pi's context none.
+    pub tokens: Option<u64>,
+    /// The beginning of what it says, clean, on one line.
+    pub text: Arc<str>,
+    /// Why it is left out, if it is.
+    pub why: Option<Why>,
+}
+
+/// The list.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// The rows, in the order in which the model gets them; what was compacted away stands first.
+    pub rows: Vec<Row>,
+    /// The tokens of what is sent, by what takes them: as in [`Share::ALL`].
+    pub shares: [u64; Share::ALL.len()],
+    /// How many messages are sent.
+    pub messages: usize,
+    /// How many entries are left out.
+    pub left_out: usize,
+    /// How many tokens the context has, as pi says.
+    pub tokens: f64,
+    /// The provider and the id of the model.
+    pub model: Option<(String, String)>,
+    /// The thinking level.
+    pub thinking_level: String,
+    /// The tools that the model has, clean.
+    pub tools: Vec<String>,
+}
+
+impl Listing {
+    /// Adds a part and its messages.
+    pub fn add(&mut self, tree: &Tree, part: &Part, messages: &[Message]) {
+        let (at, why) = (part.at, part.why());
+        let node = &tree.nodes[at as usize];
+        self.count(part, messages);
+        if messages.is_empty() {
+            let (share, text) = (Share::of_kind(node.kind), node.text.clone());
+            self.rows.push(Row { at, share, tokens: None, text, why });
+        }
+        for message in messages {
+            let (share, text) = (Share::of(message), row(message, &node.text).into());
+            self.rows.push(Row { at, share, tokens: Some(message.tokens), text, why });
+        }
+    }
+
+    /// Counts a part and its messages, without rows.
+    pub fn count(&mut self, part: &Part, messages: &[Message]) {
+        self.left_out += usize::from(part.why().is_some());
+        for message in messages.iter().filter(|_| part.why().is_none()) {
+            self.messages += 1;
+            self.shares[Share::of(message) as usize] += message.tokens;
+        }
+    }
+
+    /// Adds what is known when all is read.
+    pub fn end(&mut self, plan: &Plan, sum: &Sum) {
+        self.tokens = sum.tokens(plan);
+        self.model.clone_from(&plan.context.model);
+        self.thinking_level.clone_from(&plan.context.thinking_level);
+        self.tools = sum.tools().map(|tool| clean(tool).into_owned()).collect();
+    }
+
+    /// What holds for all of it, in a line, with a sign between the parts: `claude · thinking high · 12 messages · ~4k tokens`.
+    pub fn summary(&self, dot: &str) -> String {
+        let mut parts = Vec::new();
+        parts.extend(self.model.as_ref().map(|(_, model)| model.clone()).filter(|model| !model.is_empty()));
+        parts.push(format!("thinking {}", self.thinking_level));
+        parts.push(count(self.messages, "message", "messages"));
+        parts.push(format!("~{} tokens", thousands(self.tokens as usize)));
+        parts.extend((!self.tools.is_empty()).then(|| count(self.tools.len(), "tool", "tools")));
+        parts.extend((self.left_out > 0).then(|| format!("{} left out", thousands(self.left_out))));
+        clean(&parts.join(&format!(" {dot} "))).into_owned()
+    }
+
+    /// What is reckoned for all that is sent.
+    pub fn reckoned(&self) -> u64 {
+        self.shares.iter().sum()
+    }
+}
+
+/// The beginning of a message, of a summary without pi's words around it, and the tools that are called; what `told` says
+/// where there is nothing.
+pub fn row(message: &Message, told: &str) -> String {
+    let said = match message.from {
+        From::Compaction | From::BranchSummary => {
+            message.text.split_once("<summary>").map_or("", |(_, summary)| summary)
+        }
+        From::Message | From::CustomMessage | From::System => &message.text,
+    };
+    let start = |text: &str| clean(cut(text.trim_start(), ROW)).split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = start(said);
+    if !message.calls.is_empty() {
+        let calls: Vec<String> =
+            message.calls.iter().map(|call| format!("[{}]", clean(cut(&call.name, ROW)))).collect();
+        let calls = calls.join(" ");
+        text = if text.is_empty() { calls } else { format!("{text} {calls}") };
+    }
+    let images =
+        if message.images > 0 { format!("[{}] ", count(message.images, "image", "images")) } else { String::new() };
+    match text.is_empty() {
+        true if images.is_empty() => told.to_string(),
+        _ => images + &text,
+    }
+}

@@ -1,0 +1,332 @@
+//! What an entry says to the model: its messages as pi sends them (`convertToLlm` of pi 1.5.2, and what its providers make of
+//! texts), and how many tokens pi reckons for them.
+
+use crate::base::js;
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Block, Content, Entry, Message as Said, ToolCall, read};
+use crate::session::json::Str;
+use crate::session::json::data::{Fields, Value};
+use crate::session::prompt::tokens;
+use crate::session::prompt::tokens::SystemPart;
+
+/// What pi answers to a call that was given no answer.
+pub const NO_RESULT: &str = "No result provided";
+
+/// What pi puts around the summary of a compaction.
+const COMPACTION: [&str; 2] = [
+    "The conversation history before this point was compacted into the following summary:\n\n<summary>\n",
+    "\n</summary>",
+];
+
+/// What pi puts around the summary of a branch.
+const BRANCH: [&str; 2] =
+    ["The following is a summary of a branch that this conversation came back from:\n\n<summary>\n", "</summary>"];
+
+/// Who speaks, to the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// pi itself.
+    System,
+    /// The user, and all that pi sends in the user's name.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool.
+    Tool,
+}
+
+impl Role {
+    /// The role in pi's messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "toolResult",
+        }
+    }
+}
+
+/// What kind of thing a message is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum From {
+    /// A message of the conversation, or a command that the user ran.
+    Message,
+    /// The summary of a compaction.
+    Compaction,
+    /// The summary of a branch.
+    BranchSummary,
+    /// A message of an extension.
+    CustomMessage,
+    /// The instructions and the tools.
+    System,
+}
+
+impl From {
+    /// Its name, as scripts see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Compaction => "compaction",
+            Self::BranchSummary => "branch_summary",
+            Self::CustomMessage => "custom_message",
+            Self::System => "system",
+        }
+    }
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Its id.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments, as JSON.
+    pub arguments: String,
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What it is made of.
+    pub from: From,
+    /// What it says.
+    pub text: String,
+    /// The calls in it.
+    pub calls: Vec<Call>,
+    /// The id of the call that it answers.
+    pub answers: Option<String>,
+    /// The images in it.
+    pub images: usize,
+    /// How many tokens pi reckons for it (`estimateTokens`).
+    pub tokens: u64,
+    /// How many tokens it is said to have used, with all that stands before it, if pi relies on that.
+    pub(super) used: Option<f64>,
+    /// What it changes of the instructions and the tools, if it is a system message.
+    pub(super) system: Option<SystemPart>,
+}
+
+impl Message {
+    fn new(role: Role, from: From, text: String, chars: u64) -> Self {
+        let tokens = tokens::of_chars(chars);
+        Self { role, from, text, calls: Vec::new(), answers: None, images: 0, tokens, used: None, system: None }
+    }
+
+    /// What pi answers to a call that has no answer. pi adds it when it sends, and does not count it.
+    pub fn no_result() -> Self {
+        Self::new(Role::Tool, From::Message, NO_RESULT.into(), NO_RESULT.len() as u64)
+    }
+
+    /// The messages of an entry by its line, which has so many bytes in the file; `edit` is the line of the context edit
+    /// whose words it has instead of its own. Of a line that was too long to be read, `cut` stands for the text.
+    pub fn of(entry: &Entry<'_>, (line, len): (&[u8], u64), edit: Option<&[u8]>, cut: &str) -> Vec<Self> {
+        let replacement = edit.and_then(|edit| read::line(edit).ok().flatten()?.replacement.map(read::replacement));
+        let said = Said::default();
+        let message = entry.message.as_ref().unwrap_or(&said);
+        let own = if entry.kind == Kind::CustomMessage { &entry.content } else { &message.content };
+        let content = replacement.as_ref().unwrap_or(own);
+        match entry.kind {
+            _ if entry.is_cut => vec![Self::new(role(entry.kind), from(entry.kind), cut.into(), len)],
+            Kind::User | Kind::CustomRole | Kind::CustomMessage => vec![Self::said(entry.kind, content)],
+            Kind::ToolResult => vec![Self::result(message, content)],
+            Kind::Assistant => {
+                let is_replaced = replacement.is_some();
+                vec![Self { used: tokens::used(line, message), ..Self::answer(content, is_replaced) }]
+            }
+            Kind::Bash => vec![bash(message, line)],
+            Kind::SystemRole => vec![Self::system(message)],
+            Kind::SummaryRole if message.role.is("branchSummary") => {
+                vec![summary(message.summary, From::BranchSummary)]
+            }
+            Kind::SummaryRole => vec![summary(message.summary, From::Compaction)],
+            Kind::BranchSummary => vec![summary(entry.summary, From::BranchSummary)],
+            Kind::Compaction => {
+                let system = entry.system_message.map(|raw| Self::system(&read::message(raw)));
+                system.into_iter().chain([summary(entry.summary, From::Compaction)]).collect()
+            }
+            // pi reckons nothing for them.
+            Kind::OtherMessage => vec![Self::new(Role::User, From::Message, content.text("\n"), 0)],
+            Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => Vec::new(),
+        }
+    }
+
+    fn said(kind: Kind, content: &Content<'_>) -> Self {
+        let message = Self::new(Role::User, from(kind), content.text("\n"), tokens::chars(content));
+        Self { images: images(content), ..message }
+    }
+
+    fn result(message: &Said<'_>, content: &Content<'_>) -> Self {
+        let (said, images) = (content.text("\n"), images(content));
+        let text = match () {
+            () if content.has_words() => said,
+            () if images > 0 => "(see attached image)".into(),
+            () => "(no tool output)".into(),
+        };
+        let answers = message.tool_call_id.map(|id| id.text().into_owned());
+        Self { images, answers, ..Self::new(Role::Tool, From::Message, text, tokens::chars(content)) }
+    }
+
+    fn answer(content: &Content<'_>, is_replaced: bool) -> Self {
+        let call = |call: &ToolCall<'_>| Call {
+            id: call.id.text().into_owned(),
+            name: call.name.text().into_owned(),
+            arguments: tokens::json(call.arguments),
+        };
+        let calls: Vec<Call> = content.tool_calls().map(call).collect();
+        let arguments = calls.iter().map(|call| call.arguments.encode_utf16().count() as u64).sum::<u64>();
+        let chars = tokens::answer_chars(content, is_replaced) + arguments;
+        Self { calls, ..Self::new(Role::Assistant, From::Message, content.text(""), chars) }
+    }
+
+    fn system(message: &Said<'_>) -> Self {
+        let part = SystemPart::new(message);
+        let mut texts = vec![message.content.text("\n")];
+        texts.extend(message.sections().filter_map(|section| Some(section.text?.text().into_owned())));
+        texts.retain(|text| !text.is_empty());
+        let made = Self::new(Role::System, From::System, texts.join("\n\n"), part.chars());
+        Self { system: Some(part), ..made }
+    }
+}
+
+/// Who speaks in messages of a kind.
+pub(crate) fn role(kind: Kind) -> Role {
+    match kind {
+        Kind::Assistant => Role::Assistant,
+        Kind::ToolResult => Role::Tool,
+        Kind::SystemRole => Role::System,
+        Kind::User
+        | Kind::Bash
+        | Kind::CustomRole
+        | Kind::SummaryRole
+        | Kind::OtherMessage
+        | Kind::CustomMessage
+        | Kind::Compaction
+        | Kind::BranchSummary
+        | Kind::ModelChange
+        | Kind::ThinkingLevel
+        | Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::Unknown => Role::User,
+    }
+}
+
+/// What messages of a kind are made of.
+pub(crate) fn from(kind: Kind) -> From {
+    match kind {
+        Kind::SystemRole => From::System,
+        Kind::CustomRole | Kind::CustomMessage => From::CustomMessage,
+        Kind::Compaction | Kind::SummaryRole => From::Compaction,
+        Kind::BranchSummary => From::BranchSummary,
+        Kind::User
+        | Kind::Assistant
+        | Kind::ToolResult
+        | Kind::Bash
+        | Kind::OtherMessage
+        | Kind::ModelChange
+        | Kind::ThinkingLevel
+        | Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::Unknown => From::Message,
+    }
+}
+
+fn summary(summary: Option<Str<'_>>, from: From) -> Message {
+    let summary = summary.unwrap_or_default();
+    let [before, behind] = if from == From::Compaction { COMPACTION } else { BRANCH };
+    Message::new(Role::User, from, format!("{before}{}{behind}", summary.text()), summary.units())
+}
+
+/// A command that the user ran, as pi's `bashExecutionToText` tells it.
+fn bash(message: &Said<'_>, line: &[u8]) -> Message {
+    let (command, output) = (message.command.unwrap_or_default(), message.output.unwrap_or_default());
+    let mut text = format!("Ran `{}`\n", command.text());
+    match output.is_empty() {
+        true => text += "(no output)",
+        false => text += &format!("```\n{}\n```", output.text()),
+    }
+    match message.exit_code {
+        _ if message.cancelled => text += "\n\n(command cancelled)",
+        Some(code) if code != 0.0 => text += &format!("\n\nCommand exited with code {}", js::number(code)),
+        _ => {}
+    }
+    let raw = Fields::new(line).get("message").and_then(Value::raw).unwrap_or_default();
+    let fields = Fields::new(raw);
+    let is_set = |name| fields.get(name).is_some_and(|value| !value.is_falsy());
+    if is_set("truncated") && is_set("fullOutputPath") {
+        let path = fields.get("fullOutputPath").map(|path| path.text().into_owned()).unwrap_or_default();
+        text += &format!("\n\n[Output truncated. Full output: {path}]");
+    }
+    Message::new(Role::User, From::Message, text, command.units() + output.units())
+}
+
+fn images(content: &Content<'_>) -> usize {
+    match content {
+        Content::Blocks(blocks) => blocks.iter().filter(|block| matches!(block, Block::Image { .. })).count(),
+        Content::Missing | Content::Null | Content::Text(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str, edit: Option<&str>) -> Message {
+        let entry = read::line(line.as_bytes()).unwrap().unwrap();
+        Message::of(&entry, (line.as_bytes(), line.len() as u64), edit.map(str::as_bytes), "").pop().unwrap()
+    }
+
+    fn bash(rest: &str) -> String {
+        let line = r#"{"type":"message","message":{"role":"bashExecution","command":"make","output":"#;
+        of(&format!("{line}{rest}}}}}"), None).text
+    }
+
+    #[test]
+    fn a_command_is_told_as_pi_tells_it() {
+        assert_eq!(bash(r#""ok","exitCode":0"#), "Ran `make`\n```\nok\n```");
+        assert_eq!(bash(r#""","exitCode":2"#), "Ran `make`\n(no output)\n\nCommand exited with code 2");
+        assert_eq!(bash(r#""","exitCode":2,"cancelled":true"#), "Ran `make`\n(no output)\n\n(command cancelled)");
+        let cut = bash(r#""x","truncated":true,"fullOutputPath":"/tmp/all""#);
+        assert_eq!(cut, "Ran `make`\n```\nx\n```\n\n[Output truncated. Full output: /tmp/all]");
+        assert_eq!(bash(r#""x","truncated":true"#), "Ran `make`\n```\nx\n```");
+    }
+
+    #[test]
+    fn a_result_without_text_gets_words_of_pi() {
+        let result = |content: &str| {
+            let line = r#"{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"#;
+            of(&format!("{line}{content}}}}}"), None)
+        };
+        let said = |content: &str| (result(content).text, result(content).tokens);
+        assert_eq!(said(r#"[{"type":"text","text":" \n"}]"#), ("(no tool output)".into(), 1));
+        assert_eq!(
+            said(r#"[{"type":"image","data":"","mimeType":"image/png"}]"#),
+            ("(see attached image)".into(), 1200)
+        );
+        assert_eq!(said(r#"[{"type":"text","text":"a"},{"type":"text","text":"😀"}]"#), ("a\n😀".into(), 1));
+        assert_eq!(result("[]").answers.as_deref(), Some("c"));
+    }
+
+    #[test]
+    fn an_answer_that_is_a_string_counts_only_if_an_edit_put_it_there() {
+        let line = r#"{"type":"message","message":{"role":"assistant","content":"12345"}}"#;
+        assert_eq!((of(line, None).text.as_str(), of(line, None).tokens), ("12345", 0));
+        let edit = r#"{"type":"context_edit","targetId":"a","replacement":{"content":"123456789"}}"#;
+        assert_eq!((of(line, Some(edit)).text.as_str(), of(line, Some(edit)).tokens), ("123456789", 3));
+    }
+}

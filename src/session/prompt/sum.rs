@@ -1,0 +1,83 @@
+//! How many tokens pi's context has: what the last answer used and an estimate of what stands behind it, or an estimate of all
+//! (`estimateProjectedContextTokens`, by which pi says how full it is and when it compacts; pi 0.87.1, 1.5.2).
+
+use std::collections::{HashMap, HashSet};
+
+use crate::session::prompt::message::Message;
+use crate::session::prompt::plan::Plan;
+use crate::session::prompt::tokens::{SystemPart, list, of_chars};
+use crate::session::shape::Index;
+
+/// The instructions and the tools as all system messages together make them (pi's `getCurrentSystemMessage`).
+#[derive(Clone, Debug, Default)]
+struct System {
+    contents: Vec<u64>,
+    sections: HashMap<String, u64>,
+    tools: Vec<(String, u64)>,
+    is_there: bool,
+}
+
+impl System {
+    fn add(&mut self, part: &SystemPart) {
+        self.is_there |= part.has_time;
+        self.contents.extend((part.content > 0).then_some(part.content));
+        for (name, units) in &part.sections {
+            match units {
+                Some(units) => drop(self.sections.insert(name.clone(), *units)),
+                None => drop(self.sections.remove(name)),
+            }
+        }
+        let gone: HashSet<&String> = part.removed.iter().chain(&part.added).collect();
+        self.tools.retain(|(name, _)| !gone.contains(name));
+        self.tools.extend(part.added.iter().cloned().zip(part.tools.iter().copied()));
+    }
+
+    fn tokens(&self) -> u64 {
+        if !self.is_there && self.tools.is_empty() {
+            return 0;
+        }
+        let contents = self.contents.iter().sum::<u64>() + 2 * (self.contents.len() as u64).saturating_sub(1);
+        let tools = if self.tools.is_empty() { 0 } else { list(self.tools.iter().map(|(_, length)| *length)) };
+        of_chars(contents + self.sections.values().sum::<u64>() + tools)
+    }
+}
+
+/// Adds up the messages of pi's context, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Sum {
+    system: System,
+    /// Of all messages but the system's.
+    said: u64,
+    /// The last answer that says what it used, and how much that is.
+    used: Option<(Index, f64)>,
+    /// Of what stands behind it.
+    behind: u64,
+}
+
+impl Sum {
+    /// Adds a message that is in the context, of an entry.
+    pub fn add(&mut self, at: Index, message: &Message) {
+        match &message.system {
+            Some(part) => self.system.add(part),
+            None => self.said += message.tokens,
+        }
+        match message.used {
+            Some(used) => (self.used, self.behind) = (Some((at, used)), 0),
+            None => self.behind += message.tokens,
+        }
+    }
+
+    /// How many tokens all of it has, as pi says: what the last answer used and an estimate of what follows, or an estimate of
+    /// all, if a compaction or a context edit came behind that answer.
+    pub fn tokens(&self, plan: &Plan) -> f64 {
+        match self.used {
+            Some((at, used)) if plan.is_fresh(at) => used + self.behind as f64,
+            _ => (self.system.tokens() + self.said) as f64,
+        }
+    }
+
+    /// The tools that the model has, those that were added last at the end.
+    pub fn tools(&self) -> impl Iterator<Item = &str> {
+        self.system.tools.iter().map(|(name, _)| &**name)
+    }
+}

@@ -1,0 +1,114 @@
+//! How many tokens pi reckons for a message: its characters by four (`estimateTokens`, pi 0.87.1, 1.5.2).
+
+use crate::session::entry::system::Section;
+use crate::session::entry::{Block, Content, Message};
+use crate::session::json::Str;
+use crate::session::json::data::{Fields, Value, items, stringify};
+
+/// The UTF-16 code units that pi reckons for an image.
+const IMAGE: u64 = 4800;
+
+/// The tokens of so many UTF-16 code units.
+pub(super) fn of_chars(chars: u64) -> u64 {
+    chars.div_ceil(4)
+}
+
+/// The UTF-16 code units of texts, and what images count for.
+pub(super) fn chars(content: &Content<'_>) -> u64 {
+    match content {
+        Content::Text(text) => text.units(),
+        Content::Blocks(blocks) => blocks
+            .iter()
+            .map(|block| match block {
+                Block::Text(text) => text.units(),
+                Block::Image { .. } => IMAGE,
+                Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } | Block::Broken => 0,
+            })
+            .sum(),
+        Content::Missing | Content::Null => 0,
+    }
+}
+
+/// The same of an answer: its texts, its thinking and the names of the tools that it calls. pi counts an answer that is a
+/// string for nothing, unless a context edit put it there.
+pub(super) fn answer_chars(content: &Content<'_>, is_replaced: bool) -> u64 {
+    match content {
+        Content::Text(text) if is_replaced => text.units(),
+        Content::Blocks(blocks) => blocks
+            .iter()
+            .map(|block| match block {
+                Block::Text(text) | Block::Thinking(text) => text.units(),
+                Block::ToolCall(call) => call.name.units(),
+                Block::Image { .. } | Block::Other { .. } | Block::Broken => 0,
+            })
+            .sum(),
+        Content::Text(_) | Content::Missing | Content::Null => 0,
+    }
+}
+
+/// What an answer is said to have used, with all that stands before it, if pi relies on it: `totalTokens`, or the sum of its
+/// parts, of an answer that did not fail.
+pub(super) fn used(line: &[u8], message: &Message<'_>) -> Option<f64> {
+    if message.has_failed() || message.usage.is_none() {
+        return None;
+    }
+    let message = Fields::new(line).get("message").and_then(Value::raw)?;
+    let usage = Fields::new(Fields::new(message).get("usage").and_then(Value::raw)?);
+    let number = |name| usage.get(name).and_then(Value::number);
+    let parts = || Some(number("input")? + number("output")? + number("cacheRead")? + number("cacheWrite")?);
+    number("totalTokens").filter(|total| *total != 0.0).or_else(parts).filter(|used| *used > 0.0)
+}
+
+/// JSON as JavaScript's `JSON.stringify` writes it.
+pub(super) fn json(raw: &[u8]) -> String {
+    stringify(raw, usize::MAX / 8).0 // all of it
+}
+
+/// What a system message changes of the instructions and the tools.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SystemPart {
+    /// The tools that the model has from then on.
+    pub added: Vec<String>,
+    /// The tools that it has no more.
+    pub removed: Vec<String>,
+    /// The UTF-16 code units of its content.
+    pub(super) content: u64,
+    /// The same of its parts; nothing takes one away.
+    pub(super) sections: Vec<(String, Option<u64>)>,
+    /// The same of the JSON of the tools that it adds, in their order.
+    pub(super) tools: Vec<u64>,
+    /// Whether the list of those is there.
+    has_tools: bool,
+    /// Whether it has a time.
+    pub(super) has_time: bool,
+}
+
+impl SystemPart {
+    pub(super) fn new(message: &Message<'_>) -> Self {
+        let name = |name: Str<'_>| name.text().into_owned();
+        let section = |section: Section<'_>| (section.name, section.text.map(|text| text.units()));
+        let added = message.tools_added.filter(|raw| raw.first() == Some(&b'['));
+        Self {
+            added: message.tools_added().map(|tool| name(tool.name)).collect(),
+            removed: message.tools_removed().map(|tool| name(tool.name)).collect(),
+            content: chars(&message.content),
+            sections: message.sections().map(section).collect(),
+            tools: items(added.unwrap_or_default()).map(|tool| json(tool).encode_utf16().count() as u64).collect(),
+            has_tools: added.is_some(),
+            has_time: message.timestamp.is_some(),
+        }
+    }
+
+    /// The UTF-16 code units that pi reckons for it.
+    pub(super) fn chars(&self) -> u64 {
+        let sections = self.sections.iter().filter_map(|(_, units)| *units).sum::<u64>();
+        let tools = if self.has_tools { list(self.tools.iter().copied()) } else { 0 };
+        self.content + sections + tools
+    }
+}
+
+/// The length of a list of JSON values of some lengths, brackets and commas included.
+pub(super) fn list(lengths: impl Iterator<Item = u64>) -> u64 {
+    let (count, sum) = lengths.fold((0u64, 0), |(count, sum), length| (count + 1, sum + length));
+    2 + sum + count.saturating_sub(1)
+}

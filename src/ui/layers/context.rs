@@ -1,0 +1,97 @@
+//! Draws what the model sees at an entry: what holds for all of it, what takes the room, and the messages.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::widgets::Clear;
+
+use crate::app::layers::context::{ContextView, State, bar};
+use crate::base::numbers::{thousands, tokens};
+use crate::base::text::{Span, Tone};
+use crate::session::prompt::listing::{Listing, Row, Share};
+use crate::ui::pen::Pen;
+use crate::ui::widgets::{List, list};
+
+/// The columns of a share's name, of tokens, and of a part in a hundred.
+const COLUMNS: (usize, usize, usize) = (9, 9, 5);
+
+pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Pen<'_>) {
+    let all = frame.area();
+    let area = Rect { height: all.height.saturating_sub(1), ..all };
+    frame.render_widget(Clear, area);
+    let row = |row: u16| Rect { x: 1, y: row, width: area.width.saturating_sub(2), height: 1 };
+    let title = [Span::new(Tone::Accent, "What the model sees  "), Span::new(Tone::Text, &*view.title)];
+    pen.put(frame, row(0), &title);
+    match &view.state {
+        State::Reading => pen.put(frame, row(1), &[Span::new(Tone::Dim, "reading the entries")]),
+        State::Failed(error) => pen.put(frame, row(1), &[Span::clean(Tone::Error, error)]),
+        State::Read(listing) => {
+            pen.put(frame, row(1), &[Span::new(Tone::Text, listing.summary(&pen.glyphs().dot))]);
+            pen.put(frame, row(2), &cells(listing, row(2).width.into()));
+            pen.put(frame, row(3), &legend(listing));
+            let rule = pen.glyphs().dash.repeat(area.width.into());
+            pen.put(frame, Rect { y: 4, height: 1, ..area }, &[Span::new(Tone::Dim, rule)]);
+            let area = Rect { y: 5, height: area.height.saturating_sub(5), ..area };
+            let all = listing.reckoned();
+            let rows = List { area, cursor: view.cursor, len: listing.rows.len(), focused: true };
+            list(frame, pen, &rows, |at, _| spans(&listing.rows[at], all));
+            if listing.rows.is_empty() {
+                let text = " nothing: an empty conversation, and whatever pi says of itself";
+                pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
+            }
+        }
+    }
+}
+
+fn tone(share: Share) -> Tone {
+    match share {
+        Share::System => Tone::Cost,
+        Share::Summary => Tone::Summary,
+        Share::User => Tone::User,
+        Share::Custom => Tone::Label,
+        Share::Assistant => Tone::Assistant,
+        Share::Tools => Tone::Tool,
+    }
+}
+
+/// The bar: each share as wide as the room that it takes, in its letter.
+fn cells(listing: &Listing, columns: usize) -> Vec<Span> {
+    let cells = bar(&listing.shares, columns).into_iter().zip(Share::ALL).filter(|(cells, _)| *cells > 0);
+    cells.map(|(cells, share)| Span::new(tone(share), share.letter().to_string().repeat(cells))).collect()
+}
+
+/// What the letters stand for, and how many tokens that is.
+fn legend(listing: &Listing) -> Vec<Span> {
+    let there = Share::ALL.into_iter().filter(|share| listing.shares[*share as usize] > 0);
+    let told = |share: Share| {
+        let taken = tokens(listing.shares[share as usize] as f64);
+        let part = part(listing.shares[share as usize], listing.reckoned());
+        [
+            Span::new(tone(share), format!("{} ", share.letter())),
+            Span::new(Tone::Dim, format!("{} {taken} {}   ", share.name(), part.trim_start())),
+        ]
+    };
+    let sum = Span::new(Tone::Dim, format!("sum {}", tokens(listing.reckoned() as f64)));
+    there.flat_map(told).chain([sum]).collect()
+}
+
+/// A part of all, in a hundred.
+fn part(of: u64, all: u64) -> String {
+    match 100 * of / all.max(1) {
+        0 if of > 0 => "<1%".into(),
+        part => format!("{part}%"),
+    }
+}
+
+fn spans(row: &Row, all: u64) -> Vec<Span> {
+    let (name, number, share) = COLUMNS;
+    let tokens = row.tokens.map_or(String::new(), |tokens| thousands(tokens as usize));
+    let taken = row.tokens.filter(|_| row.why.is_none()).map_or(String::new(), |tokens| part(tokens, all));
+    let head = format!(" {} {:name$}{tokens:>number$}{taken:>share$}  ", row.share.letter(), row.share.name());
+    match row.why {
+        None => vec![Span::new(tone(row.share), head), Span::new(Tone::Text, &*row.text)],
+        Some(why) => {
+            let text = if row.text.is_empty() { String::new() } else { format!(": {}", row.text) };
+            vec![Span::new(Tone::Dim, format!("{head}{}{text}", why.text()))]
+        }
+    }
+}

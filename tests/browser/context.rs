@@ -1,0 +1,129 @@
+//! What the model sees at an entry.
+
+use std::fs;
+use std::path::Path;
+
+use pitree::app::layers::Layer;
+use pitree::app::layers::context::ContextView;
+use pitree::app::message::Msg;
+use pitree::keymap::Place;
+
+use super::changes::{World, to_entry};
+use super::common::session::Session;
+use super::harness::{Browser, shows};
+use crate::common::home::repository;
+
+snapshot!(context, (80, 24), "l c");
+snapshot!(context_wide, (160, 30), "j l c");
+snapshot!(context_smallest, (40, 10), "l c end");
+
+fn view(browser: &Browser) -> &ContextView {
+    match browser.model.layers.top() {
+        Some(Layer::Context(view)) => view,
+        other => panic!("{other:?}\n{}", browser.screen()),
+    }
+}
+
+/// On a copy of a fixture, at the leaf.
+fn on(dir: &Path, fixture: &str) -> Browser {
+    let name = Path::new(fixture).file_name().unwrap();
+    fs::copy(repository("fixtures/sessions").join(fixture), dir.join(name)).unwrap();
+    let mut browser = Browser::on(&[dir], 100, 30);
+    browser.press("l");
+    browser
+}
+
+#[test]
+fn a_row_leads_to_its_entry_and_the_list_closes() {
+    let mut browser = Browser::demo(120, 40);
+    browser.press("l c");
+    let entry = view(&browser).rows()[view(&browser).cursor.at + 1].at;
+    assert!(view(&browser).rows().len() > 10);
+    browser.press("j enter");
+    assert!(browser.model.layers.is_empty());
+    assert_eq!(browser.model.focus, Place::Tree);
+    assert_eq!(browser.model.tree.selected_entry(), Some(entry));
+    for closes in ["esc", "c"] {
+        browser.press("c").press(closes);
+        assert!(browser.model.layers.is_empty() && browser.model.tree.selected_entry() == Some(entry));
+    }
+}
+
+#[test]
+fn what_is_left_out_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut browser = on(dir.path(), "--home-dev-app--/compaction-edits.jsonl");
+    browser.press("c");
+    for why in ["compacted away: One", "left out by a context edit", "an older compaction", "4 left out"] {
+        shows(&browser, why);
+    }
+    let first = view(&browser).cursor.at;
+    assert!(view(&browser).rows()[first].why.is_none(), "the first message that goes in is selected");
+    let talks = tempfile::tempdir().unwrap();
+    let mut browser = on(talks.path(), "--home-dev-talk--/talk-failed.jsonl");
+    browser.press("c");
+    shows(&browser, "the answer failed");
+    shows(&browser, "5 tools");
+}
+
+#[test]
+fn resuming_and_forking_there_asks_what_the_tree_asks() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l");
+    to_entry(&mut browser, "left it is");
+    browser.press("c r");
+    shows(&browser, "Resume from here");
+    shows(&browser, "The model will see 4 messages.");
+    // The question has the list, too, and stays below it.
+    browser.press("c");
+    assert_eq!(view(&browser).rows().iter().filter(|row| row.why.is_none()).count(), 4);
+    browser.press("esc");
+    assert!(browser.asks());
+    browser.press("c r");
+    assert!(browser.asks(), "that is what is asked");
+    browser.press("c enter");
+    assert!(browser.model.layers.is_empty(), "the question is left with it");
+    to_entry(&mut browser, "left it is");
+    browser.press("c f");
+    assert!(browser.footer().contains("a new session, forked here"), "{}", browser.footer());
+}
+
+#[test]
+fn before_a_message_the_model_sees_what_stood_there() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l");
+    to_entry(&mut browser, "go left");
+    browser.press("c");
+    assert_eq!(view(&browser).rows().len(), 3, "at the message it is there");
+    browser.press("esc enter c");
+    assert_eq!(view(&browser).rows().len(), 2, "pi resumes before it");
+}
+
+#[test]
+fn it_says_that_it_reads_and_what_it_can_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.jsonl");
+    let session = Session::new("s").user("u1", "the question").assistant("a1", "the answer").text();
+    fs::write(&path, &session).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 100, 30);
+    browser.press("l");
+    let mut effects = browser.take(Msg::Key("c".parse().unwrap()));
+    shows(&browser, "reading the entries");
+    browser.press("j enter c");
+    fs::write(&path, "").unwrap();
+    browser.press("esc esc");
+    let late = browser.replies(effects.remove(0));
+    late.into_iter().for_each(|msg| browser.send(msg));
+    assert!(browser.model.layers.is_empty() && browser.model.seeing.is_none(), "nobody waits for it any more");
+    browser.press("l c");
+    shows(&browser, "s.jsonl: it changed since it was opened");
+}
+
+#[test]
+fn where_no_entry_is_meant_it_is_said() {
+    let mut browser = Browser::demo(120, 40);
+    browser.press("c");
+    assert!(browser.footer().contains("c (context) works in the Tree pane"), "{}", browser.footer());
+}

@@ -1,0 +1,88 @@
+//! `pitree context`: what the model sees, as a table and as JSON.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::common::home::repository;
+use crate::pitree::Pitree;
+
+fn fixture(path: &str) -> String {
+    repository("fixtures/sessions").join(path).to_str().unwrap().into()
+}
+
+/// A field of all objects but the last one.
+fn each<'a>(objects: &'a [Value], field: &str) -> Vec<&'a Value> {
+    objects[..objects.len() - 1].iter().map(|object| &object[field]).collect()
+}
+
+#[test]
+fn each_message_is_an_object_and_the_last_one_is_for_all() {
+    let file = fixture("--home-dev-talk--/talk-compacted.jsonl");
+    let objects = Pitree::new().objects(&["context", &file, "--json"]);
+    let [first, second, .., last] = &objects[..] else { panic!("{objects:?}") };
+    assert_eq!((&first["role"], &first["from"]), (&json!("system"), &json!("system")));
+    assert_eq!((&second["role"], &second["from"]), (&json!("user"), &json!("compaction")));
+    assert_eq!(first["entryId"], second["entryId"], "the compaction has both");
+    let text = second["text"].as_str().unwrap();
+    assert!(text.starts_with("The conversation history") && text.ends_with("\n</summary>"), "{text}");
+    assert_eq!(last["model"], json!({ "provider": "none", "modelId": "none-1" }));
+    assert_eq!(last["tools"], json!(["read", "bash", "write", "codemode"]));
+    assert!(last["tokens"] == 1160 && last["thinkingLevel"] == "low", "{last}");
+    assert!(objects[..objects.len() - 1].iter().all(|one| one["tokens"].is_u64() && one.get("leftOut").is_none()));
+}
+
+#[test]
+fn an_entry_is_named_as_elsewhere_and_what_is_left_out_is_told_if_wanted() {
+    let pitree = Pitree::new();
+    let file = fixture("--home-dev-app--/compaction-edits.jsonl");
+    let at = pitree.objects(&["context", &file, "a2", "--json"]);
+    assert!(each(&at, "entryId").contains(&&json!("a2")) && !each(&at, "entryId").contains(&&json!("a3")), "{at:?}");
+    let all = pitree.objects(&["context", &file, "--all", "--json"]);
+    let told = pitree.objects(&["context", &file, "--json"]);
+    let sent: Vec<&Value> = all.iter().filter(|one| one.get("leftOut").is_none()).collect();
+    assert_eq!(sent, told.iter().collect::<Vec<_>>());
+    let gone = all.iter().filter_map(|one| one["leftOut"].as_str()).collect::<Vec<_>>();
+    assert_eq!(gone, ["compacted away", "left out by a context edit", "an older compaction", "empty"]);
+    let run = pitree.run(&["context", &file, "nowhere"]);
+    assert!(run.code == 1 && run.err.contains("no entry has the id or the label \"nowhere\""), "{}", run.err);
+}
+
+#[test]
+fn calls_and_their_answers_are_told() {
+    let file = fixture("--home-dev-talk--/talk.jsonl");
+    let objects = Pitree::new().objects(&["context", &file, "c0000006", "--json"]);
+    let [.., call, answer, _] = &objects[..] else { panic!("{objects:?}") };
+    assert_eq!(call["toolCalls"][0]["name"], "write");
+    assert_eq!(call["toolCalls"][0]["arguments"], "{\"path\":\"fruit.txt\",\"content\":\"apple\\npear\\nplum\\n\"}");
+    assert_eq!((&answer["role"], &answer["text"]), (&json!("toolResult"), &json!("No result provided")));
+    assert_eq!(answer["entryId"], "c0000006", "pi says it because of the call there");
+}
+
+#[test]
+fn the_table_has_sizes_and_a_sum() {
+    let pitree = Pitree::new();
+    let table = pitree.print(&["context", &fixture("--home-dev-app--/errors.jsonl"), "--all"]);
+    let last = table.lines().last().unwrap();
+    assert_eq!(last, "claude-sonnet-4-5 · thinking off · 4 messages · ~1,209 tokens · 8 left out");
+    assert!(table.contains("0  assistant   the answer failed       529 overloaded"), "{table}");
+    let sent = pitree.print(&["context", &fixture("--home-dev-app--/errors.jsonl"), "--ascii"]);
+    assert_eq!(sent.lines().count(), 5);
+    assert!(sent.is_ascii() && !sent.contains("failed"), "{sent}");
+}
+
+#[test]
+fn old_files_have_no_ids_and_empty_ones_nothing() {
+    let pitree = Pitree::new();
+    let old = pitree.objects(&["context", &fixture("--home-dev-old--/v1-linear.jsonl"), "--json"]);
+    assert!(old.len() > 2 && each(&old, "entryId").iter().all(|id| id.is_null()), "{old:?}");
+    let file = fixture("--home-dev-app--/header-only.jsonl");
+    let none = pitree.objects(&["context", &file, "--json"]);
+    let expected = json!({ "model": null, "thinkingLevel": "off", "tokens": 0, "tools": [] });
+    assert_eq!(none, [expected]);
+    let run = pitree.run(&["context", &file]);
+    assert_eq!((run.code, &*run.out), (0, "thinking off · 0 messages · ~0 tokens\n"));
+    assert!(run.err.contains("the model sees no messages"), "{}", run.err);
+    let gone = pitree.run(&["context", Path::new("gone.jsonl").to_str().unwrap()]);
+    assert!(gone.code == 1 && gone.err.contains("can't read gone.jsonl"), "{}", gone.err);
+}
