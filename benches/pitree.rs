@@ -315,11 +315,12 @@ fn with_family() -> PathBuf {
 /// The browser at the session that all of the family began with.
 fn at_family() -> (Model, Desk) {
     let (mut model, desk) = browser(with_family());
+    press(&mut model, &desk, "tab"); // until somebody presses a key the newest session is the chosen one
     let root = |key: &_| model.library[*key].path.ends_with("2026-06-01T00-00-00-000Z_00000000-family.jsonl");
     let root = model.library.keys().find(root).unwrap();
     let setting = model.setting.clone();
     model.sessions.select(root, &model.library, &setting.glyphs);
-    press(&mut model, &desk, "tab");
+    press(&mut model, &desk, ".");
     (model, desk)
 }
 
