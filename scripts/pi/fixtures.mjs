@@ -585,6 +585,7 @@ Those of \`${TALKS}\` the real pi wrote: \`scripts/pi/lib/scenes.mjs\` has what 
 \`golden/list.json\` its list, \`golden/tree.json\` its trees, \`golden/rows/\` what its \`/tree\` draws in each of its filters,
 \`golden/prompts.json\` what its context has at their entries (\`scripts/pi/prompts.mjs\`), \`golden/changes/\` what its changes of them give (\`scripts/pi/changes.mjs\`), \`golden/search.json\` what its picker finds in them (\`scripts/pi/search.mjs\`),
 \`golden/sent.json\` what it sends to the model at the entries of the conversations (\`scripts/pi/conversations.mjs\`).
+\`families/\` has families of forks that the real pi made, and \`golden/families.json\` the paths that it finds in them (\`scripts/pi/families.mjs\`).
 `;
 for (const [part, title] of Object.entries(titles)) {
 	readme += `\n## ${title}: \`${part}/\`\n\n| file | what it shows |\n|---|---|\n`;

@@ -6,6 +6,7 @@
 mod changes;
 #[path = "../common/mod.rs"]
 mod common;
+mod family;
 mod lines;
 mod list;
 mod odd;
