@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use crate::app::panes::preview::{Hit, Unseen};
-use crate::app::panes::tree::Fork;
-use crate::app::panes::tree::family::{Family, ToJoin};
+use crate::app::panes::tree::family::{Family, Fork, ToJoin};
 use crate::app::ticket::Ticket;
 use crate::changes::past::Past;
 use crate::changes::{Done, Refusal, Request};

@@ -1,18 +1,17 @@
 //! What work does for families: where forks left a session, and several sessions as one tree.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::app::panes::tree::Fork;
-use crate::app::panes::tree::family::{Family, ToJoin};
+use crate::app::panes::tree::family::{Family, Fork, ToJoin};
 use crate::disk::crew;
 use crate::disk::load::{self, Bodies, Reading};
 use crate::library::SessionKey;
 use crate::library::others::Others;
-use crate::runtime::work::Desk;
+use crate::runtime::work::{Desk, Member};
 use crate::session::digest::Shared;
 use crate::session::entry::same;
 use crate::session::family::joined::Joined;
@@ -20,14 +19,6 @@ use crate::session::family::split::{self, Parent};
 use crate::session::lines::Header;
 use crate::session::shape::Index;
 use crate::session::tree::Tree;
-
-/// A file that was read to be joined: its path, length in bytes and time, by which it is known, and its tree.
-#[derive(Clone, Debug)]
-pub struct Member {
-    path: PathBuf,
-    stamp: (u64, i64),
-    tree: Arc<Tree>,
-}
 
 impl Desk {
     /// Where forks left a session; `None` if nobody waits for it any more.

@@ -29,7 +29,6 @@ use crate::library::shares;
 use crate::render;
 use crate::render::DocLine;
 use crate::runtime::clock::now;
-use crate::runtime::family::Member;
 use crate::search::lists::Lists;
 use crate::search::words::Words;
 use crate::session::digest::Shared;
@@ -37,8 +36,8 @@ use crate::session::entry::field::{self, Field};
 use crate::session::entry::read;
 use crate::session::prompt::listing::Listing;
 use crate::session::prompt::plan::Plan;
-use crate::session::tree::Index;
 use crate::session::tree::node::Node;
+use crate::session::tree::{Index, Tree};
 
 /// How often it is said how far a change is.
 const BETWEEN_WORDS: Duration = Duration::from_millis(40);
@@ -67,6 +66,14 @@ pub struct Desk {
     pub searcher: Arc<Searcher>,
     /// Where it is kept what gone directories are now, if there is a home directory.
     pub state_dir: Option<PathBuf>,
+}
+
+/// A file that was read to be joined: its path, length in bytes and time, by which it is known, and its tree.
+#[derive(Clone, Debug)]
+pub struct Member {
+    pub(super) path: PathBuf,
+    pub(super) stamp: (u64, i64),
+    pub(super) tree: Arc<Tree>,
 }
 
 impl Desk {

@@ -2,16 +2,37 @@
 //! a tree shows are those of several files: each is looked at, labelled, forked and resumed in its own.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
-use crate::app::panes::tree::spot::Selected;
-use crate::app::panes::tree::{Fork, Pane};
 use crate::base::text::{Span, Tone};
 use crate::library::others::Others;
 use crate::library::{EntryRef, Library, SessionKey};
 use crate::session::digest::Shared;
 use crate::session::family::joined::Joined;
-use crate::session::tree::{Index, Tree};
+use crate::session::tree::Index;
+
+/// A file that was forked off the open session.
+#[derive(Clone, Debug)]
+pub struct Fork {
+    /// Which one.
+    pub key: SessionKey,
+    /// What the list knows of it.
+    pub session: Shared,
+    /// Where it left; nowhere if it shares nothing with what is shown.
+    pub split: Option<Index>,
+    /// Where what is its own begins, if that is shown.
+    pub start: Option<Index>,
+    /// Which of several such places: it may go on from more than one of its parent's entries.
+    pub part: usize,
+    /// Whether it is joined to the tree.
+    pub is_open: bool,
+}
+
+impl Fork {
+    /// One that is not opened.
+    pub fn new(key: SessionKey, session: Shared, split: Index) -> Self {
+        Self { key, session, split: Some(split), start: None, part: 0, is_open: false }
+    }
+}
 
 /// Several sessions that are shown as one tree.
 #[derive(Debug)]
@@ -28,7 +49,7 @@ pub struct Family {
     pub is_whole: bool,
     /// Why one of the sessions is left out.
     pub lost: Option<String>,
-    places: HashMap<SessionKey, usize>,
+    pub(super) places: HashMap<SessionKey, usize>,
     numbers: HashMap<SessionKey, usize>,
 }
 
@@ -60,7 +81,7 @@ pub fn letter(number: usize) -> Span {
 
 impl ToJoin {
     /// Whether the same sessions are meant, as they were.
-    fn is_same(&self, other: &Self) -> bool {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         let is_same = |((a, one), (b, other)): (&(SessionKey, Shared), &(SessionKey, Shared))| {
             a == b && (one.bytes, one.mtime) == (other.bytes, other.mtime)
         };
@@ -78,13 +99,13 @@ impl ToJoin {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted {
     /// Forks that are opened in place.
-    opened: BTreeSet<SessionKey>,
+    pub(super) opened: BTreeSet<SessionKey>,
     /// Whether the whole family is wanted,
-    whole: bool,
+    pub(super) whole: bool,
     /// but for these,
-    hidden: BTreeSet<SessionKey>,
+    pub(super) hidden: BTreeSet<SessionKey>,
     /// and with these that share entries, and are none of it as far as they say.
-    added: BTreeSet<SessionKey>,
+    pub(super) added: BTreeSet<SessionKey>,
 }
 
 impl Family {
@@ -96,13 +117,13 @@ impl Family {
     }
 
     /// How an entry is named in its own file.
-    fn entry(&self, at: Index) -> Option<EntryRef> {
+    pub(super) fn entry(&self, at: Index) -> Option<EntryRef> {
         let (file, at) = self.joined.of(at);
         self.members.get(file).map(|(session, _)| EntryRef { session: *session, at })
     }
 
     /// Where an entry of a file is shown.
-    fn shown(&self, entry: EntryRef) -> Option<Index> {
+    pub(super) fn shown(&self, entry: EntryRef) -> Option<Index> {
         self.joined.place(*self.places.get(&entry.session)?, entry.at)
     }
 
@@ -127,145 +148,6 @@ impl Family {
     }
 }
 
-impl Pane {
-    /// How an entry of the tree is named: by its own file.
-    pub fn entry(&self, at: Index) -> Option<EntryRef> {
-        match &self.family {
-            Some(family) => family.entry(at),
-            None => self.session.map(|session| EntryRef { session, at }),
-        }
-    }
-
-    /// Where an entry of a file is in the tree.
-    pub fn shown(&self, entry: EntryRef) -> Option<Index> {
-        match &self.family {
-            Some(family) => family.shown(entry),
-            None => {
-                let is_there = self.session == Some(entry.session)
-                    && self.tree.as_ref().is_some_and(|tree| (entry.at as usize) < tree.nodes.len());
-                is_there.then_some(entry.at)
-            }
-        }
-    }
-
-    /// The tree of a file of which entries are shown.
-    pub fn file(&self, session: SessionKey) -> Option<&Arc<Tree>> {
-        match &self.family {
-            Some(family) => family.joined.file(*family.places.get(&session)?),
-            None => self.tree.as_ref().filter(|_| self.session == Some(session)),
-        }
-    }
-
-    /// The tree of the open session alone.
-    pub fn own(&self) -> Option<&Arc<Tree>> {
-        self.file(self.session?)
-    }
-
-    /// Whether the whole family is wanted.
-    pub fn is_whole(&self) -> bool {
-        self.wanted.whole
-    }
-
-    /// Whether a session of the family is hidden.
-    pub(crate) fn is_hidden(&self, session: SessionKey) -> bool {
-        self.wanted.hidden.contains(&session)
-    }
-
-    /// Whether a session is wanted that says nothing of the family.
-    pub(crate) fn is_added(&self, session: SessionKey) -> bool {
-        self.wanted.added.contains(&session)
-    }
-
-    /// Shows the whole family as one tree, or the session alone. Returns whether it is the family.
-    pub(crate) fn toggle_family(&mut self) -> bool {
-        let whole = !self.wanted.whole;
-        self.wanted = Wanted { whole, ..Wanted::default() };
-        whole
-    }
-
-    /// Hides a session of the family, or shows it again; adds one that says nothing of it, or takes it away.
-    pub(crate) fn toggle_member(&mut self, session: SessionKey, is_of_family: bool) {
-        let set = if is_of_family { &mut self.wanted.hidden } else { &mut self.wanted.added };
-        if !set.remove(&session) {
-            set.insert(session);
-        }
-    }
-
-    /// Opens a fork in place, or closes it with what is opened in it.
-    pub(super) fn open_fork(&mut self, session: SessionKey, open: bool) -> bool {
-        let wanted = &mut self.wanted;
-        match (wanted.whole, open) {
-            (true, true) => wanted.hidden.remove(&session) | wanted.added.contains(&session),
-            (true, false) if wanted.added.contains(&session) => wanted.added.remove(&session),
-            (true, false) => wanted.hidden.insert(session),
-            (false, true) => wanted.opened.insert(session),
-            (false, false) => wanted.opened.remove(&session),
-        }
-    }
-
-    /// What is to be joined and was not asked for yet.
-    pub(crate) fn next_to_join(&mut self, library: &Library) -> Option<ToJoin> {
-        let to_join = self.session.filter(|&key| library.has(key)).and_then(|key| self.wanted.members(key, library));
-        let Some(to_join) = to_join else {
-            (self.asked, self.joining) = (None, None);
-            self.leave_family();
-            return None;
-        };
-        let asked = self.asked.as_ref();
-        // A file that grows all the time would never be joined if each growth began anew.
-        let is_grown = |asked: &ToJoin| {
-            asked.is_whole == to_join.is_whole
-                && asked.members.iter().map(|(key, _)| key).eq(to_join.members.iter().map(|(key, _)| key))
-        };
-        if asked.is_some_and(|asked| asked.is_same(&to_join) || (self.joining.is_some() && is_grown(asked))) {
-            return None;
-        }
-        self.asked = Some(to_join.clone());
-        Some(to_join)
-    }
-
-    /// Joining failed: what was shown before stays.
-    pub(crate) fn fail_to_join(&mut self) {
-        self.joining = None;
-        if self.family.is_none() {
-            (self.wanted, self.asked) = (Wanted::default(), None);
-        }
-    }
-
-    /// Shows the tree of several sessions.
-    pub(crate) fn show_family(&mut self, family: Arc<Family>) {
-        self.joining = None;
-        self.note_selection();
-        self.tree = Some(family.joined.tree.clone());
-        self.forks.clone_from(&family.forks);
-        self.family = Some(family);
-        self.show_other();
-    }
-
-    /// Shows the open session alone again.
-    pub(super) fn leave_family(&mut self) {
-        let Some(own) = self.family.as_ref().and_then(|_| self.own().cloned()) else { return };
-        self.note_selection();
-        let to = self.selected_ref().filter(|entry| Some(entry.session) != self.session);
-        // What stands in another file alone is left for the place where that left this one.
-        let at = to.and_then(|entry| self.shown(entry)).and_then(|at| self.nearest_own(at));
-        self.family = None;
-        self.forks.clone_from(&self.own_forks);
-        self.tree = Some(own);
-        if let Some(at) = at {
-            self.selected = self.entry_of_own(at).map(Selected::Entry);
-        }
-        self.show_other();
-    }
-
-    /// The nearest entry of the open session at or above an entry, by its place in that.
-    fn nearest_own(&self, at: Index) -> Option<Index> {
-        let (family, tree) = (self.family.as_ref()?, self.tree.as_ref()?);
-        let own = |at: Index| family.entry(at).filter(|entry| Some(entry.session) == self.session);
-        std::iter::successors(Some(at), |&at| tree.parent(at)).find_map(own).map(|entry| entry.at)
-    }
-}
-
 impl Wanted {
     /// Whether other sessions are wanted at all.
     pub(super) fn is_any(&self) -> bool {
@@ -273,7 +155,7 @@ impl Wanted {
     }
 
     /// The sessions that are wanted with one; `None` if it is to be shown alone.
-    fn members(&self, key: SessionKey, library: &Library) -> Option<ToJoin> {
+    pub(super) fn members(&self, key: SessionKey, library: &Library) -> Option<ToJoin> {
         let family = library.family(key);
         let numbers = family.iter().copied().chain(library.same_origin(key)).zip(0..).collect();
         let keys: Vec<SessionKey> = if self.whole {

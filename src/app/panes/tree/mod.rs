@@ -6,6 +6,7 @@ pub mod find;
 mod finding;
 mod folding;
 mod going;
+mod joining;
 mod lead;
 pub mod rows;
 mod spot;
@@ -23,39 +24,14 @@ use crate::library::others::Others;
 use crate::library::search::At;
 use crate::library::{EntryRef, SessionKey};
 use crate::search::query::Query;
-use crate::session::digest::Shared;
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::Kind;
 use crate::session::tree::{Index, Tree};
 use deeds::{Deeds, Inherited};
-use family::{Family, ToJoin, Wanted};
+use family::{Family, Fork, ToJoin, Wanted};
 use find::Find;
 use rows::{Item, RowIndex, TreeRows, passes};
 use spot::{Selected, Spot};
-
-/// A file that was forked off the open session.
-#[derive(Clone, Debug)]
-pub struct Fork {
-    /// Which one.
-    pub key: SessionKey,
-    /// What the list knows of it.
-    pub session: Shared,
-    /// Where it left; nowhere if it shares nothing with what is shown.
-    pub split: Option<Index>,
-    /// Where what is its own begins, if that is shown.
-    pub start: Option<Index>,
-    /// Which of several such places: it may go on from more than one of its parent's entries.
-    pub part: usize,
-    /// Whether it is joined to the tree.
-    pub is_open: bool,
-}
-
-impl Fork {
-    /// One that is not opened.
-    pub fn new(key: SessionKey, session: Shared, split: Index) -> Self {
-        Self { key, session, split: Some(split), start: None, part: 0, is_open: false }
-    }
-}
 
 /// The state of the pane.
 #[derive(Debug, Default)]
@@ -473,51 +449,5 @@ impl Pane {
         // What was seen, if only as there was nothing else, does not fold by itself.
         self.shows_inherited |= self.rows.list.iter().any(|row| row.is_inherited);
         self.rebuild();
-    }
-
-    /// Takes the files that were forked off the session, and in which others its entries stand.
-    pub(crate) fn set_forks(&mut self, forks: Vec<Fork>, others: Others) {
-        self.others = others;
-        self.own_forks.clone_from(&forks);
-        if self.family.is_some() {
-            return;
-        }
-        let chosen = self.selected_fork().map(|fork| fork.key).or_else(|| self.awaited_fork.take());
-        let is_there = |key: &SessionKey| forks.iter().any(|fork| fork.key == *key);
-        self.selected = chosen.filter(is_there).map(|key| Selected::Fork(key, 0)).or(self.selected);
-        self.forks = forks;
-        self.rebuild();
-    }
-
-    /// In which other sessions an entry stands.
-    pub fn others_of(&self, at: Index) -> &[SessionKey] {
-        self.family.as_ref().map_or(&self.others, |family| &family.others).of(at)
-    }
-
-    /// Makes the rows of another tree of the same session.
-    fn show_other(&mut self) {
-        let inherited = self.own().and_then(|tree| Inherited::of(tree)).filter(|_| !self.is_whole());
-        let last = inherited.and_then(|inherited| self.shown(self.entry_of_own(inherited.last)?));
-        self.inherited = inherited.zip(last).map(|(inherited, last)| Inherited { last, ..inherited });
-        self.turns.clear();
-        self.rebuild();
-        self.find_awaited();
-    }
-
-    /// The entry that is selected, or by which the selected row is known.
-    fn selected_ref(&self) -> Option<EntryRef> {
-        match self.selected? {
-            Selected::Entry(entry) | Selected::Run(entry) => Some(entry),
-            Selected::Fork(key, part) => {
-                let fork = self.forks.iter().find(|fork| (fork.key, fork.part) == (key, part))?;
-                self.entry(fork.start.or(fork.split)?)
-            }
-            Selected::Inherited | Selected::Start => None,
-        }
-    }
-
-    /// How an entry of the open session is named, by its place in that.
-    fn entry_of_own(&self, at: Index) -> Option<EntryRef> {
-        self.session.map(|session| EntryRef { session, at })
     }
 }

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::app::panes::tree::Fork;
 use crate::app::panes::tree::deeds::Run;
+use crate::app::panes::tree::family::Fork;
 use crate::base::text::Glyphs;
 use crate::config::Filter;
 use crate::session::entry::kind::Kind;
