@@ -49,6 +49,7 @@ pub struct Family {
     pub is_whole: bool,
     /// Why one of the sessions is left out.
     pub lost: Option<String>,
+    base: usize,
     pub(super) places: HashMap<SessionKey, usize>,
     numbers: HashMap<SessionKey, usize>,
 }
@@ -96,7 +97,7 @@ impl ToJoin {
 }
 
 /// Which sessions are wanted in the tree beside the open one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// Forks that are opened in place.
     pub(super) opened: BTreeSet<SessionKey>,
@@ -112,8 +113,8 @@ impl Family {
     /// Several sessions with what is known of them.
     pub fn new(to_join: ToJoin, joined: Joined, (forks, others): (Vec<Fork>, Others), lost: Option<String>) -> Self {
         let places = to_join.members.iter().enumerate().map(|(place, (key, _))| (*key, place)).collect();
-        let ToJoin { members, numbers, is_whole, .. } = to_join;
-        Self { joined, members, forks, others, is_whole, lost, places, numbers }
+        let ToJoin { base, members, numbers, is_whole, .. } = to_join;
+        Self { joined, members, forks, others, is_whole, lost, base, places, numbers }
     }
 
     /// How an entry is named in its own file.
@@ -127,10 +128,10 @@ impl Family {
         self.joined.place(*self.places.get(&entry.session)?, entry.at)
     }
 
-    /// Whether pi goes on at an entry in its own file.
+    /// Whether pi goes on at an entry in its own file, which is not the one that is open.
     pub fn is_leaf(&self, at: Index) -> bool {
         let (file, own) = self.joined.of(at);
-        let tree = self.joined.file(file);
+        let tree = self.joined.file(file).filter(|_| file != self.base);
         tree.is_some_and(|tree| {
             tree.leaf == Some(own) || (tree.is_tip(own) && !tree.nodes[own as usize].kind.is_bookkeeping())
         })
@@ -156,6 +157,9 @@ impl Wanted {
 
     /// The sessions that are wanted with one; `None` if it is to be shown alone.
     pub(super) fn members(&self, key: SessionKey, library: &Library) -> Option<ToJoin> {
+        if !self.is_any() {
+            return None;
+        }
         let family = library.family(key);
         let numbers = family.iter().copied().chain(library.same_origin(key)).zip(0..).collect();
         let keys: Vec<SessionKey> = if self.whole {

@@ -88,6 +88,11 @@ impl Pane {
 
     /// What is to be joined and was not asked for yet.
     pub(crate) fn next_to_join(&mut self, library: &Library) -> Option<ToJoin> {
+        let now = (library.version(), self.wanted.clone());
+        if self.looked_at.as_ref() == Some(&now) {
+            return None;
+        }
+        self.looked_at = Some(now);
         let to_join = self.session.filter(|&key| library.has(key)).and_then(|key| self.wanted.members(key, library));
         let Some(to_join) = to_join else {
             (self.asked, self.joining) = (None, None);
@@ -110,6 +115,7 @@ impl Pane {
     /// Joining failed: what was shown before stays.
     pub(crate) fn fail_to_join(&mut self) {
         self.joining = None;
+        self.looked_at = None;
         if self.family.is_none() {
             (self.wanted, self.asked) = (Wanted::default(), None);
         }
@@ -117,7 +123,7 @@ impl Pane {
 
     /// Shows the tree of several sessions.
     pub(crate) fn show_family(&mut self, family: Arc<Family>) {
-        self.joining = None;
+        (self.joining, self.looked_at) = (None, None);
         self.note_selection();
         self.tree = Some(family.joined.tree.clone());
         self.forks.clone_from(&family.forks);

@@ -48,8 +48,10 @@ pub struct Pane {
     wanted: Wanted,
     /// what was asked for because of that last,
     asked: Option<ToJoin>,
-    /// and who waits for it.
+    /// who waits for it,
     pub joining: Option<Claim>,
+    /// and at which library it was looked for that, with what wanted.
+    looked_at: Option<(u64, Wanted)>,
     own_forks: Vec<Fork>,
     /// Why it is not.
     pub error: Option<String>,
@@ -122,7 +124,7 @@ impl Pane {
         self.session = session;
         self.tree = None;
         (self.family, self.others) = (None, Others::default());
-        (self.asked, self.joining) = (None, None);
+        (self.asked, self.joining, self.looked_at) = (None, None, None);
         let remembered = session.and_then(|session| self.memories.get(&session));
         self.wanted = remembered.map_or_else(Wanted::default, |spot| spot.wanted.clone());
         self.own_forks.clear();
