@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::app::context::Context;
+use crate::app::flows;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::words;
@@ -13,6 +14,7 @@ use crate::base::paths::{seen_from, shorten};
 use crate::base::text::{Glyphs, Span, Tone, clean, fit, width};
 use crate::base::time;
 use crate::library::SessionKey;
+use crate::library::ghosts::Ghost;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
 use crate::session::digest::Digest;
@@ -46,6 +48,7 @@ pub fn of(context: &Context<'_>, subject: Subject, room: Room) -> Vec<DocLine> {
             shown.map_or(Vec::new(), |shown| project(context, shown))
         }
         Subject::Run(last) => context.tree.shown(last).map_or(Vec::new(), |last| run(context, last)),
+        Subject::Ghost(key) => context.library.ghost(key).map_or(Vec::new(), |gone| ghost(context, gone)),
         Subject::Nothing | Subject::Entry(_) => Vec::new(),
     }
 }
@@ -224,6 +227,24 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         let all = count(family.len(), "session", "sessions");
         lines.push(fact("together", &format!("{} in {all}", dollars(library.sum(&family).cost))));
     }
+}
+
+/// What is known of a session that is gone.
+fn ghost(context: &Context<'_>, gone: &Ghost) -> Vec<DocLine> {
+    let mut lines = vec![DocLine::new(Tone::Strong, &flows::ghost::title(context, gone)), DocLine::default()];
+    let (said, tone) = match flows::ghost::in_trash(context, gone) {
+        Some(_) => ("It is in the trash: Enter brings it back.", Tone::Active),
+        None => ("This session is gone. What its forks have of it is all that is known.", Tone::Warning),
+    };
+    lines.push(DocLine::new(tone, said));
+    lines.push(DocLine::default());
+    lines.push(fact("file", &shorten(&gone.path.to_string_lossy(), &context.setting.home)));
+    lines.extend(gone.forks.iter().take(LONGEST).map(|&fork| fact("fork", &context.short_title(fork))));
+    more(&mut lines, gone.forks.len());
+    let together = context.library.sum(&gone.forks);
+    let all = count(gone.forks.len(), "fork", "forks");
+    lines.push(fact("together", &format!("{} in {all}", dollars(together.cost))));
+    lines
 }
 
 fn more(lines: &mut Vec<DocLine>, all: usize) {

@@ -212,6 +212,7 @@ fn does_something(model: &Model, action: Action) -> bool {
         A::Label | A::Fork | A::Context => context.meant_entry().is_some(),
         A::Files => sessions.selected_row().is_some(),
         A::Compare if model.focus == Place::Sessions => (1..=2).contains(&sessions.marks.len()),
+        A::Delete | A::Mark if model.focus == Place::Sessions && sessions.selected_ghost().is_some() => false,
         // A project of hits has no folds.
         A::Confirm if is_project(model) => sessions.hits.is_none(),
         A::Confirm
@@ -255,6 +256,9 @@ fn word(model: &Model, action: Action) -> &'static str {
         (Some(_), action) => action.word(),
         (None, Action::Confirm) if toggles(model) == Some(true) => "unfold",
         (None, Action::Confirm) if toggles(model) == Some(false) => "fold",
+        (None, Action::Confirm) if model.focus == Place::Sessions && model.sessions.selected_ghost().is_some() => {
+            "bring back"
+        }
         (None, Action::Confirm) if goes_there(model) => "go there",
         (None, Action::Confirm) if model.setting.picker.is_some() => "choose",
         (None, Action::NextPane) => match model.focus {

@@ -10,10 +10,12 @@ pub mod families;
 pub mod files;
 pub mod find;
 mod gather;
+pub mod ghosts;
 pub mod grep;
 pub mod here;
 mod kept;
 pub mod key;
+mod kin;
 pub(crate) mod live;
 pub mod others;
 mod reading;
@@ -33,6 +35,7 @@ use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, Shared};
 use crate::session::shape::{ById, IdHash};
 use families::{Families, cut_cycles};
+use ghosts::Ghosts;
 pub use key::{EntryRef, ProjectKey, SessionKey};
 use shares::Shares;
 
@@ -70,6 +73,8 @@ pub struct Library {
     shares: Shares,
     /// Sessions whose parent is not among all.
     orphans: HashSet<SessionKey>,
+    /// The parents of those that keep forks together.
+    ghosts: Ghosts,
     /// Sessions whose parent is at another path than they say, found by its id.
     moved: HashSet<SessionKey>,
     /// By their paths with symbolic links resolved, where these differ.
@@ -227,6 +232,11 @@ impl Library {
                 orphans.insert(key);
             }
         }
+        let is_lost = |key: &&SessionKey| orphans.contains(key) && self[**key].owner.is_none();
+        let mut lost: Vec<SessionKey> = keys.iter().filter(is_lost).copied().collect();
+        self.sort_oldest_first(&mut lost);
+        let named = lost.into_iter().filter_map(|key| Some((key, self[key].parent_path.as_deref()?)));
+        self.ghosts = Ghosts::new(named);
         (self.orphans, self.moved) = (orphans, moved);
         cut_cycles(&mut parents);
         self.families = Families::new(&keys, |key| parents[key.place()], |key| &self[key]);

@@ -1,33 +1,10 @@
 //! In which other sessions of its family each entry of a tree stands, as digests tell.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use crate::library::{Library, SessionKey};
+use crate::library::SessionKey;
 use crate::session::digest::{Digest, Shared};
 use crate::session::shape::{ById, Index};
-
-impl Library {
-    /// The family of a session, itself included: parents before their forks. The sessions of sub-agents are none of it.
-    pub(crate) fn family(&self, key: SessionKey) -> Vec<SessionKey> {
-        let root = self.families.line(key).last().unwrap_or(key);
-        let family = self.families.below_all(&[root]);
-        family.into_iter().filter(|&member| member == key || self[member].owner.is_none()).collect()
-    }
-
-    /// The sessions that share entries with one, and are none of its family as far as they say: copies, forks of a parent that
-    /// is gone. The oldest first.
-    pub(crate) fn same_origin(&self, key: SessionKey) -> Vec<SessionKey> {
-        let family: HashSet<SessionKey> = self.family(key).into_iter().collect();
-        let members = self.shares.members(key.place()).map(SessionKey::new);
-        members.filter(|member| !family.contains(member) && self[*member].owner.is_none()).collect()
-    }
-
-    /// All sessions that share entries with one, itself included, the oldest first.
-    pub(crate) fn kindred(&self, key: SessionKey) -> Vec<(SessionKey, Shared)> {
-        let members = self.shares.members(key.place()).map(SessionKey::new);
-        members.map(|member| (member, self[member].clone())).collect()
-    }
-}
 
 /// For the entries of a tree the other sessions that have them.
 #[derive(Clone, Debug, Default)]

@@ -237,3 +237,44 @@ fn a_parent_that_was_moved_is_found_by_its_id() {
     }
     shows(&browser, "found by its id");
 }
+
+#[test]
+fn forks_of_a_parent_that_is_gone_stand_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().canonicalize().unwrap();
+    let path = |name: &str| dir.join(name);
+    let parent = Session::new("p").user("u1", "the question").assistant("a1", "the answer");
+    let fork = |id: &str, at: i64, text: &str| {
+        parent.clone().forked(id, &path("2026_p.jsonl"), at).user(&format!("u{id}"), text).text()
+    };
+    std::fs::write(path("2026_p.jsonl"), parent.text()).unwrap();
+    std::fs::write(path("f.jsonl"), fork("f", 100, "one way")).unwrap();
+    std::fs::write(path("g.jsonl"), fork("g", 200, "another way")).unwrap();
+    std::fs::write(path("x.jsonl"), Session::new("x").at(150).user("x1", "something else").text()).unwrap();
+    let mut browser = Browser::on(&[&dir], 110, 30);
+    browser.press("g");
+    while browser.session().is_none_or(|session| session.header.id != "p") {
+        browser.press("j");
+    }
+    browser.press("ctrl+d t");
+    assert!(!path("2026_p.jsonl").exists());
+    let rows = browser.screen();
+    let lines: Vec<&str> = rows.lines().map(|line| line.split('│').next().unwrap().trim_end()).collect();
+    let at =
+        |text: &str| lines.iter().position(|line| line.contains(text)).unwrap_or_else(|| panic!("no {text}\n{rows}"));
+    assert!(lines[at("gone")].contains("the question"), "{rows}");
+    assert!(
+        at("gone") < at("another way") && at("another way") < at("one way") && at("one way") < at("something else"),
+        "{rows}"
+    );
+    assert!(lines[at("one way")].contains("└─") && lines[at("another way")].contains("├─"), "{rows}");
+    browser.press("g");
+    while browser.model.sessions.selected_ghost().is_none() {
+        browser.press("j");
+    }
+    shows(&browser, "It is in the trash: Enter brings it back.");
+    browser.press("h");
+    assert!(!browser.screen().contains("├─ ⋎"), "folded\n{}", browser.screen());
+    browser.press("l j");
+    assert_eq!(browser.session().unwrap().header.id, "g");
+}

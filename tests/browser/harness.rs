@@ -240,7 +240,7 @@ impl Browser {
     pub(crate) fn session_in(&self, row: usize) -> Option<SessionKey> {
         match self.model.sessions.rows.get(row)? {
             SessionRow::Session { key, .. } => Some(*key),
-            SessionRow::Project(_) => None,
+            SessionRow::Project(_) | SessionRow::Ghost(..) => None,
         }
     }
 
@@ -266,6 +266,7 @@ impl Browser {
             Place::Sessions => match self.model.sessions.selected_row() {
                 Some(SessionRow::Project(at)) => self.model.sessions.projects[*at].cwd.to_string(),
                 Some(SessionRow::Session { key, .. }) => self.model.library[*key].title().into(),
+                Some(SessionRow::Ghost(key, _)) => self.model.library.ghost(*key).unwrap().path.display().to_string(),
                 None => String::new(),
             },
             _ => match (self.model.tree.selected_entry(), &self.model.tree.tree) {

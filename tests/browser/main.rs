@@ -236,7 +236,7 @@ fn sorting_names_and_paths() {
             .iter()
             .map(|row| match row {
                 pitree::app::panes::sessions::SessionRow::Session { key, .. } => browser.model.library.own(*key).cost,
-                pitree::app::panes::sessions::SessionRow::Project(_) => panic!("flat orders have no projects"),
+                row => panic!("flat orders have no {row:?}"),
             })
             .collect()
     };

@@ -34,6 +34,7 @@ pub(crate) fn titles(browser: &Browser) -> Vec<String> {
     let title = |row: &SessionRow| match row {
         SessionRow::Session { key, .. } => browser.model.library[*key].title().to_string(),
         SessionRow::Project(at) => pane.projects[*at].cwd.to_string(),
+        SessionRow::Ghost(..) => "gone".to_string(),
     };
     pane.rows.iter().map(title).collect()
 }

@@ -44,3 +44,27 @@ fn another_run_names_what_it_takes_back() {
     second.wait_without("╭ History");
     second.quit();
 }
+
+#[test]
+fn a_parent_that_is_gone_comes_back_by_enter_on_its_row() {
+    let home = Home::new();
+    let project = home.dir("project");
+    let parent = Session::new("parent").cwd(&project).at(500).asked("the question", &["an answer"]);
+    let path = home.session(&parent);
+    for (id, at) in [("one", 600), ("two", 700)] {
+        let fork = parent.clone().forked(id, &path, at).user(&format!("u-{id}"), &format!("way {id}"));
+        home.session(&fork);
+    }
+    let mut terminal = home.open(&[]);
+    terminal.wait_for("3 sessions ·");
+    terminal.wait_selected("the question");
+    terminal.send(&ctrl('d'));
+    terminal.wait_for("Move to the trash?");
+    terminal.send("t");
+    terminal.wait_for("It is in the trash: Enter brings it back.");
+    assert!(!path.exists());
+    terminal.send(ENTER);
+    terminal.wait_for("1 session is back from the trash");
+    assert!(path.exists());
+    terminal.quit();
+}

@@ -58,6 +58,9 @@ pub fn ask(context: &Context<'_>) -> Command {
                 }
                 one
             }
+            Some(SessionRow::Ghost(..)) => {
+                return Command::warn("this session is gone already: select one of its forks");
+            }
             Some(SessionRow::Project(_)) => return Command::warn("select a session"),
             None => return Command::warn(NO_SESSION),
         }

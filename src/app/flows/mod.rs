@@ -4,6 +4,7 @@ pub mod change;
 pub mod compare;
 pub mod copy;
 pub mod delete;
+pub mod ghost;
 pub mod gone;
 pub mod name;
 pub mod picker;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
-use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, picker};
+use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, ghost, picker};
 use crate::app::layers::Layer;
 use crate::app::layers::context::Sight;
 use crate::app::layers::note::Note;
@@ -30,6 +30,9 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
     let in_sessions = context.focus == Place::Sessions;
     if in_sessions && context.sessions.selected_project().is_some() {
         return Command::Toggle;
+    }
+    if let Some(gone) = context.sessions.selected_ghost().filter(|_| in_sessions) {
+        return ghost::confirm(context, gone);
     }
     if let Some(fork) = context.tree.selected_fork().filter(|_| !in_sessions) {
         return Command::Select(fork.key);

@@ -24,6 +24,7 @@ const MOST: usize = 5000;
 pub fn palette(context: &Context<'_>) -> Option<Palette> {
     let (scope, of) = match context.sessions.selected_row()? {
         SessionRow::Session { key, .. } => (Scope::Session(*key), format!("Files of {}", context.short_title(*key))),
+        SessionRow::Ghost(..) => return None,
         SessionRow::Project(at) => {
             let project = context.sessions.projects.get(*at)?;
             let dir = context.short(&shorten(&project.cwd, &context.setting.home));
@@ -72,7 +73,7 @@ fn shown(context: &Context<'_>, file: &str) -> String {
     let cwd = match context.sessions.selected_row() {
         Some(SessionRow::Session { key, .. }) => context.library[*key].header.cwd.as_str(),
         Some(SessionRow::Project(at)) => context.sessions.projects.get(*at).map_or("", |project| &*project.cwd),
-        None => "",
+        Some(SessionRow::Ghost(..)) | None => "",
     };
     seen_from(cwd, file, &context.setting.home).into_owned()
 }

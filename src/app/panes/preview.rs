@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::app::ticket::Claim;
 use crate::base::text::{Glyphs, Span, mark, spans_text, width};
+use crate::library::ghosts::GhostKey;
 use crate::library::{EntryRef, ProjectKey, SessionKey};
 use crate::render::DocLine;
 use crate::render::wrap::{Way, Wrapped};
@@ -56,6 +57,8 @@ pub enum Subject {
     Entry(EntryRef),
     /// A run of tool calls in it, by the last one.
     Run(EntryRef),
+    /// A session that is gone.
+    Ghost(GhostKey),
 }
 
 /// The state of the pane.

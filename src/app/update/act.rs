@@ -271,7 +271,7 @@ fn step(model: &mut Model, by: isize) {
     let is_of_list = match model.focus {
         Place::Sessions => true,
         Place::Tree => false,
-        _ => matches!(model.preview.subject, Subject::Session(_) | Subject::Project(_)),
+        _ => matches!(model.preview.subject, Subject::Session(_) | Subject::Project(_) | Subject::Ghost(_)),
     };
     if is_of_list {
         model.sessions.cursor.go(by, model.sessions.rows.len());
@@ -373,7 +373,7 @@ fn fold(model: &mut Model) {
 fn unfold(model: &mut Model) {
     match model.focus {
         Place::Sessions if model.sessions.unfold(&model.library, &model.setting.glyphs) => {}
-        Place::Sessions if model.sessions.selected_project().is_some() => go(model, 1),
+        Place::Sessions if model.sessions.selected_session().is_none() => go(model, 1),
         Place::Sessions => model.focus = Place::Tree,
         Place::Tree if model.tree.unfold_or_in() => {}
         Place::Tree => match model.tree.selected_fork().map(|fork| fork.key) {

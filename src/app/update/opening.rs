@@ -21,7 +21,7 @@ pub(super) fn open(model: &mut Model, with: Opener, effects: &mut Vec<Effect>) {
             let claim = model.ask(Work::Written(Body { path, tree, at: entry.at }), effects);
             model.errand = Some(Errand { claim, then: None, opens: Some(with) });
         }
-        (subject @ (Subject::Session(_) | Subject::Project(_) | Subject::Run(_)), _) => {
+        (subject @ (Subject::Session(_) | Subject::Project(_) | Subject::Run(_) | Subject::Ghost(_)), _) => {
             let lines = card::of(&model.context(), subject, ROOM);
             let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();
             effects.push(Effect::Open(Copy { with, name: "card.txt".into(), text }));

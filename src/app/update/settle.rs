@@ -110,6 +110,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
             entry().filter(|_| model.tree.pointed().is_some())
         }
         SessionRow::Session { key, .. } => Some(Subject::Session(*key)),
+        SessionRow::Ghost(key, _) => Some(Subject::Ghost(*key)),
         SessionRow::Project(at) => Some(Subject::Project(model.sessions.projects.get(*at)?.key)),
     };
     let wanted = match model.focus {
@@ -133,7 +134,12 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
         let path = model.library[session].path.clone();
         model.preview.reading = Some(model.ask(Work::Read(Body { path, tree, at }), effects));
     }
-    if matches!(wanted, Subject::Project(_) | Subject::Session(_) | Subject::Run(_)) {
+    if is_other && matches!(wanted, Subject::Ghost(_)) && model.looking_back.is_none() {
+        // It may be in the trash.
+        model.past = None;
+        model.looking_back = Some(model.ask(Work::LookBack, effects));
+    }
+    if matches!(wanted, Subject::Project(_) | Subject::Session(_) | Subject::Run(_) | Subject::Ghost(_)) {
         // A card is made of what is known, which grows while sessions are read.
         let room = model.area(Place::Preview).map_or(model.size, |area| (area.text().width, area.text().height));
         let room = card::Room { columns: room.0, rows: room.1 };
@@ -148,6 +154,7 @@ fn is_there(model: &Model, subject: Subject) -> bool {
         Subject::Nothing => false,
         Subject::Entry(entry) | Subject::Run(entry) => model.library.has(entry.session),
         Subject::Session(key) => model.library.has(key),
+        Subject::Ghost(key) => model.library.ghost(key).is_some(),
         Subject::Project(key) => model.sessions.projects.iter().any(|project| project.key == key),
     }
 }

@@ -52,6 +52,7 @@ fn name(model: &Model) -> String {
         Subject::Project(_) => "Project".into(),
         Subject::Session(_) => "Session".into(),
         Subject::Run(_) => "Tools".into(),
+        Subject::Ghost(_) => "A session that is gone".into(),
         Subject::Entry(entry) => {
             let node = model.tree.file(entry.session).and_then(|tree| tree.nodes.get(entry.at as usize));
             match node.map(|node| node.kind) {

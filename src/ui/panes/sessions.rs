@@ -2,6 +2,7 @@
 
 use ratatui::Frame;
 
+use crate::app::flows::ghost;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
@@ -13,6 +14,7 @@ use crate::base::time;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
 use crate::library::SessionKey;
+use crate::library::ghosts::GhostKey;
 use crate::library::search::SessionHit;
 use crate::ui::panes::{hits, project};
 use crate::ui::pen::{Pen, both, cut};
@@ -70,6 +72,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
 fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Vec<Span>> {
     match &model.sessions.rows[at] {
         SessionRow::Project(place) => vec![project_row(model, pen, at, *place, columns)],
+        SessionRow::Ghost(key, forks) => vec![ghost_row(model, pen, (at, *key, *forks), columns)],
         SessionRow::Session { key: session, prefix, below, is_tall } => {
             let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
             let mut left =
@@ -160,6 +163,18 @@ fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: 
     left.extend(project::label(&model.sessions.projects, place, &model.setting.home, glyphs, room));
     left.extend(behind);
     both(&left, &right, columns, glyphs)
+}
+
+/// A session that is gone, above its forks.
+fn ghost_row(model: &Model, pen: &Pen<'_>, (row, key, forks): (usize, GhostKey, usize), columns: usize) -> Vec<Span> {
+    let glyphs = pen.glyphs();
+    let Some(gone) = model.library.ghost(key) else { return Vec::new() };
+    let is_folded = model.sessions.is_folded(row);
+    let sign = if is_folded { &glyphs.closed } else { &glyphs.open };
+    let mut right = if is_folded { format!("{} {} ", glyphs.hidden, thousands(forks)) } else { String::new() };
+    right += &format!("gone {}  ", glyphs.gone);
+    let left = [Span::new(Tone::Dim, format!("  {sign} ")), Span::new(Tone::Dim, ghost::title(&model.context(), gone))];
+    both(&left, &[Span::new(Tone::Dim, right)], columns, glyphs)
 }
 
 /// The sign of a marked session, or as much room where sessions stand under their project.

@@ -87,7 +87,7 @@ impl Pane {
     pub(crate) fn select_first_hit(&mut self) {
         let rank = |row: usize| match self.rows[row] {
             SessionRow::Session { key, .. } => self.found(key).map(|found| found.hit.rank()),
-            SessionRow::Project(_) => None,
+            SessionRow::Project(_) | SessionRow::Ghost(..) => None,
         };
         let hits = (0..self.rows.len()).filter_map(|row| Some((rank(row)?, row)));
         let row = if self.is_flat { None } else { hits.min().map(|(_, row)| row) };

@@ -14,6 +14,7 @@ use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
 use crate::config::Sort;
 use crate::library::families::Families;
+use crate::library::ghosts::GhostKey;
 use crate::library::here::Here;
 use crate::library::search::SessionHit;
 use crate::library::{Library, ProjectKey, SessionKey};
@@ -26,6 +27,8 @@ pub enum RowKey {
     Project(ProjectKey),
     /// A session.
     Session(SessionKey),
+    /// A session that is gone.
+    Ghost(GhostKey),
 }
 
 /// A row of the pane.
@@ -44,6 +47,8 @@ pub enum SessionRow {
         /// Whether the text in which it was found has a line of its own.
         is_tall: bool,
     },
+    /// A session that is gone, above the ones that were forked from it: how many of them are shown.
+    Ghost(GhostKey, usize),
 }
 
 /// Numbers over the sessions that are shown.
@@ -156,6 +161,7 @@ impl Pane {
         Some(match self.rows.get(row)? {
             SessionRow::Project(at) => RowKey::Project(self.projects[*at].key),
             SessionRow::Session { key, .. } => RowKey::Session(*key),
+            SessionRow::Ghost(key, _) => RowKey::Ghost(*key),
         })
     }
 
@@ -193,7 +199,15 @@ impl Pane {
     pub fn selected_session(&self) -> Option<SessionKey> {
         match self.selected_row()? {
             SessionRow::Session { key, .. } => Some(*key),
-            SessionRow::Project(_) => None,
+            SessionRow::Project(_) | SessionRow::Ghost(..) => None,
+        }
+    }
+
+    /// The selected session that is gone, if the row is one.
+    pub fn selected_ghost(&self) -> Option<GhostKey> {
+        match self.selected_row()? {
+            SessionRow::Ghost(key, _) => Some(*key),
+            SessionRow::Project(_) | SessionRow::Session { .. } => None,
         }
     }
 
@@ -201,7 +215,7 @@ impl Pane {
     pub fn selected_project(&self) -> Option<&Project> {
         match self.selected_row()? {
             SessionRow::Project(at) => self.projects.get(*at),
-            SessionRow::Session { .. } => None,
+            SessionRow::Session { .. } | SessionRow::Ghost(..) => None,
         }
     }
 
@@ -216,6 +230,7 @@ impl Pane {
             Some(SessionRow::Session { prefix, .. }) => {
                 crate::base::text::width(prefix) + if self.is_flat { 0 } else { 2 }
             }
+            Some(SessionRow::Ghost(..)) => 2,
             Some(SessionRow::Project(_)) | None => 0,
         };
         self.can_fold(row) && (start..start + 2).contains(&column)
@@ -223,7 +238,7 @@ impl Pane {
 
     fn can_fold(&self, row: usize) -> bool {
         match self.rows.get(row).filter(|_| self.hits.is_none()) {
-            Some(SessionRow::Project(_)) => true,
+            Some(SessionRow::Project(_) | SessionRow::Ghost(..)) => true,
             Some(SessionRow::Session { below, .. }) => *below > 0,
             None => false,
         }
@@ -237,14 +252,18 @@ impl Pane {
             self.rebuild(library, glyphs);
             return true;
         }
-        let Some(SessionRow::Session { prefix, .. }) = self.rows.get(row) else { return false };
+        let depth = match self.rows.get(row) {
+            Some(SessionRow::Session { prefix, .. }) => prefix.chars().count(),
+            Some(SessionRow::Ghost(..)) => 0,
+            Some(SessionRow::Project(_)) | None => return false,
+        };
         if self.alone.contains_key(&row) {
             return false;
         }
         // The parent is the nearest row above that stands further to the left; a root's is its project.
-        let depth = prefix.chars().count();
         let is_parent = |row: &usize| match &self.rows[*row] {
             SessionRow::Project(_) => true,
+            SessionRow::Ghost(..) => depth > 0,
             SessionRow::Session { prefix, .. } => prefix.chars().count() < depth,
         };
         let parent = (0..row).rev().find(is_parent);
@@ -295,6 +314,9 @@ impl Pane {
         for above in library.families().line(key).skip(1) {
             self.folds.remove(&RowKey::Session(above));
         }
+        if let Some(ghost) = library.families().line(key).last().and_then(|root| library.ghost_of(root)) {
+            self.folds.remove(&RowKey::Ghost(ghost));
+        }
         self.folds.remove(&RowKey::Project(project_of(library, key)));
         self.selected = Some(RowKey::Session(key));
         self.rebuild(library, glyphs);
@@ -304,5 +326,5 @@ impl Pane {
 
 /// The project under which a session stands: that in which its family began.
 fn project_of(library: &Library, key: SessionKey) -> ProjectKey {
-    library.project(library.families().line(key).last().unwrap_or(key))
+    library.project(library.first_of(library.families().line(key).last().unwrap_or(key)))
 }

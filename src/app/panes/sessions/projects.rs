@@ -35,7 +35,7 @@ pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
     let mut places: Vec<Option<usize>> = Vec::new();
     // Roots come newest first, so projects do.
     for &root in families.roots() {
-        let key = library.project(root);
+        let key = library.project(library.first_of(root));
         places.resize(places.len().max(key.place() + 1), None);
         let place = *places[key.place()].get_or_insert_with(|| {
             projects.push(Project {

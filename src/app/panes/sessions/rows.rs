@@ -1,23 +1,36 @@
 //! Which rows the sessions pane has, and which of them is selected when they change.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::app::panes::sessions::{Pane, RowKey, SessionRow, Totals, project_of, projects};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
 use crate::config::Sort;
+use crate::library::ghosts::GhostKey;
 use crate::library::{Library, ProjectKey, SessionKey};
 
 /// Columns of lines in front of a fork of a fork of a fork…
 const DEEPEST: usize = 36;
 
+/// What is drawn next.
+enum Step {
+    /// A session that is gone, with its forks.
+    Ghost(GhostKey, Vec<SessionKey>),
+    /// A session, the lines in front of it, and of a fork whether it is the last one.
+    Session(SessionKey, String, Option<bool>),
+}
+
 impl Pane {
     /// Makes the rows anew; the selection stays on the same session, or on what stands in its place if it is gone.
     pub(crate) fn rebuild(&mut self, library: &Library, glyphs: &Glyphs) {
         self.marks.retain(|&key| library.has(key));
-        let is_gone = |row: &&SessionRow| matches!(row, SessionRow::Session { key, .. } if !library.has(*key));
+        let is_gone = |row: &&SessionRow| match row {
+            SessionRow::Session { key, .. } => !library.has(*key),
+            SessionRow::Ghost(key, _) => library.ghost(*key).is_none(),
+            SessionRow::Project(_) => false,
+        };
         self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(is_gone).count();
         if let Some(all) = self.aside.take() {
             (self.families, self.projects) = all;
@@ -79,9 +92,20 @@ impl Pane {
 
     /// The rows of a project's families, drawn as pi draws threads (0.87.1).
     fn thread(&mut self, project: usize, library: &Library, glyphs: &Glyphs) {
-        let mut stack: Vec<(SessionKey, String, Option<bool>)> =
-            self.projects[project].roots.iter().rev().map(|&root| (root, String::new(), None)).collect();
-        while let Some((key, lines, last)) = stack.pop() {
+        let mut stack = self.steps(project, library);
+        while let Some(step) = stack.pop() {
+            let (key, lines, last) = match step {
+                Step::Session(key, lines, last) => (key, lines, last),
+                Step::Ghost(key, forks) => {
+                    self.rows.push(SessionRow::Ghost(key, forks.len()));
+                    if !self.folds.contains(&RowKey::Ghost(key)) {
+                        let end = forks.len().saturating_sub(1);
+                        let step = |(place, fork)| Step::Session(fork, String::new(), Some(place == end));
+                        stack.extend(forks.into_iter().enumerate().map(step).rev());
+                    }
+                    continue;
+                }
+            };
             let prefix = match last {
                 None => String::new(),
                 Some(last) => {
@@ -102,9 +126,26 @@ impl Pane {
             };
             let forks = self.families.forks(key);
             for (place, &fork) in forks.iter().enumerate().rev() {
-                stack.push((fork, lines.clone(), Some(place + 1 == forks.len())));
+                stack.push(Step::Session(fork, lines.clone(), Some(place + 1 == forks.len())));
             }
         }
+    }
+
+    /// The families of a project, the newest last: those that lost the same parent stand together, where the newest of them is.
+    fn steps(&self, project: usize, library: &Library) -> Vec<Step> {
+        let roots = &self.projects[project].roots;
+        let mut together: HashMap<GhostKey, Vec<SessionKey>> = HashMap::new();
+        let ghost = |root| library.ghost_of(root).filter(|_| self.hits.is_none());
+        for (&root, key) in roots.iter().filter_map(|root| Some((root, ghost(*root)?))) {
+            together.entry(key).or_default().push(root);
+        }
+        let step = |&root: &SessionKey| match ghost(root) {
+            None => Some(Step::Session(root, String::new(), None)),
+            Some(key) => together.remove(&key).map(|forks| Step::Ghost(key, forks)),
+        };
+        let mut steps: Vec<Step> = roots.iter().filter_map(step).collect();
+        steps.reverse();
+        steps
     }
 
     fn flat(&mut self, library: &Library, mut shown: Vec<SessionKey>) {
@@ -132,7 +173,7 @@ impl Pane {
                 .collect();
             let is_here = |row: &SessionRow| match row {
                 SessionRow::Session { key, .. } => here.contains(&library.project(*key)),
-                SessionRow::Project(_) => false,
+                SessionRow::Project(_) | SessionRow::Ghost(..) => false,
             };
             let is_session = |row: &SessionRow| matches!(row, SessionRow::Session { .. });
             let first = self.rows.iter().position(is_here).or_else(|| self.rows.iter().position(is_session));
