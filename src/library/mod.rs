@@ -24,7 +24,7 @@ pub(crate) mod shares;
 mod shelves;
 pub mod texts;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -72,11 +72,11 @@ pub struct Library {
     families: Families,
     shares: Shares,
     /// Sessions whose parent is not among all.
-    orphans: HashSet<SessionKey>,
+    orphans: BTreeSet<SessionKey>,
     /// The parents of those that keep forks together.
     ghosts: Ghosts,
     /// Sessions whose parent is at another path than they say, found by its id.
-    moved: HashSet<SessionKey>,
+    moved: BTreeSet<SessionKey>,
     /// By their paths with symbolic links resolved, where these differ.
     by_real_path: HashMap<OsString, SessionKey>,
     /// The pis that run.
@@ -215,7 +215,7 @@ impl Library {
         let has_ids = keys.iter().any(by_id);
         let by_id: HashMap<&str, SessionKey> =
             keys.iter().filter(|_| has_ids).map(|&key| (&*self.slots[key.place()].session.header.id, key)).collect();
-        let (mut orphans, mut moved) = (HashSet::new(), HashSet::new());
+        let (mut orphans, mut moved) = (BTreeSet::new(), BTreeSet::new());
         for &key in &keys {
             let session = &self[key];
             let owner = session.owner.as_ref().and_then(|owner| owner.path.as_deref());

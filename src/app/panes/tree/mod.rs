@@ -369,7 +369,9 @@ impl Pane {
                 row - usize::from(is_open && row > 0)
             }
             Some(Selected::Fork(key, part)) => {
-                let is_it = |fork: &Fork| (fork.key, fork.part) == (key, part);
+                // One that is closed has one row only.
+                let parts = self.forks.iter().filter(|fork| fork.key == key).count();
+                let is_it = |fork: &Fork| fork.key == key && (fork.part == part || parts == 1);
                 place(&|item| matches!(item, Item::Fork(place) if is_it(&self.forks[place])))
             }
             Some(Selected::Inherited) => place(&|item| item == Item::Inherited),
