@@ -1,6 +1,6 @@
 //! What work does for families: where forks left a session, and several sessions as one tree.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
@@ -61,11 +61,10 @@ impl Desk {
                 Err(error) => lost = lost.or(Some(format!("{error:#}"))),
             }
         }
-        let base =
-            kept.iter().position(|&place| place == to_join.base).context("the session is not among its family")?;
         let forks = std::mem::take(&mut to_join.forks);
-        let forks: Vec<_> = forks.into_iter().filter(|(parent, ..)| kept.contains(parent)).collect();
+        let places: HashMap<usize, usize> = kept.iter().enumerate().map(|(now, &before)| (before, now)).collect();
         to_join.members = kept.iter().map(|&place| to_join.members[place].clone()).collect();
+        let base = *places.get(&to_join.base).context("the session is not among its family")?;
         to_join.base = base;
         let own = trees[base].header.clone();
         let header = if to_join.is_whole { Header { parent_session: None, parent_id: None, ..own } } else { own };
@@ -83,9 +82,10 @@ impl Desk {
             &mut |[a, b]| matches!((line(a), line(b)), (Some(a), Some(b)) if same::is_same(&a, &b)),
         );
         let mut rows = open_forks(&joined, &to_join);
-        let mut by_parent: HashMap<usize, Vec<(SessionKey, Shared)>> = HashMap::new();
-        for (place, key, session) in forks {
-            let parent = kept.iter().position(|&kept| kept == place).unwrap_or_default();
+        let mut by_parent: BTreeMap<usize, Vec<(SessionKey, Shared)>> = BTreeMap::new();
+        for (parent, key, session) in forks {
+            // What could not be read has no place to fork from.
+            let Some(&parent) = places.get(&parent) else { continue };
             by_parent.entry(parent).or_default().push((key, session));
         }
         for (parent, forks) in by_parent {
@@ -100,6 +100,14 @@ impl Desk {
         };
         let others = Others::new(&to_join.kin, (0..joined.tree.nodes.len() as Index).map(entry));
         Ok(Family::new(to_join, joined, (rows, others), lost))
+    }
+
+    /// Gives the trees back that were joined last, unless the file at a path is one of them.
+    pub(super) fn forget_members(&self, path: &Path) {
+        let mut known = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.iter().any(|member| member.path == path) {
+            *known = Vec::new();
+        }
     }
 
     /// The trees of files with what their entries say; those that were joined last are not read again.

@@ -114,6 +114,7 @@ impl Desk {
             }
             Work::LookForPis => drop(reply(Reply::Pis(live::running()))),
             Work::Split { tree, session, forks, kin } => {
+                self.forget_members(&session.1.path);
                 let found = self.forks((&tree, &session.1), forks, is_wanted);
                 let entries = (0..tree.nodes.len() as Index).map(|at| (session.0, &*session.1, at));
                 let others = || Others::new(&kin, entries);
