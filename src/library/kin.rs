@@ -33,15 +33,20 @@ impl Library {
         self.ghosts.get(key)
     }
 
-    /// The session that is gone from which one was forked, if that keeps several forks together.
+    /// The session that is gone from which one was forked, if that keeps several forks together: as soon as all are read.
     pub fn ghost_of(&self, fork: SessionKey) -> Option<GhostKey> {
+        self.lost(fork).filter(|_| self.is_parent_missing(fork))
+    }
+
+    /// The same as far as is known by now.
+    fn lost(&self, fork: SessionKey) -> Option<GhostKey> {
         let key = GhostKey::new(self.get(fork)?.parent_path.as_deref()?);
         self.ghost(key).filter(|_| self.orphans.contains(&fork)).map(|_| key)
     }
 
     /// The session by whose project a family is found: its root, or of those whose parent is gone the oldest.
     pub(crate) fn first_of(&self, root: SessionKey) -> SessionKey {
-        let ghost = self.ghost_of(root).and_then(|key| self.ghost(key));
+        let ghost = self.lost(root).and_then(|key| self.ghost(key));
         ghost.and_then(|ghost| ghost.forks.first().copied()).unwrap_or(root)
     }
 }

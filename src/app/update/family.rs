@@ -16,6 +16,10 @@ use crate::session::entry::EntryId;
 pub(super) fn toggle(model: &mut Model) {
     let Some(session) = model.tree.session else { return };
     if !model.tree.is_whole() && model.library.family(session).len() < 2 {
+        if !model.library.progress.finished {
+            model.tree.toggle_family();
+            return model.say(Tone::Dim, "the family as far as it is read by now");
+        }
         let others = model.library.same_origin(session).len();
         return match others {
             0 => model.say(Tone::Dim, "this session has no forks, and was forked from none"),

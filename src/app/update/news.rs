@@ -7,6 +7,7 @@ use super::carry;
 use crate::app::message::{Effect, Work};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
+use crate::app::panes::tree::family::Family;
 use crate::disk::news::News;
 use crate::library::SessionKey;
 use crate::render::entry;
@@ -45,9 +46,6 @@ pub(super) fn take(model: &mut Model, news: News, gone_dirs: Vec<String>) {
         search.put_off(&model.library);
     }
     model.tree.is_outdated |= is_open;
-    for fork in &mut model.tree.forks {
-        fork.session = model.library[fork.key].clone();
-    }
 }
 
 fn is_known(model: &Model, digest: &Digest) -> bool {
@@ -69,6 +67,7 @@ pub(super) fn bring(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> O
         model.scan.changed.extend(read.iter().map(|session| &session.path).chain(gone).cloned());
     }
     let new = model.library.update(read, gone);
+    model.tree.renew_forks(&model.library);
     list_anew(model);
     new
 }
@@ -101,6 +100,22 @@ pub(super) fn show(model: &mut Model, tree: Arc<Tree>) {
         (None, _) => model.preview.subject = Subject::Nothing,
     }
     model.tree.show(tree);
+}
+
+/// Shows the tree of several sessions; the preview is read again if what it shows is told in another way now.
+pub(super) fn show_family(model: &mut Model, family: Arc<Family>) {
+    let entry = match model.preview.subject {
+        Subject::Entry(entry) => Some(entry),
+        _ => None,
+    };
+    let file = |model: &Model| entry.and_then(|entry| model.tree.file(entry.session).cloned());
+    let before = file(model);
+    model.tree.show_family(family);
+    if let (Some(entry), Some(before), Some(now)) = (entry, before, file(model)) {
+        let is_there = |tree: &Tree| (entry.at as usize) < tree.nodes.len();
+        let is_alike = is_there(&before) && is_there(&now) && is_shown_alike(&before, &now, entry.at);
+        model.preview.is_stale |= !is_alike;
+    }
 }
 
 /// Whether an entry is shown as it was: with the same others, and the same label.

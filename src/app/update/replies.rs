@@ -55,7 +55,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             if let Some(lost) = &joined.lost {
                 model.say(Tone::Warning, format!("not shown: {lost}"));
             }
-            model.tree.show_family(joined);
+            news::show_family(model, joined);
             family::fill(model);
         }
         Reply::Joined(Err(error)) => {

@@ -164,8 +164,9 @@ impl Wanted {
         let numbers = family.iter().copied().chain(library.same_origin(key)).zip(0..).collect();
         let keys: Vec<SessionKey> = if self.whole {
             let is_shown = |member: &SessionKey| *member == key || !self.hidden.contains(member);
-            let added = self.added.iter().filter(|&&added| library.has(added)).copied();
-            family.into_iter().filter(is_shown).chain(added).collect()
+            let known: BTreeSet<SessionKey> = family.iter().copied().collect();
+            let added = self.added.iter().filter(|&added| library.has(*added) && !known.contains(added));
+            family.into_iter().filter(is_shown).chain(added.copied()).collect()
         } else {
             let is_open = |member: &SessionKey| {
                 let parents = library.families().line(*member).take_while(|&parent| parent != key);

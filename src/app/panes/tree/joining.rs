@@ -76,6 +76,9 @@ impl Pane {
 
     /// Opens a fork in place, or closes it with what is opened in it.
     pub(super) fn open_fork(&mut self, session: SessionKey, open: bool) -> bool {
+        if self.session == Some(session) {
+            return false; // it is always shown
+        }
         let wanted = &mut self.wanted;
         match (wanted.whole, open) {
             (true, true) => wanted.hidden.remove(&session) | wanted.added.contains(&session),
@@ -135,7 +138,11 @@ impl Pane {
     pub(super) fn leave_family(&mut self) {
         let Some(own) = self.family.as_ref().and_then(|_| self.own().cloned()) else { return };
         self.note_selection();
-        let to = self.selected_ref().filter(|entry| Some(entry.session) != self.session);
+        let is_own_row = match self.selected {
+            Some(Selected::Fork(key, _)) => self.own_forks.iter().any(|fork| fork.key == key),
+            _ => self.selected_ref().is_none_or(|entry| Some(entry.session) == self.session),
+        };
+        let to = self.selected_ref().filter(|_| !is_own_row);
         // What stands in another file alone is left for the place where that left this one.
         let at = to.and_then(|entry| self.shown(entry)).and_then(|at| self.nearest_own(at));
         self.family = None;
@@ -166,6 +173,13 @@ impl Pane {
         self.selected = chosen.filter(is_there).map(|key| Selected::Fork(key, 0)).or(self.selected);
         self.forks = forks;
         self.rebuild();
+    }
+
+    /// What the list knows of the forks is something else now.
+    pub(crate) fn renew_forks(&mut self, library: &Library) {
+        for fork in self.forks.iter_mut().chain(&mut self.own_forks) {
+            fork.session = library[fork.key].clone();
+        }
     }
 
     /// In which other sessions an entry stands.

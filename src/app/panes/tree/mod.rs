@@ -193,7 +193,9 @@ impl Pane {
         let leaf = tree.leaf.and_then(|at| self.entry(at)).map(Selected::Entry);
         self.selected = match memory.selected {
             Some(Selected::Entry(entry) | Selected::Run(entry)) if !is_own(&entry) => {
-                self.awaited_entry = Some(entry).filter(|_| self.wanted.is_any()).or(self.awaited_entry);
+                // Somebody goes somewhere else.
+                let is_free = self.awaited_entry.is_none() && self.awaited_id.is_none();
+                self.awaited_entry = self.awaited_entry.or(Some(entry).filter(|_| is_free && self.wanted.is_any()));
                 leaf
             }
             Some(Selected::Entry(entry) | Selected::Run(entry)) if !is_there(&entry) => leaf,
