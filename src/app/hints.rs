@@ -228,7 +228,7 @@ fn does_something(model: &Model, action: Action) -> bool {
         | A::GoToLeaf => is_row,
         A::Follow => model.tree.session.is_some_and(|key| model.library.is_live(key)) || model.tree.follows,
         A::GoOver => model.tree.selected_fork().is_some() || is_elsewhere(model),
-        A::Family => model.tree.is_whole() || model.tree.session.is_some_and(|key| model.library.family(key).len() > 1),
+        A::Family => model.tree.is_whole() || model.tree.session.is_some_and(|key| model.library.has_family(key)),
         A::Find | A::NextFilter if model.focus == Place::Tree => model.tree.tree.is_some(),
         _ => true,
     }

@@ -14,6 +14,11 @@ impl Library {
         family.into_iter().filter(|&member| member == key || self[member].owner.is_none()).collect()
     }
 
+    /// Whether a session was forked from another one, or others from it.
+    pub(crate) fn has_family(&self, key: SessionKey) -> bool {
+        self.families.parent(key).is_some() || self.forks(key).next().is_some()
+    }
+
     /// The sessions that share entries with one, and are none of its family as far as they say: copies, forks of a parent that
     /// is gone. The oldest first.
     pub(crate) fn same_origin(&self, key: SessionKey) -> Vec<SessionKey> {

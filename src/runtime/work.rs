@@ -131,6 +131,9 @@ impl Desk {
             Work::Find { files, start, words } => {
                 let (mut is_first, last) = (start == 0, files.len().saturating_sub(1));
                 for (number, (session, path, tree)) in files.into_iter().enumerate() {
+                    if !is_wanted() {
+                        return;
+                    }
                     library::find::each(self.files, &path, (&tree, start), &words, |found, is_last| {
                         let is_last = is_last && number == last;
                         if found.is_empty() && !is_last {

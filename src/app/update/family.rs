@@ -25,9 +25,13 @@ pub(super) fn toggle(model: &mut Model) {
             0 => model.say(Tone::Dim, "this session has no forks, and was forked from none"),
             others => {
                 model.tree.toggle_family();
-                let share = count(others, "session shares", "sessions share");
+                let share = count(
+                    others,
+                    "session shares entries with this one and says nothing of it",
+                    "sessions share entries with this one and say nothing of it",
+                );
                 let key = model.setting.key(Action::FamilyFiles);
-                model.say(Tone::Dim, format!("{share} entries with this one and says nothing of it: {key} adds them"));
+                model.say(Tone::Dim, format!("{share}: {key} lists the family"));
             }
         };
     }
