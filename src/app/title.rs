@@ -10,11 +10,19 @@ const LONGEST: usize = 300;
 
 /// The start of a session's title, clean: its name as it was given, a message without the signs of Markdown.
 pub fn title(session: &Digest) -> String {
-    let title = plain(session);
-    if session.name.is_some() { title } else { unmarked::words(&title).into_owned() }
+    if session.name.is_some() { plain(session) } else { of_message(session.title()) }
+}
+
+/// The start of a message that stands for a title, clean and without the signs of Markdown.
+pub(crate) fn of_message(text: &str) -> String {
+    unmarked::words(&start(text)).into_owned()
 }
 
 /// The start of a session's title, clean, as it is searched.
 pub fn plain(session: &Digest) -> String {
-    clean(cut(session.title(), LONGEST)).into_owned()
+    start(session.title())
+}
+
+fn start(text: &str) -> String {
+    clean(cut(text, LONGEST)).into_owned()
 }

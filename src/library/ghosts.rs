@@ -49,3 +49,8 @@ impl Ghosts {
         self.0.get(&key.0)
     }
 }
+
+/// The id in the name that pi gives to a session file: `<time>_<id>.jsonl` (1.5.2).
+pub(crate) fn id_in_name(path: &Path) -> Option<&str> {
+    Some(path.file_stem()?.to_str()?.split_once('_')?.1)
+}

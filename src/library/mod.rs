@@ -20,6 +20,7 @@ pub(crate) mod live;
 pub mod others;
 mod reading;
 pub mod search;
+mod sets;
 pub(crate) mod shares;
 mod shelves;
 pub mod texts;
@@ -35,7 +36,7 @@ use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, Shared};
 use crate::session::shape::{ById, IdHash};
 use families::{Families, cut_cycles};
-use ghosts::Ghosts;
+use ghosts::{Ghosts, id_in_name};
 pub use key::{EntryRef, ProjectKey, SessionKey};
 use shares::Shares;
 
@@ -376,11 +377,6 @@ impl Library {
         let direct = self.key_of(real_path).filter(|&key| self.get(key).is_some_and(|one| one.real_path.is_none()));
         direct.or_else(|| self.by_real_path.get(real_path.as_os_str()).copied())
     }
-}
-
-/// The id in the name that pi gives to a session file: `<time>_<id>.jsonl` (1.5.2).
-fn id_in_name(path: &Path) -> Option<&str> {
-    Some(path.file_stem()?.to_str()?.split_once('_')?.1)
 }
 
 /// Whether two sessions began with the same entry, which tells that one came from the other.

@@ -1,13 +1,13 @@
 //! What sessions share: forks and copies of files hold entries of others. Each entry counts once in a sum, and is the own
 //! one of the oldest session that has it.
 
-use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::base::numbers::count;
 use crate::disk::crew;
+use crate::library::sets::Sets;
 use crate::session::digest::details::Details;
 use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, Shared};
@@ -165,31 +165,8 @@ fn kin(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
 
 impl Group {
     fn new(members: Vec<(usize, Arc<Details>)>) -> Self {
-        // A share in the making: its last member, and the share of the members before that.
-        let mut made: Vec<(u32, Option<u32>)> = Vec::new();
-        let mut share_of: ById<u32> = ById::default();
-        for (place, (_, details)) in (0..).zip(&members) {
-            let mut next: HashMap<Option<u32>, u32> = HashMap::new();
-            let mut with_this_one = |above: Option<u32>| {
-                *next.entry(above).or_insert_with(|| {
-                    made.push((place, above));
-                    made.len() as u32 - 1
-                })
-            };
-            let start = with_this_one(None);
-            for id in &details.entries.ids {
-                match share_of.entry(*id) {
-                    // What this member made itself stands twice in its file.
-                    Entry::Occupied(share) if *share.get() >= start => {}
-                    Entry::Occupied(mut share) => {
-                        let above = *share.get();
-                        share.insert(with_this_one(Some(above)));
-                    }
-                    Entry::Vacant(share) => drop(share.insert(start)),
-                }
-            }
-        }
-        let mut sums = vec![Tally::default(); made.len()];
+        let mut sets = Sets::new(members.iter().map(|(_, details)| &details.entries.ids[..]));
+        let mut sums = vec![Tally::default(); sets.len()];
         let mut own = vec![Tally::default(); members.len()];
         for ((_, details), own) in members.iter().zip(&mut own) {
             let entries = &details.entries;
@@ -197,7 +174,7 @@ impl Group {
             for (at, id) in (0..).zip(&entries.ids) {
                 let used = used.next_if(|used| used.at == at);
                 // The oldest that has it takes it out of the map.
-                if let Some(share) = share_of.remove(id) {
+                if let Some(share) = sets.of.remove(id) {
                     let (cost, tokens) = used.map_or((0.0, 0.0), |used| (used.cost, used.tokens));
                     let one = Tally { entries: 1, cost, tokens };
                     sums[share as usize] += one;
@@ -205,13 +182,9 @@ impl Group {
                 }
             }
         }
-        let members_of = |share: usize| {
-            let above = |&(_, above): &(u32, Option<u32>)| made.get(above? as usize).copied();
-            std::iter::successors(made.get(share).copied(), above).map(|(place, _)| place).collect()
-        };
         let is_empty = |sum: &Tally| sum.entries == 0;
-        let shares = sums.into_iter().enumerate().filter(|(_, sum)| !is_empty(sum));
-        let shares = shares.map(|(share, sum)| Share { members: members_of(share), sum }).collect();
+        let shares = (0..).zip(sums).filter(|(_, sum)| !is_empty(sum));
+        let shares = shares.map(|(share, sum)| Share { members: sets.members(share).collect(), sum }).collect();
         Self { members, shares, own }
     }
 }

@@ -5,16 +5,12 @@ use std::path::Path;
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
 use crate::app::flows::refusal;
-use crate::base::js::cut;
+use crate::app::title::of_message;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::changes::Request;
 use crate::changes::past::Past;
-use crate::library::ghosts::{Ghost, GhostKey};
-use crate::render::unmarked;
-
-/// As much is read of a first message, in UTF-16 code units: it may be a whole file.
-const LONGEST: usize = 300;
+use crate::library::ghosts::{Ghost, GhostKey, id_in_name};
 
 /// Enter on its row.
 pub(crate) fn confirm(context: &Context<'_>, key: GhostKey) -> Command {
@@ -39,13 +35,11 @@ pub(crate) fn in_trash<'a>(context: &Context<'a>, ghost: &Ghost) -> Option<&'a P
 
 /// Whether two paths are of one file: the same, or by the name that pi gave it, where one of them goes through a link.
 fn is_same(one: &Path, other: &Path) -> bool {
-    let names_id = |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().contains('_'));
-    one == other || (names_id(one) && one.file_name() == other.file_name())
+    one == other || (id_in_name(one).is_some() && one.file_name() == other.file_name())
 }
 
 /// What it is called, by the first message that its forks have from it.
 pub fn title(context: &Context<'_>, ghost: &Ghost) -> String {
     let first = ghost.forks.first().and_then(|&fork| context.library.get(fork)?.first_message.clone());
-    let first = clean(cut(first.as_deref().unwrap_or("(no messages)").trim(), LONGEST)).into_owned();
-    unmarked::words(&first).into_owned()
+    of_message(first.as_deref().unwrap_or("(no messages)").trim())
 }

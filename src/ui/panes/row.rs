@@ -28,12 +28,10 @@ pub(super) fn draw(
     tree: &Tree,
     at: RowIndex,
 ) -> Vec<Span> {
+    left.extend(file(model, at));
     let room = columns.saturating_sub(spans_width(left));
     let one = &model.tree.rows.list[at];
     let row = Row { model, pen, tree, room, at };
-    let room_before = spans_width(left);
-    left.extend(row.file());
-    let row = Row { room: room + room_before - spans_width(left), ..row };
     let (words, right) = match one.item {
         Item::Entry(entry) => row.entry(entry, columns >= TIMES),
         Item::Fork(place) => row.fork(place),
@@ -49,6 +47,19 @@ pub(super) fn draw(
     both(left, &right, columns, pen.glyphs())
 }
 
+/// Whose branch the row is on, where several files are one tree.
+fn file(model: &Model, row: RowIndex) -> Vec<Span> {
+    let pane = &model.tree;
+    let (Some(family), Some(row)) = (&pane.family, pane.rows.list.get(row)) else { return Vec::new() };
+    let number = match row.item {
+        Item::Entry(entry) => Some(family.number(entry)),
+        Item::Run(run) => Some(family.number(pane.rows.runs[run].last())),
+        Item::Fork(place) => pane.forks.get(place).and_then(|fork| family.number_of(fork.key)),
+        Item::Inherited | Item::Start => None,
+    };
+    number.map_or(Vec::new(), |number| vec![letter(number), Span::new(Tone::Text, " ")])
+}
+
 struct Row<'a> {
     model: &'a Model,
     pen: &'a Pen<'a>,
@@ -59,19 +70,6 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Whose branch the row is on, where several files are one tree.
-    fn file(&self) -> Vec<Span> {
-        let pane = &self.model.tree;
-        let (Some(family), Some(row)) = (&pane.family, pane.rows.list.get(self.at)) else { return Vec::new() };
-        let number = match row.item {
-            Item::Entry(entry) => Some(family.number(entry)),
-            Item::Run(run) => Some(family.number(pane.rows.runs[run].last())),
-            Item::Fork(place) => pane.forks.get(place).and_then(|fork| family.number_of(fork.key)),
-            Item::Inherited | Item::Start => None,
-        };
-        number.map_or(Vec::new(), |number| vec![letter(number), Span::new(Tone::Text, " ")])
-    }
-
     /// In how many other sessions an entry stands.
     fn others(&self, entry: Index) -> Option<Fact> {
         let others = self.model.tree.others_of(entry).len();

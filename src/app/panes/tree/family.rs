@@ -45,8 +45,6 @@ pub struct Family {
     pub forks: Vec<Fork>,
     /// In which other sessions each entry stands.
     pub others: Others,
-    /// Whether it is the whole family.
-    pub is_whole: bool,
     /// Why one of the sessions is left out.
     pub lost: Option<String>,
     base: usize,
@@ -113,8 +111,8 @@ impl Family {
     /// Several sessions with what is known of them.
     pub fn new(to_join: ToJoin, joined: Joined, (forks, others): (Vec<Fork>, Others), lost: Option<String>) -> Self {
         let places = to_join.members.iter().enumerate().map(|(place, (key, _))| (*key, place)).collect();
-        let ToJoin { base, members, numbers, is_whole, .. } = to_join;
-        Self { joined, members, forks, others, is_whole, lost, base, places, numbers }
+        let ToJoin { base, members, numbers, .. } = to_join;
+        Self { joined, members, forks, others, lost, base, places, numbers }
     }
 
     /// How an entry is named in its own file.

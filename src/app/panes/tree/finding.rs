@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::app::panes::tree::Pane;
 use crate::app::panes::tree::find::Find;
-use crate::app::panes::tree::spot::Selected;
 use crate::library::{EntryRef, SessionKey};
 use crate::search::query::Query;
 use crate::search::words::Words;
@@ -114,14 +113,7 @@ impl Pane {
         if let Some(at) = self.pointed().filter(|&at| find.query.is_some() && find.is_hit(at)) {
             return self.reselect(at);
         }
-        let anchor = match from.selected {
-            Some(Selected::Entry(entry) | Selected::Run(entry)) => self.shown(entry),
-            Some(Selected::Fork(key, part)) => {
-                let fork = self.forks.iter().find(|fork| (fork.key, fork.part) == (key, part));
-                fork.and_then(|fork| fork.start.or(fork.split))
-            }
-            Some(Selected::Inherited | Selected::Start) | None => None,
-        };
+        let anchor = from.selected.and_then(|selected| self.anchor(selected));
         match anchor.and_then(|at| find.nearest(at)) {
             Some(hit) => self.reselect(hit),
             None => self.go_back(from),

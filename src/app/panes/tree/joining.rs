@@ -138,13 +138,14 @@ impl Pane {
     pub(super) fn leave_family(&mut self) {
         let Some(own) = self.family.as_ref().and_then(|_| self.own().cloned()) else { return };
         self.note_selection();
-        let is_own_row = match self.selected {
-            Some(Selected::Fork(key, _)) => self.own_forks.iter().any(|fork| fork.key == key),
-            _ => self.selected_ref().is_none_or(|entry| Some(entry.session) == self.session),
+        let is_others = |selected: &Selected| match *selected {
+            Selected::Fork(key, _) => self.own_forks.iter().all(|fork| fork.key != key),
+            Selected::Entry(entry) | Selected::Run(entry) => Some(entry.session) != self.session,
+            Selected::Inherited | Selected::Start => false,
         };
-        let to = self.selected_ref().filter(|_| !is_own_row);
         // What stands in another file alone is left for the place where that left this one.
-        let at = to.and_then(|entry| self.shown(entry)).and_then(|at| self.nearest_own(at));
+        let left = self.selected.filter(is_others).and_then(|selected| self.anchor(selected));
+        let at = left.and_then(|at| self.nearest_own(at));
         self.family = None;
         self.forks.clone_from(&self.own_forks);
         self.tree = Some(own);
@@ -197,13 +198,13 @@ impl Pane {
         self.find_awaited();
     }
 
-    /// The entry that is selected, or by which the selected row is known.
-    fn selected_ref(&self) -> Option<EntryRef> {
-        match self.selected? {
-            Selected::Entry(entry) | Selected::Run(entry) => Some(entry),
+    /// Where in the tree that is by which something selected is found.
+    pub(super) fn anchor(&self, selected: Selected) -> Option<Index> {
+        match selected {
+            Selected::Entry(entry) | Selected::Run(entry) => self.shown(entry),
             Selected::Fork(key, part) => {
                 let fork = self.forks.iter().find(|fork| (fork.key, fork.part) == (key, part))?;
-                self.entry(fork.start.or(fork.split)?)
+                fork.start.or(fork.split)
             }
             Selected::Inherited | Selected::Start => None,
         }
