@@ -46,16 +46,16 @@ pub enum Command {
     LookForPis,
     /// Files go to the trash; after another question if a pi may be at work in them, as far as that is known by then.
     ToTrash(Vec<Seen>),
+    /// It is asked whether pi goes to an entry by itself; then it is gone on at this one.
+    AskPi(SessionKey, Arc<Tree>, Index),
     /// pi goes on.
     GoOn(GoOn),
     /// It is looked for what the gone directory of a session may be now.
-    LookForMoved(PathBuf, String),
+    LookForMoved(GoOn),
     /// It is kept in mind what the gone directory of a session is now, and pi goes on there.
     Elsewhere {
-        /// The session file.
-        path: PathBuf,
-        /// The directory that is gone.
-        gone: String,
+        /// How pi goes on, in the directory that is gone.
+        then: GoOn,
         /// What it is now, as it was typed or found.
         dir: String,
     },
@@ -110,11 +110,13 @@ pub struct GoOn {
     pub request: Option<Request>,
     /// The text that goes back, when it is read.
     pub text: Option<String>,
+    /// What pi is told first: where it goes by itself.
+    pub first: Option<String>,
 }
 
 impl GoOn {
     /// Where a session was left.
     pub(crate) fn at(path: PathBuf, cwd: String) -> Self {
-        Self { path, cwd, text_of: None, request: None, text: None }
+        Self { path, cwd, text_of: None, request: None, text: None, first: None }
     }
 }

@@ -42,6 +42,8 @@ pub struct Context<'a> {
     pub marks: &'a Marks,
     /// How often what was done.
     pub uses: &'a HashMap<Action, u32>,
+    /// Whether pi goes to an entry by itself, once it was asked.
+    pub pi_goes: Option<bool>,
     /// What was changed, the newest first, as it was read last.
     pub past: &'a [Past],
 }

@@ -71,6 +71,8 @@ pub enum Msg {
         path: PathBuf,
         /// The directory.
         cwd: String,
+        /// What pi is told first.
+        first: Option<String>,
     },
     /// Some of the work that was asked for is done.
     Reply(Ticket, Reply),
@@ -92,6 +94,8 @@ pub enum Reply {
     },
     /// The pis that run now.
     Pis(Pis),
+    /// Whether pi goes to an entry by itself.
+    PiGoes(bool),
     /// Some of the files were read.
     Scanned {
         /// The sessions.
@@ -207,6 +211,8 @@ pub enum Effect {
         path: PathBuf,
         /// The working directory; empty if the file names none.
         cwd: String,
+        /// What pi is told first.
+        first: Option<String>,
     },
     /// Give the terminal to a program that shows a copy of a text.
     Open(Copy),
@@ -253,6 +259,8 @@ pub enum Work {
     },
     /// Look which pis run.
     LookForPis,
+    /// Ask whether pi goes to an entry by itself.
+    AskPi,
     /// Open a session.
     Open {
         /// The file.
@@ -392,6 +400,8 @@ pub enum Clip {
         path: PathBuf,
         /// The working directory; empty if the file names none.
         cwd: String,
+        /// What pi is told first.
+        first: Option<String>,
     },
 }
 
@@ -408,5 +418,7 @@ pub enum Answer {
         path: PathBuf,
         /// The working directory; empty if the file names none.
         cwd: String,
+        /// What pi is told first.
+        first: Option<String>,
     },
 }

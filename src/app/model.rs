@@ -113,6 +113,10 @@ pub struct Model {
     pub scan: Scan,
     /// Who waits for what is new in them.
     pub watching: Option<Claim>,
+    /// Whether pi goes to an entry by itself, once it was asked.
+    pub pi_goes: Option<bool>,
+    /// Who waits to hear that, and what follows.
+    pub asking_pi: Option<(Claim, Command)>,
     /// Who waits to hear which pis run: see [`Command::ToTrash`].
     pub looking: Option<Claim>,
     /// The marks on entries.
@@ -166,6 +170,8 @@ impl Model {
             errand: None,
             scan: Scan { claim: None, changed: HashSet::new() },
             watching: None,
+            pi_goes: None,
+            asking_pi: None,
             looking: None,
             marks: Marks::default(),
             comparing: None,
@@ -191,6 +197,7 @@ impl Model {
             preview: &self.preview,
             marks: &self.marks,
             uses: &self.uses,
+            pi_goes: self.pi_goes,
             past: self.past.as_deref().unwrap_or_default(),
         }
     }

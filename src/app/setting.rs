@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::base::text::{Glyphs, Tone};
-use crate::config::{AfterPi, Config, Paint, Palette, SavedQuery};
+use crate::config::{AfterPi, Config, GoBy, Paint, Palette, SavedQuery};
 use crate::disk::locate::Located;
 use crate::keymap::{Action, Keymap};
 
@@ -32,6 +32,8 @@ pub struct Setting {
     pub pi: Vec<String>,
     /// What follows when pi ends.
     pub after_pi: AfterPi,
+    /// How pi gets to an entry.
+    pub go_by: GoBy,
     /// What Enter answers with, if pitree is a picker.
     pub picker: Option<Print>,
     /// What is searched at the start.
@@ -62,6 +64,7 @@ impl Setting {
             keymap: config.keymap.clone(),
             pi: config.pi.clone(),
             after_pi: config.after_pi,
+            go_by: config.go_by,
             picker: None,
             query: String::new(),
             queries: config.queries.clone(),

@@ -13,6 +13,7 @@ use crate::changes::{Done, Request};
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::output::PathFields;
 use crate::cli::{Chosen, output, resolve};
+use crate::config::{Config, GoBy};
 use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::load::Bodies;
@@ -31,8 +32,11 @@ pub(super) struct Resume {
     /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
     #[arg(default_value = ".")]
     session: OsString,
-    /// An id, its unambiguous start, or a label; the leaf moves there
+    /// An id, its unambiguous start, or a label; pi goes there by itself, or by a line that moves the leaf
     entry: Option<String>,
+    /// Let the model sum up the branch that is left, as in pi's /tree
+    #[arg(long, requires = "entry", conflicts_with = "fork")]
+    summarize: bool,
     /// Go on in a new session of the path to the entry; this one stays as it is
     #[arg(long)]
     fork: bool,
@@ -64,12 +68,25 @@ impl Resume {
             None => tree.leaf,
         };
         let goal = entry.map(|entry| resume::at(&tree, entry));
-        let text = goal.and_then(|goal| goal.text_of).map(|at| text(&tree, at, &path)).transpose()?;
         let to = goal.and_then(|goal| goal.at).map(|at| EntryId::of(&tree, at));
+        let moves = entry.zip(goal).filter(|(_, goal)| self.fork || !goal.is_here || goal.text_of.is_some());
+        let config = &chosen.config;
+        let goes = moves.is_some() && config.go_by == GoBy::Itself;
+        let goes = goes && pi::goes_by_itself(&config.pi, locate::state_dir().as_deref());
+        let first = moves.filter(|_| goes).and_then(|(entry, goal)| match self.fork {
+            true => resume::give_back(&tree, goal.text_of?, &path),
+            false => Some(resume::goto(&tree, entry, self.summarize)),
+        });
+        if self.summarize && (self.fork || first.is_none()) {
+            bail!("{}", no_summary(moves.is_some() && !self.fork, config));
+        }
+        // What pi can't give back itself is copied.
+        let text_of = goal.and_then(|goal| goal.text_of);
+        let text = text_of.map(|at| text(&tree, at, &path)).transpose()?;
         let done = if self.fork {
             let request = |migrate| Request::Fork { path: path.clone(), at: to.clone(), migrate };
             Some(changer.make_migrating(self.migrate, request)?)
-        } else if goal.is_some_and(|goal| !goal.is_here) {
+        } else if first.is_none() && goal.is_some_and(|goal| !goal.is_here) {
             let request = |migrate| Request::MoveLeaf { path: path.clone(), to: to.clone(), migrate };
             Some(changer.make_migrating(self.migrate, request)?)
         } else {
@@ -77,7 +94,7 @@ impl Resume {
         };
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
         let cwd = pi::place(&tree.header.cwd, locate::state_dir().as_deref());
-        let start = Start { session, cwd, text, pi: &chosen.config.pi };
+        let start = Start { session, cwd, text, first, pi: &config.pi };
         self.go_on(&changer, done.as_ref(), &start)
     }
 
@@ -98,11 +115,11 @@ impl Resume {
         if let Some(done) = done {
             changer.say_aside(done);
         }
-        if let Some(text) = &start.text {
+        if let Some(text) = start.text.as_ref().filter(|_| start.first.is_none()) {
             give_back(text);
         }
         if !self.print {
-            bail!("{}", pi::replace_process(start.pi, &start.session, &start.cwd));
+            bail!("{}", start.command().replace_process());
         }
         if !start.cwd.is_empty() && !pi::is_there(&start.cwd) {
             output::complain(&format!("the session's directory is gone: {}", start.cwd));
@@ -113,12 +130,26 @@ impl Resume {
     }
 }
 
+/// Why there is no summary.
+fn no_summary(moves: bool, config: &Config) -> String {
+    match (moves, config.go_by) {
+        (false, _) => "the session is there already: there is nothing to sum up; leave out --summarize".into(),
+        (true, GoBy::Line) => "--summarize needs go-by = \"itself\" in config.toml".into(),
+        (true, GoBy::Itself) => format!(
+            "{} can't be told to sum up: it is older than 0.70.6, or did not say which version it is; leave out --summarize",
+            config.pi.join(" ")
+        ),
+    }
+}
+
 /// What pi starts with.
 struct Start<'a> {
     session: PathBuf,
     cwd: String,
     /// What goes back to the user.
     text: Option<String>,
+    /// What pi is told first: then it gives the text back.
+    first: Option<String>,
     /// The command that is pi.
     pi: &'a [String],
 }
@@ -138,12 +169,16 @@ struct CommandLine<'a> {
 }
 
 impl Start<'_> {
+    fn command(&self) -> pi::Start<'_> {
+        pi::Start { pi: self.pi, session: &self.session, cwd: &self.cwd, first: self.first.as_deref() }
+    }
+
     fn line(&self) -> String {
-        pi::command_line(self.pi, &self.session, &self.cwd)
+        self.command().command_line()
     }
 
     fn object(&self) -> CommandLine<'_> {
-        let words = pi::arguments(self.pi, &self.session);
+        let words = self.command().words();
         CommandLine {
             path: (&*self.session).into(),
             cwd: &self.cwd,

@@ -160,6 +160,17 @@ choices! {
     }
 }
 
+choices! {
+    /// How pi gets to an entry at which it is to go on.
+    GoBy {
+        /// pi goes there by itself, where it knows how to; else by a line.
+        #[default]
+        Itself = "itself",
+        /// A line in the session's file moves the leaf.
+        Line = "line",
+    }
+}
+
 /// The settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
@@ -179,6 +190,8 @@ pub struct Config {
     pub pi: Vec<String>,
     /// What follows when pi ends.
     pub after_pi: AfterPi,
+    /// How pi gets to an entry.
+    pub go_by: GoBy,
     /// The command that moves a file to the trash: a program and its arguments; none for the system's trash.
     pub trash: Vec<String>,
     /// As many seconds it may take for one file.
@@ -206,6 +219,7 @@ impl Default for Config {
             tool_runs: true,
             pi: vec!["pi".to_owned()],
             after_pi: AfterPi::default(),
+            go_by: GoBy::default(),
             trash: Vec::new(),
             trash_seconds: 60,
             dirs: Vec::new(),
@@ -234,6 +248,7 @@ const SETTINGS: &[(&str, Read)] = &[
         named.then_some(()).ok_or_else(|| "names no program; use [\"pi\"]".to_owned())
     }),
     ("after-pi", |config, value| choice(value).map(|after_pi| config.after_pi = after_pi)),
+    ("go-by", |config, value| choice(value).map(|go_by| config.go_by = go_by)),
     ("trash", |config, value| {
         config.trash = strings(value)?;
         let named = config.trash.first().is_none_or(|program| !program.is_empty());

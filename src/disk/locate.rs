@@ -88,7 +88,12 @@ pub(crate) fn state_dir() -> Option<PathBuf> {
 
 /// Where the index is, if there is a home directory: `~/.cache/pitree` on Linux.
 pub(crate) fn index_dir() -> Option<PathBuf> {
-    directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.cache_dir().join("index"))
+    cache_dir().map(|dir| dir.join("index"))
+}
+
+/// Where what can be made anew is kept; none without a home directory.
+pub(crate) fn cache_dir() -> Option<PathBuf> {
+    directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.cache_dir().to_path_buf())
 }
 
 /// The text of a file that a person writes.

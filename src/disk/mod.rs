@@ -11,6 +11,7 @@ pub mod demo;
 pub(crate) mod digest;
 pub mod files;
 pub(crate) mod find;
+pub(crate) mod goto;
 pub(crate) mod index;
 pub mod lines;
 pub mod live;

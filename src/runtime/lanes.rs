@@ -129,6 +129,7 @@ impl Lanes {
                 | Work::Written(_)
                 | Work::LookBack
                 | Work::Copy(_)
+                | Work::AskPi
                 | Work::LookForMoved { .. }
                 | Work::Remember { .. }
                 | Work::CompleteDir(_),

@@ -10,6 +10,7 @@ mod family;
 mod keys;
 mod lanes;
 mod os;
+mod pi;
 pub(crate) mod product;
 pub mod resume;
 mod terminal;
@@ -43,7 +44,7 @@ use keys::Gate;
 use lanes::{Job, Lanes};
 pub use os::Hold;
 pub(crate) use os::survive_file_size_limit;
-use resume::Outcome;
+use resume::{Outcome, Start};
 use terminal::Screen;
 use work::Desk;
 
@@ -133,9 +134,9 @@ fn print(setting: &Setting, answer: &Answer) -> Result<()> {
     let answer = match answer {
         Answer::Path(path) => path.clone().into_os_string(),
         Answer::Id(id) => id.into(),
-        Answer::Command { path, cwd } => {
+        Answer::Command { path, cwd, first } => {
             let cwd = resume::place(cwd, locate::state_dir().as_deref());
-            resume::command_line(&setting.pi, path, &cwd).into()
+            Start { pi: &setting.pi, session: path, cwd: &cwd, first: first.as_deref() }.command_line().into()
         }
     };
     product::print(&answer)
@@ -299,22 +300,23 @@ impl Browser {
                 Effect::Ask(ticket, Work::Copy(clip)) => {
                     let text = clipboard::clean(&match clip {
                         Clip::Text(text) => text,
-                        Clip::Command { path, cwd } => {
+                        Clip::Command { path, cwd, first } => {
                             let cwd = resume::place(&cwd, self.state_dir.as_deref());
-                            resume::command_line(&self.model.setting.pi, &path, &cwd)
+                            let (pi, first) = (&*self.model.setting.pi, first.as_deref());
+                            Start { pi, session: &path, cwd: &cwd, first }.command_line()
                         }
                     });
                     let is_sent = clipboard::give_to_terminal(&text);
                     self.lanes.start(ticket, Job::Copy(text, is_sent));
                 }
                 Effect::Ask(ticket, work) => self.lanes.start(ticket, Job::Work(work)),
-                Effect::Resume { path, cwd } => {
+                Effect::Resume { path, cwd, first } => {
                     self.memory.keep(&self.model);
-                    let place = (&*cwd, self.state_dir.as_deref());
                     let setting = self.model.setting.clone();
                     let returns = (setting.after_pi == AfterPi::Return).then_some(&self.gate);
-                    let msg = match resume::resume(&setting.pi, &path, place, (screen, returns))? {
-                        Outcome::Gone => Msg::Gone { path, cwd },
+                    let start = Start { pi: &setting.pi, session: &path, cwd: &cwd, first: first.as_deref() };
+                    let msg = match resume::resume(&start, self.state_dir.as_deref(), (screen, returns))? {
+                        Outcome::Gone => Msg::Gone { path, cwd, first },
                         Outcome::NotStarted(reason) => Msg::NotResumed(reason),
                         Outcome::Ended(failure) => Msg::Returned(failure),
                     };

@@ -2,18 +2,18 @@
 //! directory; or pitree waits, and comes back when pi ends. By the path of the file: an id can match another project's session (pi 0.87.1).
 
 use std::ffi::OsString;
-use std::path::{Path, absolute};
+use std::path::{Path, PathBuf, absolute};
 use std::process::Command;
 
 use anyhow::Result;
 
 use crate::base::shell::quote;
-use crate::disk::{moved, program};
-use crate::runtime::away;
+use crate::disk::{goto, locate, moved, program};
 use crate::runtime::keys::Gate;
 use crate::runtime::os;
 use crate::runtime::terminal;
 use crate::runtime::terminal::Screen;
+use crate::runtime::{away, pi};
 
 /// What became of it.
 pub(super) enum Outcome {
@@ -25,22 +25,35 @@ pub(super) enum Outcome {
     Ended(Option<String>),
 }
 
+/// What pi is started with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start<'a> {
+    /// The command that is pi.
+    pub(crate) pi: &'a [String],
+    /// The session file.
+    pub(crate) session: &'a Path,
+    /// The directory; empty if none is known.
+    pub(crate) cwd: &'a str,
+    /// What pi is told first, by the extension that understands it.
+    pub(crate) first: Option<&'a str>,
+}
+
 /// Starts pi on a session from the browser, in its directory or in what that was said to be now: in the place of this
 /// process, so that this returns only if that is not possible; or, with a gate, until it ends.
 ///
 /// # Errors
 /// The terminal can't be taken back.
 pub(super) fn resume(
-    pi: &[String],
-    session: &Path,
-    (cwd, state): (&str, Option<&Path>),
+    start: &Start<'_>,
+    state: Option<&Path>,
     (screen, returns): (&mut Screen, Option<&Gate>),
 ) -> Result<Outcome> {
-    let cwd = place(cwd, state);
+    let cwd = place(start.cwd, state);
+    let start = Start { cwd: &cwd, ..*start };
     if !cwd.is_empty() && !is_there(&cwd) {
         return Ok(Outcome::Gone);
     }
-    let mut command = match command(pi, session, &cwd) {
+    let mut command = match start.command() {
         Ok(command) => command,
         Err(reason) => return Ok(Outcome::NotStarted(reason)),
     };
@@ -51,27 +64,81 @@ pub(super) fn resume(
         },
         None => screen.pause(|| terminal::replaced(|| os::replace_process(&mut command)))?.0,
     };
-    Ok(Outcome::NotStarted(not_started(pi, session, &cwd, &error.to_string())))
+    Ok(Outcome::NotStarted(start.not_started(&error.to_string())))
 }
 
-/// Lets pi take the place of this process. Returns only if that is not possible: why, and what to do, on several lines.
-pub(crate) fn replace_process(pi: &[String], session: &Path, cwd: &str) -> String {
-    match command(pi, session, cwd) {
-        Ok(mut command) => not_started(pi, session, cwd, &os::replace_process(&mut command).to_string()),
-        Err(reason) => reason,
+impl Start<'_> {
+    /// Lets pi take the place of this process. Returns only if that is not possible: why, and what to do, on several lines.
+    pub(crate) fn replace_process(&self) -> String {
+        match self.command() {
+            Ok(mut command) => self.not_started(&os::replace_process(&mut command).to_string()),
+            Err(reason) => reason,
+        }
+    }
+
+    /// The command that goes on with a session, for a shell: with the way to its directory, unless that is gone or unknown.
+    pub(crate) fn command_line(&self) -> String {
+        let words: Vec<String> = self.words().iter().map(quote).collect();
+        let cwd = self.cwd;
+        let there = if is_there(cwd) { format!("cd {} && ", quote(from_root(Path::new(cwd)))) } else { String::new() };
+        there + &words.join(" ")
+    }
+
+    /// The program and the arguments that go on with a session.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        self.pi.iter().map(OsString::from).chain(self.arguments()).collect()
+    }
+
+    /// What stands behind pi's own command.
+    fn arguments(&self) -> Vec<OsString> {
+        // Without its file nothing is told: then pi opens the session where it was left.
+        let told = self.first.and_then(|first| Some((extension()?, first)));
+        let extension = told.iter().flat_map(|(file, _)| ["-e".into(), OsString::from(file)]);
+        let session = ["--session".into(), from_root(self.session)];
+        extension.chain(session).chain(told.as_ref().map(|(_, first)| first.into())).collect()
+    }
+
+    fn command(&self) -> Result<Command, String> {
+        let Self { pi, cwd, .. } = *self;
+        let Some((name, arguments)) = pi.split_first() else {
+            return Err("The setting pi in config.toml names no command.".into());
+        };
+        let by_hand = || self.command_line();
+        if !cwd.is_empty() && !is_there(cwd) {
+            return Err(format!(
+                "To go on elsewhere, run this there:\n{}\n\nThe session's directory is gone: {cwd}",
+                by_hand()
+            ));
+        }
+        let Some(found) = program::find(name) else {
+            return Err(format!(
+                "To resume by hand:\n{}\n\nThere is no {name} on the PATH. Install pi, or name its command in \
+                 config.toml (pi = [\"…\"]).",
+                by_hand()
+            ));
+        };
+        let mut command = Command::new(found);
+        command.args(arguments).args(self.arguments());
+        if !cwd.is_empty() {
+            command.current_dir(cwd);
+        }
+        Ok(command)
+    }
+
+    fn not_started(&self, error: &str) -> String {
+        let program = self.pi.first().map_or("pi", String::as_str);
+        format!("To resume by hand:\n{}\n\n{program} could not be started: {error}", self.command_line())
     }
 }
 
-/// The command that goes on with a session, for a shell: with the way to its directory, unless that is gone or unknown.
-pub(crate) fn command_line(pi: &[String], session: &Path, cwd: &str) -> String {
-    let words: Vec<String> = arguments(pi, session).iter().map(quote).collect();
-    let there = if is_there(cwd) { format!("cd {} && ", quote(from_root(Path::new(cwd)))) } else { String::new() };
-    there + &words.join(" ")
+/// Whether a pi goes to an entry by itself: it is new enough, and the extension for that is at hand.
+pub(crate) fn goes_by_itself(pi: &[String], state: Option<&Path>) -> bool {
+    pi::goes(pi, state) && extension().is_some()
 }
 
-/// The program and the arguments that go on with a session.
-pub fn arguments(pi: &[String], session: &Path) -> Vec<OsString> {
-    pi.iter().map(OsString::from).chain(["--session".into(), from_root(session)]).collect()
+/// The file of that extension; none where it can't be written.
+fn extension() -> Option<PathBuf> {
+    goto::file(&locate::cache_dir()?).ok()
 }
 
 /// A path that is no option and no word with a meaning of its own, such as `-` to `cd`.
@@ -89,37 +156,6 @@ pub fn is_there(cwd: &str) -> bool {
     !cwd.is_empty() && Path::new(cwd).is_dir()
 }
 
-fn command(pi: &[String], session: &Path, cwd: &str) -> Result<Command, String> {
-    let Some((name, arguments)) = pi.split_first() else {
-        return Err("The setting pi in config.toml names no command.".into());
-    };
-    if !cwd.is_empty() && !is_there(cwd) {
-        let by_hand = command_line(pi, session, cwd);
-        return Err(format!(
-            "To go on elsewhere, run this there:\n{by_hand}\n\nThe session's directory is gone: {cwd}"
-        ));
-    }
-    let Some(found) = program::find(name) else {
-        let by_hand = command_line(pi, session, cwd);
-        return Err(format!(
-            "To resume by hand:\n{by_hand}\n\nThere is no {name} on the PATH. Install pi, or name its command in \
-             config.toml (pi = [\"…\"])."
-        ));
-    };
-    let mut command = Command::new(found);
-    command.args(arguments).arg("--session").arg(from_root(session));
-    if !cwd.is_empty() {
-        command.current_dir(cwd);
-    }
-    Ok(command)
-}
-
-fn not_started(pi: &[String], session: &Path, cwd: &str, error: &str) -> String {
-    let by_hand = command_line(pi, session, cwd);
-    let program = pi.first().map_or("pi", String::as_str);
-    format!("To resume by hand:\n{by_hand}\n\n{program} could not be started: {error}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,7 +163,8 @@ mod tests {
     #[test]
     fn quotes_for_the_shell() {
         let pi = ["pi".to_string(), "--model".into(), "a b".into()];
-        let line = |cwd| command_line(&pi, Path::new("/s/it's.jsonl"), cwd);
+        let session = Path::new("/s/it's.jsonl");
+        let line = |cwd| Start { pi: &pi, session, cwd, first: None }.command_line();
         assert_eq!(line("/gone or not"), r"pi --model 'a b' --session '/s/it'\''s.jsonl'");
         assert_eq!(line("/"), r"cd / && pi --model 'a b' --session '/s/it'\''s.jsonl'");
     }

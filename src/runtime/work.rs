@@ -14,6 +14,7 @@ use crate::app::panes::tree::find::seen;
 use crate::app::setting::Setting;
 use crate::app::ticket::Ticket;
 use crate::changes::{Changes, News, Progress, Refusal, Request, touched};
+use crate::config::GoBy;
 use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies, Opened, Reading};
 use crate::disk::news::{Noted, Reader, is_fresh};
@@ -29,6 +30,7 @@ use crate::library::shares;
 use crate::render;
 use crate::render::DocLine;
 use crate::runtime::clock::now;
+use crate::runtime::resume;
 use crate::search::lists::Lists;
 use crate::search::words::Words;
 use crate::session::digest::Shared;
@@ -113,6 +115,10 @@ impl Desk {
                 reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
             }
             Work::LookForPis => drop(reply(Reply::Pis(live::running()))),
+            Work::AskPi => {
+                let goes = || resume::goes_by_itself(&self.setting.pi, self.state_dir.as_deref());
+                reply(Reply::PiGoes(self.setting.go_by == GoBy::Itself && goes()));
+            }
             Work::Split { tree, session, forks, kin } => {
                 self.forget_members(&session.1.path);
                 let found = self.forks((&tree, &session.1), forks, is_wanted);

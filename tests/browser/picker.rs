@@ -31,7 +31,7 @@ fn answers_with_what_is_asked_for() {
         (Print::Entry, "enter", Answer::Id("a3".into())),
         (Print::Entry, "l g enter", Answer::Id("u1".into())),
         (Print::Entry, "l g tab enter", Answer::Id("u1".into())),
-        (Print::Command, "enter", Answer::Command { path: world.path("main"), cwd: "/nowhere".into() }),
+        (Print::Command, "enter", Answer::Command { path: world.path("main"), cwd: "/nowhere".into(), first: None }),
     ] {
         let mut browser = picker(&world, print);
         assert!(browser.footer().contains("↵ choose"));
@@ -59,7 +59,7 @@ fn a_command_for_another_entry_asks_and_changes_first() {
     browser.press("enter");
     assert!(browser.wants.is_empty() && browser.screen().contains("Resume from here"));
     browser.press("h");
-    assert_eq!(answers(&browser), [Answer::Command { path: world.path("main"), cwd: "/nowhere".into() }]);
+    assert_eq!(answers(&browser), [Answer::Command { path: world.path("main"), cwd: "/nowhere".into(), first: None }]);
     assert!(world.text("main").lines().last().unwrap().contains("\"parentId\":\"a2\""));
 }
 

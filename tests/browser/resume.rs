@@ -97,7 +97,7 @@ fn as_a_new_session_the_other_one_stays_as_it_is() {
     shows(&browser, "an empty conversation");
     browser.press("n");
     assert_eq!(world.text("main"), before);
-    let [Effect::Resume { path, cwd }] = &browser.wants[..] else { panic!("{:?}", browser.wants) };
+    let [Effect::Resume { path, cwd, .. }] = &browser.wants[..] else { panic!("{:?}", browser.wants) };
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 1, "a header alone");
     assert_eq!((cwd.as_str(), &browser.copied[..]), ("/nowhere", &["the main session".to_string()][..]));
 }
@@ -209,7 +209,7 @@ fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::Pa
     assert_eq!(resumed(&browser), ["s"]);
     browser.wants.clear();
     let cwd = gone.to_str().unwrap().to_string();
-    browser.send(Msg::Gone { path, cwd: cwd.clone() });
+    browser.send(Msg::Gone { path, cwd: cwd.clone(), first: None });
     shows(&browser, "The session's directory is gone");
     (dir, browser, cwd, moved)
 }
@@ -276,4 +276,85 @@ fn where_the_directory_is_gone_pi_can_go_on_here_or_not_at_all() {
     let (_dir, mut browser, _, _) = with_a_gone_directory();
     browser.press("c");
     assert!(browser.wants.is_empty() && !browser.asks());
+}
+
+/// What pi is told first, each time.
+fn told(browser: &Browser) -> Vec<Option<&str>> {
+    let first = |effect: &Effect| match effect {
+        Effect::Resume { first, .. } => first.clone(),
+        other => panic!("{other:?}"),
+    };
+    let first: Vec<Option<String>> = browser.wants.iter().map(first).collect();
+    first.into_iter().map(|first| first.map(|first| &*first.leak())).collect()
+}
+
+#[test]
+fn a_pi_that_goes_by_itself_is_told_where_and_nothing_is_written() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.model.pi_goes = Some(true);
+    let before = world.text("main");
+    browser.press("l");
+    to_entry(&mut browser, "left it is");
+    browser.press("enter");
+    shows(&browser, "nothing is written to it");
+    browser.press("h");
+    to_entry(&mut browser, "go left");
+    browser.press("enter");
+    shows(&browser, "Its text stands in pi's editor");
+    browser.press("s");
+    let [Some(here), Some(summarize)] = told(&browser)[..] else { panic!("{:?}", browser.wants) };
+    assert_eq!([here, summarize], ["/pitree-goto a2", "/pitree-goto u2 summarize"]);
+    assert!(world.text("main") == before && browser.copied.is_empty());
+    assert_eq!(resumed(&browser), ["main", "main"]);
+}
+
+#[test]
+fn a_new_session_at_a_message_gets_its_text_from_the_old_file() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.model.pi_goes = Some(true);
+    let before = world.text("main");
+    browser.press("l");
+    to_entry(&mut browser, "go left");
+    browser.press("enter n");
+    let first = told(&browser)[0].unwrap();
+    let words: Vec<&str> = first.split(' ').collect();
+    let ["/pitree-text", offset, length, path] = words[..] else { panic!("{first}") };
+    assert_eq!(path, world.path("main").to_str().unwrap());
+    let (offset, length): (usize, usize) = (offset.parse().unwrap(), length.parse().unwrap());
+    assert!(before[offset..offset + length].contains("\"go left\""), "{first}");
+    assert!(world.text("main") == before && browser.copied.is_empty());
+    assert!(!resumed(&browser).contains(&"main".into()));
+}
+
+#[test]
+fn where_the_directory_is_gone_pi_is_told_the_same_in_another_one() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.model.pi_goes = Some(true);
+    browser.press("l");
+    to_entry(&mut browser, "left it is");
+    browser.press("enter h");
+    let Some(Effect::Resume { path, cwd, first }) = browser.wants.pop() else { panic!("{:?}", browser.wants) };
+    browser.send(Msg::Gone { path, cwd, first: first.clone() });
+    shows(&browser, "The session's directory is gone");
+    browser.press("h");
+    assert_eq!(told(&browser), [first.as_deref()]);
+}
+
+#[test]
+fn a_key_while_pi_is_asked_leaves_everything_as_it_is() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l");
+    to_entry(&mut browser, "left it is");
+    let asked = browser.take(Msg::Key("enter".parse().unwrap()));
+    browser.press("j");
+    for effect in asked {
+        for reply in browser.replies(effect) {
+            browser.send(reply);
+        }
+    }
+    assert!(browser.model.layers.place().is_none() && browser.wants.is_empty());
 }

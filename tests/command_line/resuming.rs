@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use crate::pitree::{Outcome, Pitree};
 
 /// Notes where it was started, with what, and what the session was then.
-const PI: &str = r#"{ pwd -P; for word; do echo "$word"; done; } > "$HOME/started"
+const PI: &str = r#"case "$*" in *--version) exit 1;; esac
+{ pwd -P; for word; do echo "$word"; done; } > "$HOME/started"
 cp "$2" "$HOME/session-then"
 exit 7
 "#;
@@ -213,4 +214,67 @@ fn prints_the_path_of_a_session() {
     for word in ["nothing", "nothing.jsonl", "x.jsonl"] {
         pitree.refuse(&["path", word]);
     }
+}
+
+/// pitree with a pi on the PATH that says which version it is.
+fn with_new_pi() -> Pitree {
+    let pitree = with_pi();
+    pitree.script("bin/pi", &format!("case $* in --version) echo 1.5.2; exit;; esac\n{PI}"));
+    pitree
+}
+
+#[test]
+fn a_pi_that_goes_by_itself_is_given_the_extension_and_told_where() {
+    let pitree = with_new_pi();
+    let path = pitree.fixture("branches");
+    let before = fs::read(&path).unwrap();
+    let file = path.to_str().unwrap();
+    for (args, told) in [
+        (&["branches", "a3"][..], "/pitree-goto a3"),
+        (&["branches", "u5"], "/pitree-goto u5"),
+        (&["branches", "u5", "--summarize"], "/pitree-goto u5 summarize"),
+    ] {
+        let (words, outcome) = started(&pitree, args);
+        let [_, e, extension, session, of, first] = &words[..] else { panic!("{words:?}") };
+        assert_eq!([e, session, of, first], ["-e", "--session", file, told]);
+        let text = fs::read_to_string(extension).unwrap();
+        assert_eq!(text, include_str!("../../assets/pi/goto.ts"));
+        assert_eq!(outcome.err, "", "the text is pi's to give back");
+        assert_eq!(fs::read(&path).unwrap(), before);
+    }
+    let (words, _) = started(&pitree, &["branches", "a8"]);
+    assert_eq!(words[1..], ["--session", file], "at the leaf there is nothing to tell");
+    let (words, outcome) = started(&pitree, &["branches", "u3", "--fork"]);
+    assert!(words[5].starts_with("/pitree-text ") && words[5].ends_with(file), "{words:?}");
+    assert!(!outcome.err.contains("the text of the message"), "{}", outcome.err);
+
+    let line = pitree.print(&["resume", "branches", "a3", "--print"]);
+    assert!(line.trim_end().ends_with(" '/pitree-goto a3'"), "{line}");
+    fs::remove_file(pitree.home().join("started")).unwrap();
+    let path_of_programs = format!("{}/bin:/usr/bin:/bin", pitree.home().display());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &line]).env("PATH", path_of_programs).env("HOME", pitree.home());
+    assert_eq!(shell.status().unwrap().code(), Some(7));
+    assert!(fs::read_to_string(pitree.home().join("started")).unwrap().ends_with("\n/pitree-goto a3\n"));
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn what_can_not_be_summed_up_says_why() {
+    let pitree = with_new_pi();
+    pitree.fixture("branches");
+    let fails = |pitree: &Pitree, args: &[&str]| {
+        let outcome = pitree.run(&[&["resume"], args].concat());
+        assert_ne!(outcome.code, 0, "{args:?}");
+        outcome.err
+    };
+    assert!(fails(&pitree, &["branches", "a8", "--summarize"]).contains("there is nothing to sum up"));
+    assert!(fails(&pitree, &["branches", "--summarize"]).contains("ENTRY"));
+    pitree.write(".config/pitree/config.toml", "go-by = \"line\"\n");
+    assert!(fails(&pitree, &["branches", "a3", "--summarize"]).contains("go-by = \"itself\""));
+    pitree.print(&["resume", "branches", "a3", "--print"]);
+    assert_eq!(pitree.goes_on_at(&pitree.home().join(".pi/agent/sessions/--p--/branches.jsonl")).unwrap(), "a3");
+    let old = with_pi();
+    old.fixture("branches");
+    assert!(fails(&old, &["branches", "a3", "--summarize"]).contains("it is older than 0.70.6"));
 }

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use crate::home::{Home, Session};
 use crate::terminal::{ENTER, Terminal, is_taken};
 
-/// Notes how it was started, then listens to a line as the terminal edits it.
-const PI: &str = r#"{ echo "pid $$"; pwd -P; for word; do echo "$word"; done; } > "$HOME/started"
+/// Does not say which version it is; notes how it was started, then listens to a line as the terminal edits it.
+const PI: &str = r#"case "$*" in *--version) exit 1;; esac
+{ echo "pid $$"; pwd -P; for word; do echo "$word"; done; } > "$HOME/started"
 echo "pi is here"
 read -r line
 echo "pi heard $line"
@@ -82,7 +83,7 @@ fn enter_on_the_leaf_becomes_pi_without_a_question() {
 #[test]
 fn enter_on_an_old_branch_moves_the_leaf_there_first() {
     let world = World::new();
-    world.home.script("bin/pi", &format!("cp \"$2\" \"$HOME/seen\"\n{PI}"));
+    world.home.script("bin/pi", &format!("[ \"$1\" = --version ] || cp \"$2\" \"$HOME/seen\"\n{PI}"));
     let before = fs::read_to_string(&world.session).unwrap();
     let mut pitree = world.open();
     pitree.send("l");

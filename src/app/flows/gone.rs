@@ -34,9 +34,9 @@ pub(crate) fn look(context: &Context<'_>, path: &Path, cwd: &str) -> Work {
 /// Asks where to go on.
 pub(crate) fn ask(context: &Context<'_>, go_on: GoOn, candidates: &[Candidate]) -> Command {
     let home = &context.setting.home;
-    let GoOn { path, cwd: gone, .. } = go_on;
+    let gone = &go_on.cwd;
     let lines = vec![
-        DocLine::new(Tone::Warning, &shorten(&gone, home)),
+        DocLine::new(Tone::Warning, &shorten(gone, home)),
         DocLine::new(Tone::Text, "pi asks for confirmation before it resumes in another directory."),
     ];
     let moved = |(key, candidate): (char, &Candidate)| {
@@ -46,17 +46,17 @@ pub(crate) fn ask(context: &Context<'_>, go_on: GoOn, candidates: &[Candidate]) 
             of => format!("{} of the {of} files are there", candidate.files),
         };
         let what = format!("in {} ({why}); remembered for all sessions of that directory", shorten(&dir, home));
-        let elsewhere = Command::Elsewhere { path: path.clone(), gone: gone.clone(), dir: dir.into_owned() };
+        let elsewhere = Command::Elsewhere { then: go_on.clone(), dir: dir.into_owned() };
         Choice::new(key, "moved", what, Some(elsewhere))
     };
     let mut choices: Vec<Choice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
-    let here = Command::GoOn(GoOn::at(path.clone(), String::new()));
+    let here = Command::GoOn(GoOn { cwd: String::new(), ..go_on.clone() });
     choices.push(Choice::new('h', "here", "in the directory where pitree was started", Some(here)));
-    let purpose = Purpose::Directory { path: path.clone(), gone: gone.clone() };
-    let prompt = Layer::Prompt(Prompt::new(purpose, "directory: ", &start(&gone)));
+    let purpose = Purpose::Directory { path: go_on.path.clone(), gone: gone.clone(), first: go_on.first.clone() };
+    let prompt = Layer::Prompt(Prompt::new(purpose, "directory: ", &start(gone)));
     let other = "in another directory; remembered for all sessions of this one";
     choices.push(Choice::new('d', "directory", other, Some(Command::show(prompt))));
-    let clip = Clip::Command { path, cwd: String::new() };
+    let clip = Clip::Command { path: go_on.path, cwd: String::new(), first: go_on.first };
     choices.push(Choice::new('y', "copy", "copy the command, to run it elsewhere", Some(Command::Copy(clip))));
     choices.push(cancel_by('c'));
     Command::show(Layer::Question(Question::new("The session's directory is gone", lines, choices)))

@@ -1,6 +1,6 @@
 //! Names of sessions and labels of entries: asking for them in a line; and forks, which need no asking.
 
-use crate::app::command::{After, Command};
+use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
 use crate::app::flows::{NO_SESSION, delete};
 use crate::app::layers::Layer;
@@ -65,6 +65,8 @@ pub fn accept(context: &Context<'_>, purpose: Purpose, text: String) -> Command 
         }
         Purpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
         Purpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
-        Purpose::Directory { path, gone } => Command::Elsewhere { path, gone, dir: text },
+        Purpose::Directory { path, gone, first } => {
+            Command::Elsewhere { then: GoOn { first, ..GoOn::at(path, gone) }, dir: text }
+        }
     }
 }

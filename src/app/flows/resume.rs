@@ -1,6 +1,6 @@
-//! Going on in pi: Enter on a session, or on any entry of a tree. Where that changes something, a question says what;
-//! then one step follows the other ([`step`]): the text that goes back to the user is read, the change made, the text
-//! copied, and pi started.
+//! Going on in pi: Enter on a session, or on any entry of a tree. pi goes to an entry by itself, or, where it can't, the
+//! leaf is moved before. A question says what is done; then one step follows the other ([`step`]): the text that goes back
+//! to the user is read, the change made, the text copied, and pi started.
 
 use std::sync::Arc;
 
@@ -19,7 +19,6 @@ use crate::changes::Request;
 use crate::keymap::Place;
 use crate::library::SessionKey;
 use crate::render::DocLine;
-use crate::session::digest::Shared;
 use crate::session::entry::EntryId;
 use crate::session::tree::context::context as model_context;
 use crate::session::tree::resume::{self, Resume};
@@ -53,7 +52,7 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
         return no_file();
     }
     match context.meant_entry() {
-        Some((_, tree, at)) => entry(context, (key, session), &tree, at),
+        Some((_, tree, at)) => entry(context, key, &tree, at),
         _ if context.focus == Place::Tree && !is_start => Command::nothing(),
         _ => at_leaf(context, key, GoOn::at(session.path.clone(), session.header.cwd.clone())),
     }
@@ -65,7 +64,7 @@ pub(crate) fn at_entry(context: &Context<'_>, key: SessionKey, tree: &Arc<Tree>,
     match picker::answer(context, session, Some((tree, Some(at)))) {
         Some(answer) => answer,
         None if context.setting.demo => no_file(),
-        None => entry(context, (key, session), tree, at),
+        None => entry(context, key, tree, at),
     }
 }
 
@@ -75,18 +74,21 @@ fn no_file() -> Command {
     Command::show(Layer::Note(Note::new("Nothing to resume", text)))
 }
 
-/// Goes on from an entry. Where that changes something, it is asked first.
-fn entry(context: &Context<'_>, (key, session): (SessionKey, &Shared), tree: &Arc<Tree>, at: Index) -> Command {
+/// Goes on from an entry. Where that takes more than opening the session, it is asked first.
+pub(crate) fn entry(context: &Context<'_>, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
+    let Some(session) = context.library.get(key) else { return Command::warn(NO_SESSION) };
     let leaf = GoOn::at(session.path.clone(), session.header.cwd.clone());
     let to = resume::at(tree, at);
     if to.is_here && to.text_of.is_none() {
-        at_leaf(context, key, leaf)
-    } else if tree.header.is_newer() {
+        return at_leaf(context, key, leaf);
+    }
+    let Some(pi_goes) = context.pi_goes else { return Command::AskPi(key, tree.clone(), at) };
+    if tree.header.is_newer() && !pi_goes {
         Command::show(Layer::Question(as_it_is(tree, leaf)))
     } else if tree.is_partial {
         Command::warn("the session is still being read")
     } else {
-        Command::show(Layer::Question(question(context, (key, tree), at, &leaf)))
+        Command::show(Layer::Question(question(context, (key, tree), at, &leaf, pi_goes)))
     }
 }
 
@@ -117,32 +119,60 @@ fn question(
     (key, tree): (SessionKey, &Arc<Tree>),
     chosen: Index,
     leaf: &GoOn,
+    pi_goes: bool,
 ) -> Question<Command> {
     let to = resume::at(tree, chosen);
-    let target = || to.at.map(|at| EntryId::of(tree, at));
-    let text_of = to.text_of.map(|at| (tree.clone(), at));
     let path = leaf.path.clone();
-    let there = |request| Some(Command::GoOn(GoOn { request, text_of: text_of.clone(), ..leaf.clone() }));
-    let (here, move_leaf) = if to.is_here {
-        ("in this session; nothing is written", None)
-    } else {
-        let request = Request::MoveLeaf { path: path.clone(), to: target(), migrate: false };
-        ("in this session: one line is added to its file, which moves the leaf; nothing is removed", Some(request))
+    let at = to.at.map(|at| EntryId::of(tree, at));
+    let mut choices = if pi_goes { by_itself(tree, chosen, to, leaf) } else { vec![by_a_line(tree, to, leaf)] };
+    let given = to.text_of.filter(|_| pi_goes).map(|text_of| resume::give_back(tree, text_of, &path));
+    let fork = GoOn {
+        request: Some(Request::Fork { path: path.clone(), at, migrate: false }),
+        // What pi can't give back itself is copied.
+        text_of: to.text_of.filter(|_| !matches!(given, Some(Some(_)))).map(|at| (tree.clone(), at)),
+        first: given.flatten(),
+        ..leaf.clone()
     };
     let new = "as a new session: a new file with the path to this entry; this session stays as it is";
-    let sees = Sight { session: key, path: path.clone(), tree: tree.clone(), chosen, at: to.at };
+    let sees = Sight { session: key, path, tree: tree.clone(), chosen, at: to.at };
     let what = "what the model will see: each message, with its tokens";
-    let choices = vec![
-        Choice::new('h', "here", here, there(move_leaf)),
-        Choice::new('n', "new session", new, there(Some(Request::Fork { path, at: target(), migrate: false }))),
-        Choice::new('c', "context", what, Some(Command::See(sees))).and_back(),
-    ];
-    let mut lines = facts(context, tree, to);
+    if !tree.header.is_newer() {
+        choices.push(Choice::new('n', "new session", new, Some(Command::GoOn(fork))));
+    }
+    choices.push(Choice::new('c', "context", what, Some(Command::See(sees))).and_back());
+    let mut lines = facts(context, tree, to, pi_goes);
     if context.library.is_live(key) {
         lines.extend(delete::signs(context, &[key]));
         lines.push(DocLine::new(Tone::Text, "That pi does not see it, and continues from its own last entry."));
     }
     Question::new("Resume from here", lines, choices)
+}
+
+/// pi goes there by itself, with a summary of the branch that is left if that is wanted and there is one.
+fn by_itself(tree: &Tree, chosen: Index, to: Resume, leaf: &GoOn) -> Vec<Choice<Command>> {
+    let goto = |summarize| GoOn { first: Some(resume::goto(tree, chosen, summarize)), ..leaf.clone() };
+    let here = "in this session; nothing is written to it until you say something";
+    let mut choices = vec![Choice::new('h', "here", here, Some(Command::GoOn(goto(false))))];
+    if left(tree, to.at).is_some() {
+        let with = "here, and the model sums up the current branch first, as in pi's /tree";
+        choices.push(Choice::new('s', "summarize", with, Some(Command::GoOn(goto(true)))));
+    }
+    choices
+}
+
+/// The leaf is moved before pi starts.
+fn by_a_line(tree: &Arc<Tree>, to: Resume, leaf: &GoOn) -> Choice<Command> {
+    let to_leaf = || to.at.map(|at| EntryId::of(tree, at));
+    let request = |path| Request::MoveLeaf { path, to: to_leaf(), migrate: false };
+    let (here, request) = match to.is_here {
+        true => ("in this session; nothing is written", None),
+        false => {
+            let what = "in this session: one line is added to its file, which moves the leaf; nothing is removed";
+            (what, Some(request(leaf.path.clone())))
+        }
+    };
+    let text_of = to.text_of.map(|at| (tree.clone(), at));
+    Choice::new('h', "here", here, Some(Command::GoOn(GoOn { request, text_of, ..leaf.clone() })))
 }
 
 /// Asks whether pi shall open a session to which nothing is written.
@@ -157,7 +187,7 @@ fn as_it_is(tree: &Tree, leaf: GoOn) -> Question<Command> {
 }
 
 /// What is so when pi goes on there.
-fn facts(context: &Context<'_>, tree: &Tree, to: Resume) -> Vec<DocLine> {
+fn facts(context: &Context<'_>, tree: &Tree, to: Resume, pi_goes: bool) -> Vec<DocLine> {
     let seen = model_context(tree, to.at);
     let messages = match seen.sent.len() {
         0 => "The model will see no messages: an empty conversation.".into(),
@@ -171,8 +201,9 @@ fn facts(context: &Context<'_>, tree: &Tree, to: Resume) -> Vec<DocLine> {
     };
     let mut lines = vec![DocLine::new(Tone::Text, &messages)];
     if to.text_of.is_some() {
-        let text = "pi resumes before this message. Its text is copied to the clipboard, to be edited and sent again.";
-        lines.push(DocLine::new(Tone::Text, text));
+        let goes = if pi_goes { "stands in pi's editor" } else { "is copied to the clipboard" };
+        let text = format!("pi resumes before this message. Its text {goes}, to be edited and sent again.");
+        lines.push(DocLine::new(Tone::Text, &text));
     }
     if let Some((end, entries)) = left(tree, to.at) {
         let entries = count(entries, "entry", "entries");

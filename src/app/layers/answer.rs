@@ -65,6 +65,8 @@ pub enum Purpose {
         path: PathBuf,
         /// The directory.
         gone: String,
+        /// What pi is told first.
+        first: Option<String>,
     },
 }
 

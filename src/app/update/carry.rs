@@ -50,14 +50,18 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
             let command = delete::go(&model.context(), files);
             carry(model, command, effects);
         }
-        Command::GoOn(next) => go_on(model, next, effects),
-        Command::LookForMoved(path, cwd) => {
-            let work = gone::look(&model.context(), &path, &cwd);
-            errand(model, work, Some(GoOn::at(path, cwd)), effects);
+        Command::AskPi(session, tree, at) => {
+            let claim = model.ask(Work::AskPi, effects);
+            model.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
         }
-        Command::Elsewhere { path, gone, dir } => {
-            let then = GoOn::at(path, gone.clone());
-            errand(model, Work::Remember { gone, dir }, Some(then), effects);
+        Command::GoOn(next) => go_on(model, next, effects),
+        Command::LookForMoved(then) => {
+            let work = gone::look(&model.context(), &then.path, &then.cwd);
+            errand(model, work, Some(then), effects);
+        }
+        Command::Elsewhere { then, dir } => {
+            let work = Work::Remember { gone: then.cwd.clone(), dir };
+            errand(model, work, Some(then), effects);
         }
         Command::Copy(clip) => errand(model, Work::Copy(clip), None, effects),
         Command::CopyText(body) => errand(model, Work::Text(body), None, effects),
@@ -138,10 +142,10 @@ fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
             model.say(Tone::Dim, "pi starts after the current change; any key cancels that");
         }
         resume::NextStep::Start => {
-            let GoOn { path, cwd, .. } = next;
+            let GoOn { path, cwd, first, .. } = next;
             effects.push(match model.setting.picker {
-                Some(_) => Effect::Answer(Answer::Command { path, cwd }),
-                None => Effect::Resume { path, cwd },
+                Some(_) => Effect::Answer(Answer::Command { path, cwd, first }),
+                None => Effect::Resume { path, cwd, first },
             });
         }
     }

@@ -97,7 +97,8 @@ fn touch(model: &mut Model) {
     if !model.layers.has_find() && model.focus != Place::Sessions {
         model.tree.stop_following();
     }
-    let waits = model.errand.take().is_some_and(|errand| errand.then.is_some());
+    let asks = model.asking_pi.take().is_some();
+    let waits = model.errand.take().is_some_and(|errand| errand.then.is_some()) || asks;
     let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.after, After::GoOn(_)));
     let waiting = waiting.map(|pending| {
         pending.after = After::Rest;

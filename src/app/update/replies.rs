@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{carry, comparing, family, news, opening, searching};
 use crate::app::command::{Command, GoOn};
-use crate::app::flows::{change, copy, gone};
+use crate::app::flows::{change, copy, gone, resume};
 use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
 use crate::app::ticket::Claim;
@@ -74,6 +74,13 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::Compared(compared) => comparing::take(model, compared, effects),
         Reply::Past(past) => take_past(model, past),
         Reply::Written(text) => opening::take(model, text, effects),
+        Reply::PiGoes(goes) => {
+            model.pi_goes = Some(goes);
+            if let Some((_, Command::AskPi(session, tree, at))) = model.asking_pi.take() {
+                let command = resume::entry(&model.context(), session, &tree, at);
+                carry::carry(model, command, effects);
+            }
+        }
         Reply::MayBe(candidates) => {
             if let Some(go_on) = model.errand.take().and_then(|errand| errand.then) {
                 let question = gone::ask(&model.context(), go_on, &candidates);

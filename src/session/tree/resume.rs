@@ -2,7 +2,12 @@
 //! or of an extension at its parent, and its text goes back to the user, who may send it again in other words. Only
 //! where such a message is the last line of the file pi stays at it.
 
+use std::path::Path;
+
 use crate::session::tree::{Index, Tree};
+
+/// As many characters of an id stand in a command line; a longer one is named by its place.
+const MOST_ID: usize = 64;
 
 /// Where pi goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +29,48 @@ pub fn at(tree: &Tree, chosen: Index) -> Resume {
     Resume { at: Some(chosen), text_of: None, is_here: tree.is_tip(chosen) }
 }
 
+/// What pi is told first, to go to an entry by itself (`assets/pi/goto.ts`), with a summary of the branch that is left or
+/// without one. An entry is named by its id, or by its place among the entries where that is not a plain word.
+pub fn goto(tree: &Tree, chosen: Index, summarize: bool) -> String {
+    let node = &tree.nodes[chosen as usize];
+    // pi tells an id that is a number from the same as text.
+    let is_plain = |id: &&str| {
+        let is_word = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+        is_word && id.len() <= MOST_ID && id.parse::<f64>().is_err()
+    };
+    let word = node.id.as_deref().filter(is_plain).map_or_else(|| format!("#{chosen}"), String::from);
+    format!("/pitree-goto {word}{}", if summarize { " summarize" } else { "" })
+}
+
+/// What pi is told first, to give the text of an entry back to the user, from the file in which it stands. Nothing where
+/// the path is no text, or would not stay on its line.
+pub fn give_back(tree: &Tree, text_of: Index, path: &Path) -> Option<String> {
+    let node = &tree.nodes[text_of as usize];
+    let path = path.to_str().filter(|path| !path.contains(char::is_control))?;
+    Some(format!("/pitree-text {} {} {path}", node.offset, node.len))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::session::tree::tests::tree;
+
+    #[test]
+    fn pi_is_told_by_an_id_or_by_a_place() {
+        let entry = |id: &str| format!(r#"{{"type":"message","id":{id},"message":{{"role":"user","content":"x"}}}}"#);
+        let long = format!("\"{}\"", "x".repeat(65));
+        let ids = ["\"0a1b2c3d\"", "\"a b\"", "\"12345678\"", "7", "\"1e5\"", "\"\"", "\"é\"", &long, "\"u-1_x.y\""];
+        let entries: Vec<String> = ids.iter().map(|id| entry(id)).collect();
+        let tree = tree(&entries);
+        let told: Vec<String> = (0..9).map(|at| goto(&tree, at, false)).collect();
+        let words = ["0a1b2c3d", "#1", "#2", "#3", "#4", "#5", "#6", "#7", "u-1_x.y"];
+        assert_eq!(told, words.map(|word| format!("/pitree-goto {word}")));
+        assert_eq!(goto(&tree, 0, true), "/pitree-goto 0a1b2c3d summarize");
+        let path = Path::new("/a b/s.jsonl");
+        let (offset, len) = (tree.nodes[1].offset, tree.nodes[1].len);
+        assert_eq!(give_back(&tree, 1, path).unwrap(), format!("/pitree-text {offset} {len} /a b/s.jsonl"));
+        assert_eq!(give_back(&tree, 1, Path::new("/a\nb")), None);
+    }
 
     #[test]
     fn a_last_message_with_a_label_behind_it_goes_back_to_the_user() {

@@ -1,0 +1,159 @@
+//! What the pi at hand can do: it is asked once which version it is, and that is kept until its program changes.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::disk::stamp::Stamp;
+use crate::disk::{program, state};
+
+/// The oldest pi that was seen to go to an entry by `assets/pi/goto.ts`.
+const SINCE: [u64; 3] = [0, 70, 6];
+
+/// So long pi may take to say which version it is: its start takes most of a second.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long it takes until it is seen that it ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// As much of what it says is read, in bytes.
+const MOST: u64 = 4096;
+
+/// As many pis are kept in mind: more are not in use.
+const KEPT: usize = 32;
+
+/// What is kept of a pi.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Asked {
+    stamp: Stamp,
+    version: String,
+    #[serde(flatten)]
+    other: BTreeMap<String, Value>,
+}
+
+/// The pis that were asked, by their commands.
+#[derive(Default, Serialize, Deserialize)]
+struct Pis {
+    #[serde(default)]
+    pis: BTreeMap<String, Asked>,
+    #[serde(flatten)]
+    other: BTreeMap<String, Value>,
+}
+
+/// Whether a pi, given by its command, goes to an entry by itself. What it answers is kept in the state directory.
+pub(crate) fn goes(pi: &[String], state_dir: Option<&Path>) -> bool {
+    version(pi, state_dir).and_then(|version| numbers(&version)).is_some_and(|version| version >= SINCE)
+}
+
+/// The version of a pi; nothing, if it does not say.
+fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
+    let found = program::find(pi.first()?)?;
+    let file = found.canonicalize().ok()?;
+    let stamp = Stamp::new(&file.metadata().ok()?, &file);
+    let key = [&[found.to_string_lossy().into_owned()], &pi[1..]].concat().join(" ");
+    let path = state_dir.map(|dir| dir.join("pi.json"));
+    let mut known = path.as_deref().map_or_else(|| Ok(Pis::default()), state::read);
+    if let Some(asked) = known.as_ref().ok().and_then(|known| known.pis.get(&key)).filter(|asked| asked.stamp == stamp)
+    {
+        return Some(asked.version.clone());
+    }
+    let version = ask(Command::new(&found).args(&pi[1..]))?;
+    // What can't be kept is asked again the next time.
+    if let (Some(path), Ok(known)) = (path, &mut known) {
+        if known.pis.len() >= KEPT {
+            known.pis.clear();
+        }
+        known.pis.insert(key, Asked { stamp, version: version.clone(), other: BTreeMap::new() });
+        let _ = state::write(&path, known);
+    }
+    Some(version)
+}
+
+/// Asks a program which version it is.
+fn ask(command: &mut Command) -> Option<String> {
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.env("PI_OFFLINE", "1");
+    let mut child = command.spawn().ok()?;
+    let said = said(&mut child)?;
+    let begun = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => {
+                let said = said.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).ok()?;
+                return said.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned);
+            }
+            Ok(None) if begun.elapsed() < PATIENCE => thread::sleep(LOOK),
+            Ok(Some(_)) => return None,
+            _ => {
+                let _ = child.kill(); // it may have ended by itself
+                let _ = child.wait();
+                return None;
+            }
+        }
+    }
+}
+
+/// What a program says on standard output, once that is all.
+fn said(child: &mut Child) -> Option<mpsc::Receiver<String>> {
+    let (sender, receiver) = mpsc::channel();
+    let mut from = child.stdout.take()?.take(MOST);
+    thread::spawn(move || {
+        let mut said = Vec::new();
+        let _ = from.read_to_end(&mut said); // what was read counts
+        let _ = sender.send(String::from_utf8_lossy(&said).into_owned());
+    });
+    Some(receiver)
+}
+
+/// The three numbers of a version.
+fn numbers(version: &str) -> Option<[u64; 3]> {
+    let version = version.strip_prefix('v').unwrap_or(version);
+    let version = version.split(['-', '+']).next().unwrap_or_default();
+    let numbers: Vec<u64> = version.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
+    numbers.try_into().ok()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn knows_versions() {
+        assert_eq!([numbers("0.87.1"), numbers("v1.5.2-beta.1")], [Some([0, 87, 1]), Some([1, 5, 2])]);
+        assert_eq!(["pi", "1.2", "1.2.3.4", ""].map(numbers), [None; 4]);
+    }
+
+    #[test]
+    fn a_pi_is_asked_once_and_again_when_it_is_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pi");
+        let program = |says: &str| {
+            fs::write(&path, format!("#!/bin/sh\necho asked >> {}/asked\n{says}\n", dir.path().display())).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        let command = [path.to_str().unwrap().to_string(), "--model".into(), "m".into()];
+        let asked = || fs::read_to_string(dir.path().join("asked")).map_or(0, |text| text.lines().count());
+        let goes = || super::goes(&command, Some(&dir.path().join("state")));
+        program("echo warning; echo 0.87.1");
+        assert!(goes() && goes());
+        assert_eq!(asked(), 1);
+        program("echo v0.70.5; exit");
+        assert!(!goes() && !goes());
+        assert_eq!(asked(), 2);
+        for says in ["exit 1", "echo 9.9.9; exit 1", "echo no version"] {
+            program(says);
+            assert!(!goes(), "{says}");
+        }
+        assert!(!super::goes(&["there-is-no-such-program".into()], None));
+        assert!(!super::goes(&[], None));
+    }
+}
