@@ -15,6 +15,7 @@ use crate::base::text::{Glyphs, Span, Tone, clean, fit, width};
 use crate::base::time;
 use crate::library::SessionKey;
 use crate::library::ghosts::Ghost;
+use crate::library::live::Live;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
 use crate::session::digest::Digest;
@@ -180,6 +181,7 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         let points = count(digest.branch_points, "branch point", "branch points");
         lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
     }
+    lines.extend(context.library.live(key).map(|live| fact("pi", &in_words(live, context.now))));
     let wall = |ms| wall(context, ms);
     lines.extend(digest.modified.and_then(wall).map(|time| fact("last active", &time)));
     lines.extend(header.created.and_then(wall).map(|time| fact("created", &time)));
@@ -187,6 +189,18 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &context.setting.home))));
     if header.version < 3.0 {
         lines.push(fact("version", &format!("{}: pi rewrites the file when it opens it", header.version)));
+    }
+}
+
+/// What is known of the pi in a session.
+fn in_words(live: &Live, now: i64) -> String {
+    match live {
+        Live::Guessed => "likely at work here: a guess, as it does not say so".into(),
+        Live::Told(told) => {
+            let model = told.model.as_ref().map_or(String::new(), |model| format!(", {model}"));
+            let since = time::age(now, told.since);
+            format!("{} since {since}{model} (process {})", told.state.in_words(), told.pid)
+        }
     }
 }
 

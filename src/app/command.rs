@@ -9,6 +9,8 @@ use crate::app::message::{Answer, Body, Clip};
 use crate::base::text::Tone;
 use crate::changes::{Request, Seen};
 use crate::keymap::Place;
+use crate::disk::live::ask::What;
+use crate::library::live::Told;
 use crate::library::{EntryRef, SessionKey};
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
@@ -42,6 +44,8 @@ pub enum Command {
     GoToHit,
     /// A change is made, and then something else.
     Change(Request, After),
+    /// A running pi is asked to do something.
+    TellPi(Told, What),
     /// It is looked which pis run.
     LookForPis,
     /// Files go to the trash; after another question if a pi may be at work in them, as far as that is known by then.

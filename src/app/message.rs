@@ -12,12 +12,14 @@ use crate::app::ticket::Ticket;
 use crate::changes::past::Past;
 use crate::changes::{Done, Refusal, Request};
 use crate::disk::live::Pis;
+use crate::disk::live::ask::What;
 use crate::disk::moved::Candidate;
 use crate::disk::news::News;
 use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
 use crate::library::compare::{Asked, Compared};
 use crate::library::elsewhere::Elsewhere;
+use crate::library::live::Told;
 use crate::library::others::Others;
 use crate::library::search::{SessionHit, Sought};
 use crate::library::{EntryRef, SessionKey};
@@ -96,6 +98,8 @@ pub enum Reply {
     Pis(Pis),
     /// Whether pi goes to an entry by itself.
     PiGoes(bool),
+    /// A running pi did what it was asked, or why not.
+    PiTold(What, Result<(), String>),
     /// Some of the files were read.
     Scanned {
         /// The sessions.
@@ -259,8 +263,12 @@ pub enum Work {
     },
     /// Look which pis run.
     LookForPis,
+    /// Tell which pis run, and what they do, from now on.
+    FollowPis,
     /// Ask whether pi goes to an entry by itself.
     AskPi,
+    /// Ask a running pi to do something.
+    TellPi(Told, What),
     /// Open a session.
     Open {
         /// The file.

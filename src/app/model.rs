@@ -113,6 +113,8 @@ pub struct Model {
     pub scan: Scan,
     /// Who waits for what is new in them.
     pub watching: Option<Claim>,
+    /// Who waits for what pis do.
+    pub following_pis: Option<Claim>,
     /// Whether pi goes to an entry by itself, once it was asked.
     pub pi_goes: Option<bool>,
     /// Who waits to hear that, and what follows.
@@ -170,6 +172,7 @@ impl Model {
             errand: None,
             scan: Scan { claim: None, changed: HashSet::new() },
             watching: None,
+            following_pis: None,
             pi_goes: None,
             asking_pi: None,
             looking: None,

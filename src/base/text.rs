@@ -319,7 +319,12 @@ glyphs! {
     corner: "The last branch.", "└", "`";
     bar: "A branch that goes on below; between panes.", "│", "|";
     dash: "The middle of a connector.", "─", "-";
-    live: "A session in which a pi is likely at work.", "●", "@";
+    live: "A session in which a pi is likely at work: a guess.", "◌", "~";
+    working: "A session whose pi is working.", "●", "@";
+    waiting: "A session whose pi answered, and waits for you.", "◆", "W";
+    blocked: "A session whose pi asks you something.", "¿", "?";
+    failed: "A session whose pi met an error.", "‼", "E";
+    idle: "A session that a pi has open, in which nothing was said since.", "○", "o";
     gone: "The project's directory is gone.", "✗", "X";
     subagent: "A session of a sub-agent.", "↳", ">";
     mark: "A marked session or entry.", "✓", "x";

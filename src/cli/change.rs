@@ -115,7 +115,7 @@ impl<'a> Changer<'a> {
         if let Some(Refusal::Old { path, .. }) = error.downcast_ref()
             && let Ok(session) = resolve::digest(path)
         {
-            for sign in signs(&[&session], &live::running(), now(), self.home) {
+            for sign in signs(&[&session], &live::running(locate::state_dir().as_deref()), now(), self.home) {
                 output::tell(&format!("{AT_WORK}: {sign}."));
             }
         }

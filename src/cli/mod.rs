@@ -1,6 +1,7 @@
 //! The command line: what can be asked, one file a subcommand. Without a subcommand the browser opens.
 
 mod ask;
+mod by_pi;
 mod change;
 mod config;
 mod context;
@@ -9,6 +10,7 @@ mod files;
 mod fork;
 mod index;
 mod labels;
+mod live;
 mod ls;
 mod output;
 mod path;
@@ -106,6 +108,7 @@ enum Command {
     Undo(undo::Undo),
     Redo(undo::Redo),
     Index(index::IndexCommand),
+    Live(live::Live),
     Config(config::ConfigCommand),
 }
 
@@ -238,6 +241,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Some(Command::Undo(command)) => command.run(&context),
         Some(Command::Redo(command)) => command.run(&context),
         Some(Command::Index(command)) => command.run(&context),
+        Some(Command::Live(command)) => command.run(&context),
         Some(Command::Config(_)) => Ok(ExitCode::SUCCESS),
         None => browse(context, cli.print, &[cli.query, cli.words].concat()),
     }

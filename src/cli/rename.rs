@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::changes::Request;
 use crate::cli::change::{Changer, Step, Switches};
-use crate::cli::{Chosen, resolve};
+use crate::cli::{Chosen, by_pi, resolve};
 use crate::disk::files::Files;
+use crate::disk::live::ask::What;
 use crate::disk::load;
 use crate::session::entry::EntryId;
 
@@ -19,6 +20,9 @@ pub(super) struct Rename {
     session: OsString,
     /// The name; an empty one ("") clears it
     name: String,
+    /// Have it written by the pi that has the session open, which shows it then
+    #[arg(long, conflicts_with_all = ["dry_run", "json"])]
+    by_pi: bool,
     #[command(flatten)]
     switches: Switches,
 }
@@ -27,6 +31,10 @@ impl Rename {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let path = resolve::file(&self.session, chosen)?;
+        if self.by_pi {
+            return by_pi::tell(&path, &What::Name(self.name.clone()));
+        }
+        by_pi::warn(&path);
         let done = changer.make(&Request::Rename { path, name: self.name.clone() })?;
         changer.say(&done, Step::Make)
     }
@@ -44,6 +52,9 @@ pub(super) struct LabelCommand {
     /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
     #[arg(long)]
     migrate: bool,
+    /// Have it written by the pi that has the session open, which shows it then
+    #[arg(long, conflicts_with_all = ["dry_run", "json"])]
+    by_pi: bool,
     #[command(flatten)]
     switches: Switches,
 }
@@ -55,6 +66,11 @@ impl LabelCommand {
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
         let target = EntryId::of(&tree, resolve::entry(&self.entry, &tree)?);
         let label = self.label.clone().unwrap_or_default();
+        if self.by_pi {
+            let EntryId::Id(entry) = target else { bail!("the entry has no id by which pi could know it") };
+            return by_pi::tell(&path, &What::Label(entry, label));
+        }
+        by_pi::warn(&path);
         let request =
             |migrate| Request::Label { path: path.clone(), target: target.clone(), label: label.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;

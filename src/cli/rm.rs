@@ -15,6 +15,7 @@ use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::table::words;
 use crate::cli::{Chosen, ask, now, output, resolve};
 use crate::disk::live;
+use crate::disk::locate;
 use crate::library::live::{AT_WORK, LOSES};
 use crate::library::{Library, SessionKey};
 use crate::session::digest::{Digest, Shared};
@@ -84,7 +85,7 @@ impl Rm {
             every(chosen)
         } else {
             let mut none = Library::default();
-            none.set_pis(live::running(), now());
+            none.set_pis(live::running(locate::state_dir().as_deref()), now());
             none
         };
         let (mut paths, mut others, sessions) = (Vec::new(), Vec::new(), resolve::Sessions::new(chosen));

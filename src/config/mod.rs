@@ -125,6 +125,8 @@ choices! {
         Size = "size",
         /// Dearest first.
         Cost = "cost",
+        /// Those in which a pi waits for the person first, then other pis, then the newest.
+        Live = "live",
     }
 }
 

@@ -233,6 +233,7 @@ actions! {
     History, "history", ["Z"], PANES, Changing, "history", "List all that was changed, the newest first: take one back.";
 
     NextSort, "next-sort", ["ctrl+s"], SEARCHED, Sessions, "sort", "Sort the sessions in the next way.";
+    WaitingFirst, "waiting-first", ["W"], SESSIONS, Sessions, "waiting first", "Sort the sessions in which a pi waits for you first; again: as before.";
     NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Show only sessions that have a name, or all.";
     HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Show only sessions that worked where pitree was started, or all.";
     ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Show or hide the paths of the sessions.";

@@ -1,15 +1,18 @@
-//! In which sessions a pi is likely at work, and what tells so. pi leaves no trace at a file, so that this is a guess: of
-//! as many pis as run in a directory, each is in one of as many sessions there that were written last; and one in any
-//! session that was written a moment ago, by a pi that can't be seen, or that was started in another directory.
+//! In which sessions a pi is at work, and what tells so. One with pitree's extension says in which it is. Any other leaves no
+//! trace at a file, so that it is guessed: of as many of them as run in a directory, each is in one of as many sessions
+//! there that were written last; and one in any session that was written a moment ago, by a pi that can't be seen, or that
+//! was started in another directory.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::text::{UNICODE, clean};
+use crate::base::time;
 use crate::disk::live::Pis;
+pub use crate::disk::live::told::{State, Told};
 use crate::library::{Library, ProjectKey, SessionKey};
 use crate::session::digest::Digest;
 
@@ -25,41 +28,92 @@ pub(crate) const LOSES: &str = "A pi that loses its file goes on writing into a 
 /// The columns of a title in a sentence.
 const TITLE: usize = 60;
 
+/// What is known of the pi in a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Live {
+    /// One is likely there.
+    Guessed,
+    /// One says that it is there, and what it is doing.
+    Told(Told),
+}
+
+impl Live {
+    /// What it says.
+    pub fn told(&self) -> Option<&Told> {
+        match self {
+            Self::Guessed => None,
+            Self::Told(told) => Some(told),
+        }
+    }
+}
+
 impl Library {
-    /// Takes how many pis run in each directory; `now` is in milliseconds since 1970.
+    /// Takes the pis that run; `now` is in milliseconds since 1970.
     pub fn set_pis(&mut self, pis: Pis, now: i64) {
         self.pis = pis;
         self.note_live(now);
     }
 
-    /// Finds the sessions in which a pi is likely at work.
+    /// Finds the sessions in which a pi is at work.
     pub(crate) fn note_live(&mut self, now: i64) {
+        let mut live: HashMap<SessionKey, Live> = HashMap::new();
+        for told in &self.pis.told {
+            live.extend(self.told_key(told).map(|key| (key, Live::Told(told.clone()))));
+        }
         let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
         // A sub-agent's is written by the pi of the session that it belongs to.
-        let runs_in = |dir: &Arc<str>| self.pis.get(Path::new(&**dir)).copied().unwrap_or_default();
+        let runs_in = |dir: &Arc<str>| self.pis.by_dir.get(Path::new(&**dir)).copied().unwrap_or_default();
         let runs: Vec<usize> = self.project_dirs().map(runs_in).collect();
         let running = |key: SessionKey| runs[self.project(key).place()];
-        for key in self.keys().filter(|&key| self[key].owner.is_none() && running(key) > 0) {
+        for key in self.keys().filter(|&key| self[key].owner.is_none() && running(key) > 0 && !live.contains_key(&key)) {
             in_dirs.entry(self.project(key)).or_default().push(key);
         }
-        let mut live = HashSet::new();
         for mut keys in in_dirs.into_values() {
             keys.sort_by_key(|&key| std::cmp::Reverse((self[key].mtime, &self[key].path)));
             let pis = keys.first().map_or(0, |&key| running(key));
-            live.extend(keys.into_iter().take(pis));
+            live.extend(keys.into_iter().take(pis).map(|key| (key, Live::Guessed)));
         }
-        live.extend(self.keys().filter(|&key| is_fresh(&self[key], now)));
+        for key in self.keys().filter(|&key| is_fresh(&self[key], now)) {
+            live.entry(key).or_insert(Live::Guessed);
+        }
         self.live = live;
+    }
+
+    /// The session that a pi says it has open: by its path, or by its id where it is reached by another one.
+    fn told_key(&self, told: &Told) -> Option<SessionKey> {
+        let is_same = |&key: &SessionKey| {
+            self[key].header.id == told.id && self[key].path.file_name() == told.session.file_name()
+        };
+        let by_path = self.key_of(&told.session).filter(|&key| self.has(key));
+        by_path.or_else(|| self.keys().find(is_same))
+    }
+
+    /// What is known of the pi in a session; nothing, if none seems to be there.
+    pub fn live(&self, key: SessionKey) -> Option<&Live> {
+        self.live.get(&key)
     }
 
     /// Whether a pi is likely at work in a session.
     pub fn is_live(&self, key: SessionKey) -> bool {
-        self.live.contains(&key)
+        self.live.contains_key(&key)
     }
 
-    /// In how many sessions a pi is likely at work.
-    pub(crate) fn live_count(&self) -> usize {
-        self.live.len()
+    /// Where a session stands when those in which a pi waits for the person come first, the one that waits longest at the
+    /// top, then those with another pi.
+    pub(crate) fn live_rank(&self, key: SessionKey) -> (usize, i64) {
+        match self.live(key) {
+            Some(Live::Told(told)) => (told.state as usize, told.since),
+            Some(Live::Guessed) => (State::ALL.len(), 0),
+            None => (State::ALL.len() + 1, 0),
+        }
+    }
+
+    /// In how many sessions a pi is doing what, those first in which it waits for the person; a guess has no state.
+    pub(crate) fn live_counts(&self) -> Vec<(Option<State>, usize)> {
+        let state = |live: &Live| live.told().map(|told| told.state);
+        let states = State::ALL.map(Some).into_iter().chain([None]);
+        let count = |of| self.live.values().filter(|&live| state(live) == of).count();
+        states.map(|of| (of, count(of))).filter(|&(_, count)| count > 0).collect()
     }
 
     /// What tells that a pi may be at work in any of some sessions, a sentence for each sign; none if nothing does. Any
@@ -72,30 +126,45 @@ impl Library {
 
 /// What tells that a pi may be at work in any of some sessions: see [`Library::signs`].
 pub(crate) fn signs(sessions: &[&Digest], pis: &Pis, now: i64, home: &str) -> Vec<String> {
+    let has_open = |session: &&&Digest| pis.told.iter().find(|told| told.session == session.path);
+    let told = sessions.iter().filter_map(|session| Some((*session, has_open(&session)?)));
+    let told: Vec<String> = told.map(|(session, told)| told_in_words(session, told, sessions.len(), now)).collect();
+    let silent = sessions.iter().filter(|session| has_open(session).is_none());
     let (running, others): (Vec<&Digest>, Vec<&Digest>) =
-        sessions.iter().partition(|session| runs_in(pis, session) > 0);
+        silent.partition(|session| runs_in(pis, session) > 0);
     let mut dirs: Vec<&str> = running.iter().map(|session| session.header.cwd.as_str()).collect();
     dirs.sort_unstable();
     dirs.dedup();
     let runs = dirs.into_iter().map(|dir| format!("a pi runs in {}", shorten(dir, home)));
     let written = others.into_iter().filter(|session| is_fresh(session, now)).map(|session| {
-        let what = match sessions.len() {
-            1 => "it".into(),
-            _ => format!("\"{}\"", UNICODE.cut(&clean(session.title()), TITLE)),
-        };
+        let what = called(session, sessions.len());
         let seconds = usize::try_from((now - session.mtime) / 1000).unwrap_or_default();
         match seconds {
             0 => format!("{what} was written just now"),
             _ => format!("{what} was written {} ago", count(seconds, "second", "seconds")),
         }
     });
-    runs.chain(written).collect()
+    told.into_iter().chain(runs).chain(written).collect()
+}
+
+/// What a session is called among so many that it is spoken of.
+fn called(session: &Digest, among: usize) -> String {
+    match among {
+        1 => "it".into(),
+        _ => format!("\"{}\"", UNICODE.cut(&clean(session.title()), TITLE)),
+    }
+}
+
+/// What a pi says of itself, in words.
+fn told_in_words(session: &Digest, told: &Told, among: usize, now: i64) -> String {
+    let (pid, state, since) = (told.pid, told.state.name(), time::age(now, told.since));
+    format!("a pi (process {pid}) has {} open: {state} since {since}", called(session, among))
 }
 
 /// How many pis run in the directory of a session.
 fn runs_in(pis: &Pis, session: &Digest) -> usize {
     let cwd = Path::new(&session.header.cwd);
-    pis.get(cwd).copied().unwrap_or_default()
+    pis.by_dir.get(cwd).copied().unwrap_or_default()
 }
 
 /// Whether a session was written a moment ago. The file tells, and its last entry that is neither a label nor a name: so
@@ -108,6 +177,7 @@ fn is_fresh(session: &Digest, now: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::live::processes::ByDir;
 
     /// A library of sessions of these names, directories, times of the file and of the last entry.
     fn library(sessions: &[(&str, &str, i64, i64)]) -> Library {
@@ -128,7 +198,37 @@ mod tests {
     }
 
     fn pis(dirs: &[(&str, usize)]) -> Pis {
-        dirs.iter().map(|&(dir, count)| (dir.into(), count)).collect()
+        dirs.iter().map(|&(dir, count)| (dir.into(), count)).collect::<ByDir>().into()
+    }
+
+    fn told(session: &str, id: &str) -> Told {
+        Told {
+            pid: 7,
+            session: session.into(),
+            id: id.into(),
+            entry: None,
+            cwd: "/a".into(),
+            state: State::Blocked,
+            since: 0,
+            model: None,
+            cost: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_pi_that_tells_is_where_it_says_and_the_others_are_elsewhere() {
+        let long_ago = -10 * MOMENT;
+        let mut library = library(&[("a", "/a", 1, 1), ("b", "/a", 3, 1), ("c", "/a", 2, 9)]);
+        let one = Pis { told: vec![told("b", "")], ..pis(&[("/a", 1)]) };
+        library.set_pis(one.clone(), long_ago);
+        assert_eq!(live(&library), ["b", "c"], "one tells, and one does not");
+        let key = library.key_of(Path::new("b")).unwrap();
+        assert_eq!(library.live(key).unwrap().told().unwrap().state, State::Blocked);
+        assert_eq!(library.signs(&[key], 60_000, ""), ["a pi (process 7) has it open: blocked since 1m"]);
+        library.set_pis(Pis { told: vec![told("/link/b", "")], ..Pis::default() }, long_ago);
+        assert_eq!(live(&library), ["b"], "by another path");
+        library.set_pis(Pis { told: vec![told("/link/b", "other")], ..Pis::default() }, long_ago);
+        assert_eq!(live(&library), [""; 0]);
     }
 
     #[test]
@@ -152,7 +252,7 @@ mod tests {
         let old = now - MOMENT;
         let mut library =
             library(&[("pi", "/a", now - 1, now - 2), ("copied", "/a", now, old), ("restored", "/a", old, now)]);
-        library.set_pis(Pis::new(), now);
+        library.set_pis(Pis::default(), now);
         assert_eq!(live(&library), ["pi"]);
         library.note_live(now + MOMENT);
         assert_eq!(live(&library), [""; 0]);

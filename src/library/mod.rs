@@ -16,7 +16,7 @@ pub mod here;
 mod kept;
 pub mod key;
 mod kin;
-pub(crate) mod live;
+pub mod live;
 pub mod others;
 mod reading;
 pub mod search;
@@ -82,7 +82,7 @@ pub struct Library {
     by_real_path: HashMap<OsString, SessionKey>,
     /// The pis that run.
     pis: Pis,
-    live: HashSet<SessionKey>,
+    live: HashMap<SessionKey, live::Live>,
     /// Working directories that are gone.
     pub gone_dirs: HashSet<String>,
     /// What could not be read.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::disk::live;
+use crate::disk::locate;
 use crate::disk::scan::Sources;
 use crate::library::{Library, SessionKey};
 use crate::session::digest::Digest;
@@ -27,7 +28,7 @@ impl Library {
         let _ = scan.keep(); // that costs time alone
         library.add(all);
         library.progress.finished = true;
-        library.set_pis(live::running(), now);
+        library.set_pis(live::running(locate::state_dir().as_deref()), now);
         library
     }
 

@@ -61,6 +61,7 @@ impl Slot {
 pub(super) struct Lanes {
     scan: Arc<Slot>,
     watch: Arc<Slot>,
+    live: Arc<Slot>,
     open: Arc<Slot>,
     split: Arc<Slot>,
     join: Arc<Slot>,
@@ -92,6 +93,7 @@ impl Lanes {
         Self {
             scan: lane(),
             watch: lane(),
+            live: lane(),
             open: lane(),
             split: lane(),
             join: lane(),
@@ -113,6 +115,7 @@ impl Lanes {
         let lane = match &job {
             Job::Work(Work::Scan { .. }) => &self.scan,
             Job::Work(Work::Watch { .. }) => &self.watch,
+            Job::Work(Work::FollowPis) => &self.live,
             Job::Work(Work::Open { .. }) => &self.open,
             Job::Work(Work::Split { .. }) => &self.split,
             Job::Work(Work::Join(_)) => &self.join,
@@ -130,6 +133,7 @@ impl Lanes {
                 | Work::LookBack
                 | Work::Copy(_)
                 | Work::AskPi
+                | Work::TellPi(..)
                 | Work::LookForMoved { .. }
                 | Work::Remember { .. }
                 | Work::CompleteDir(_),

@@ -9,11 +9,12 @@ use anyhow::Result;
 
 use crate::base::shell::quote;
 use crate::disk::{goto, locate, moved, program};
+use crate::runtime::away;
 use crate::runtime::keys::Gate;
 use crate::runtime::os;
+use crate::runtime::pi;
 use crate::runtime::terminal;
 use crate::runtime::terminal::Screen;
-use crate::runtime::{away, pi};
 
 /// What became of it.
 pub(super) enum Outcome {

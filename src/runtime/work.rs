@@ -19,6 +19,7 @@ use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies, Opened, Reading};
 use crate::disk::news::{Noted, Reader, is_fresh};
 use crate::disk::scan::{Batch, Sources};
+use crate::disk::live::ask;
 use crate::disk::watch::{self, Seen, Watch};
 use crate::disk::{live, locate, moved, prompt, scan};
 use crate::library;
@@ -114,7 +115,17 @@ impl Desk {
                 let tree = opened.tree(reading, may_go_on);
                 reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
             }
-            Work::LookForPis => drop(reply(Reply::Pis(live::running()))),
+            Work::LookForPis => drop(reply(Reply::Pis(live::running(self.state_dir.as_deref())))),
+            Work::FollowPis => {
+                if let Some(state) = self.state_dir.as_deref().filter(|_| self.files == Files::Disk) {
+                    live::follow(state, |pis| is_wanted() && reply(Reply::Pis(pis)));
+                }
+            }
+            Work::TellPi(pi, what) => {
+                let none = || "there is no home directory in which pi could be asked".to_owned();
+                let told = self.state_dir.as_deref().ok_or_else(none).and_then(|state| ask::ask(state, &pi, &what));
+                reply(Reply::PiTold(what, told));
+            }
             Work::AskPi => {
                 let goes = || resume::goes_by_itself(&self.setting.pi, self.state_dir.as_deref());
                 reply(Reply::PiGoes(self.setting.go_by == GoBy::Itself && goes()));
@@ -424,7 +435,7 @@ impl Desk {
         let total = found.files.len();
         let unreadable = std::mem::take(&mut found.unreadable);
         let outdated = std::mem::take(&mut scan.outdated);
-        if !reply(Reply::FilesFound { total, unreadable, outdated, pis: live::running() }) {
+        if !reply(Reply::FilesFound { total, unreadable, outdated, pis: live::running(self.state_dir.as_deref()) }) {
             return;
         }
         scan.read(|batch| is_wanted() && reply(scanned(batch, None)));

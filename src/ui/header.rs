@@ -7,6 +7,8 @@ use crate::app::model::Model;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
+use crate::library::live::State;
+use crate::ui::live;
 use crate::ui::pen::Pen;
 
 /// The columns that directories have at least.
@@ -59,9 +61,10 @@ fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {
         let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(library.unreadable.len()));
         spans.push(Span::new(Tone::Warning, text));
     }
-    let live = library.live_count();
-    if live > 0 {
-        spans.push(Span::new(Tone::Warning, format!("{} {live} live ", pen.glyphs().live)));
+    for (state, count) in library.live_counts() {
+        let (tone, sign) = live::sign(state, pen.glyphs());
+        let word = state.map_or("live?", State::name);
+        spans.push(Span::new(tone, format!("{sign} {count} {word} ")));
     }
     spans
 }

@@ -5,6 +5,7 @@ mod empty;
 mod footer;
 mod header;
 mod layers;
+mod live;
 mod panes;
 mod pen;
 pub mod theme;

@@ -269,10 +269,14 @@ fn what_can_not_be_summed_up_says_why() {
         outcome.err
     };
     assert!(fails(&pitree, &["branches", "a8", "--summarize"]).contains("there is nothing to sum up"));
-    assert!(fails(&pitree, &["branches", "--summarize"]).contains("ENTRY"));
-    pitree.write(".config/pitree/config.toml", "go-by = \"line\"\n");
-    assert!(fails(&pitree, &["branches", "a3", "--summarize"]).contains("go-by = \"itself\""));
-    pitree.print(&["resume", "branches", "a3", "--print"]);
+    let said = fails(&pitree, &["branches", "--summarize"]);
+    assert!(said.contains("ENTRY"), "{said}");
+    let config = pitree.home().join(".config/pitree");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("config.toml"), "go-by = \"line\"\n").unwrap();
+    let said = fails(&pitree, &["branches", "a3", "--summarize"]);
+    assert!(said.contains("go-by = \"itself\""), "{said}");
+    pitree.run(&["resume", "branches", "a3", "--print"]);
     assert_eq!(pitree.goes_on_at(&pitree.home().join(".pi/agent/sessions/--p--/branches.jsonl")).unwrap(), "a3");
     let old = with_pi();
     old.fixture("branches");

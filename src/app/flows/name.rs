@@ -2,14 +2,18 @@
 
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
-use crate::app::flows::{NO_SESSION, delete};
+use crate::app::flows::{self, NO_SESSION, cancel, delete};
 use crate::app::layers::Layer;
 use crate::app::layers::answer::Purpose;
 use crate::app::layers::prompt::Prompt;
+use crate::app::layers::question::{Choice, Question};
 use crate::base::text::Tone;
 use crate::changes::Request;
+use crate::disk::live::ask::What;
 use crate::keymap::Place;
 use crate::library::SessionKey;
+use crate::library::live::Live;
+use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 
@@ -59,14 +63,46 @@ pub fn accept(context: &Context<'_>, purpose: Purpose, text: String) -> Command 
     let path = |key| context.library[key].path.clone();
     let change = |request| Command::Change(request, After::Rest);
     match purpose {
-        Purpose::Name(session) => change(Request::Rename { path: path(session), name: text }),
+        Purpose::Name(session) => {
+            let here = change(Request::Rename { path: path(session), name: text.clone() });
+            by_pi(context, session, Some(What::Name(text)), here)
+        }
         Purpose::Label(session, target) => {
-            change(Request::Label { path: path(session), target, label: text, migrate: false })
+            let what = match &target {
+                EntryId::Id(entry) => Some(What::Label(entry.clone(), text.clone())),
+                EntryId::Place(_) => None,
+            };
+            let here = change(Request::Label { path: path(session), target, label: text, migrate: false });
+            by_pi(context, session, what, here)
         }
         Purpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
         Purpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
         Purpose::Directory { path, gone, first } => {
             Command::Elsewhere { then: GoOn { first, ..GoOn::at(path, gone) }, dir: text }
         }
+    }
+}
+
+/// Asks who is to write the line, where a pi says that it has the session open: it shows what it writes itself, and nothing
+/// else until the session is opened again.
+fn by_pi(context: &Context<'_>, session: SessionKey, what: Option<What>, here: Command) -> Command {
+    let told = context.library.live(session).and_then(Live::told);
+    let (Some(what), Some(pi)) = (what, told.filter(|_| flows::refusal(context).is_none())) else { return here };
+    let mut lines = delete::signs(context, &[session]);
+    lines.push(DocLine::new(Tone::Text, "It does not see what is written here until it opens the session again."));
+    let by_pi = Choice::new('p', "by pi", "pi writes it, and shows it", Some(Command::TellPi(pi.clone(), what)));
+    let here = Choice::new('w', "written here", "a line is added to the file, which can be undone", Some(here));
+    Command::show(Layer::Question(Question::new("A pi has this session open", lines, vec![by_pi, here, cancel()])))
+}
+
+/// What follows when a pi was asked.
+pub(crate) fn told(what: &What, told: Result<(), String>) -> Command {
+    let said = match what {
+        What::Name(_) => "pi wrote the name",
+        What::Label(..) => "pi wrote the label",
+    };
+    match told {
+        Ok(()) => Command::Say(Tone::Active, said.into()),
+        Err(why) => Command::Complain("Not done", why),
     }
 }

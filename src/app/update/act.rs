@@ -16,7 +16,7 @@ use crate::app::panes::preview::Subject;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::Tone;
 use crate::changes::Request;
-use crate::config::Filter;
+use crate::config::{Filter, Sort};
 use crate::keymap::{Action, Group, Key, Place};
 
 pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
@@ -104,7 +104,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         }
         Action::Search => searching::open(model, "", effects),
         Action::SearchEverything => searching::toggle_everything(model, effects),
-        Action::NextSort | Action::NamedOnly | Action::HereOnly | Action::ShowSubagents => list(model, action),
+        Action::NextSort | Action::WaitingFirst | Action::NamedOnly | Action::HereOnly | Action::ShowSubagents => list(model, action),
         Action::ShowPaths => model.sessions.show_paths = !model.sessions.show_paths,
         Action::NextFilter => model.tree.set_filter(model.tree.filter.next()),
         Action::PreviousFilter => model.tree.set_filter(model.tree.filter.previous()),
@@ -316,6 +316,11 @@ fn list(model: &mut Model, action: Action) {
         }
         Action::NextSort => {
             shows.sort = shows.sort.next();
+            Some(format!("sorted by {}", shows.sort.name()))
+        }
+        Action::WaitingFirst => {
+            let before = std::mem::replace(&mut model.sessions.sort_before, shows.sort);
+            shows.sort = if shows.sort == Sort::Live { before } else { Sort::Live };
             Some(format!("sorted by {}", shows.sort.name()))
         }
         Action::NamedOnly => {

@@ -50,6 +50,7 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
             let command = delete::go(&model.context(), files);
             carry(model, command, effects);
         }
+        Command::TellPi(pi, what) => errand(model, Work::TellPi(pi, what), None, effects),
         Command::AskPi(session, tree, at) => {
             let claim = model.ask(Work::AskPi, effects);
             model.asking_pi = Some((claim, Command::AskPi(session, tree, at)));

@@ -19,6 +19,7 @@ pub(super) fn watch(model: &mut Model, effects: &mut Vec<Effect>) {
     if model.watching.is_none() && !model.setting.demo {
         let known = model.library.keys().map(|key| model.library[key].clone()).collect();
         model.watching = Some(model.ask(Work::Watch { known }, effects));
+        model.following_pis = Some(model.ask(Work::FollowPis, effects));
     }
 }
 

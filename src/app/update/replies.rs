@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use super::{carry, comparing, family, news, opening, searching};
 use crate::app::command::{Command, GoOn};
-use crate::app::flows::{change, copy, gone, resume};
+use crate::app::flows::{change, copy, gone, name, resume};
 use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
+use crate::app::panes::preview::Subject;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
 use crate::changes::past::Past;
+use crate::config::Sort;
 use crate::library::SessionKey;
 use crate::render::DocLine;
 use crate::session::digest::Digest;
@@ -25,7 +27,13 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             model.library.progress.total = Some(total);
             model.library.set_pis(pis, model.now);
         }
-        Reply::Pis(pis) => model.library.set_pis(pis, model.now),
+        Reply::Pis(pis) => {
+            model.library.set_pis(pis, model.now);
+            model.preview.is_stale |= matches!(model.preview.subject, Subject::Session(_));
+            if model.sessions.shows.sort == Sort::Live {
+                model.sessions.rebuild(&model.library, &model.setting.glyphs);
+            }
+        }
         Reply::Scanned { mut batch, gone, held: _held } => {
             if !model.scan.changed.is_empty() {
                 batch.sessions.retain(|session| !model.scan.changed.contains(&session.path));
@@ -74,6 +82,10 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::Compared(compared) => comparing::take(model, compared, effects),
         Reply::Past(past) => take_past(model, past),
         Reply::Written(text) => opening::take(model, text, effects),
+        Reply::PiTold(what, told) => {
+            model.errand = None;
+            carry::carry(model, name::told(&what, told), effects);
+        }
         Reply::PiGoes(goes) => {
             model.pi_goes = Some(goes);
             if let Some((_, Command::AskPi(session, tree, at))) = model.asking_pi.take() {

@@ -12,6 +12,7 @@ use crate::base::paths::{shorten, split_name};
 use crate::base::text::{Span, Tone, clean, spans_text, spans_width, width};
 use crate::base::time;
 use crate::config::Sort;
+use crate::ui::live;
 use crate::keymap::{Action, Place};
 use crate::library::SessionKey;
 use crate::library::ghosts::GhostKey;
@@ -314,9 +315,10 @@ fn whole(model: &Model, key: SessionKey, columns: usize) -> Option<String> {
     Some(format!("{} {with} ", some_dollars(model.library[key].cost)?))
 }
 
-/// The age, and whether a pi is likely at work.
+/// The age, and what the pi there is doing, if one seems to be there.
 fn age(model: &Model, pen: &Pen<'_>, key: SessionKey) -> [Span; 2] {
     let age = model.library[key].modified.map_or("?".into(), |then| time::age(model.now, then));
-    let live = if model.library.is_live(key) { &*pen.glyphs().live } else { " " };
-    [Span::new(Tone::Dim, format!("{age:>4} ")), Span::new(Tone::Warning, live)]
+    let live = model.library.live(key).map(|live| live::sign(live.told().map(|told| told.state), pen.glyphs()));
+    let (tone, sign) = live.unwrap_or((Tone::Dim, " "));
+    [Span::new(Tone::Dim, format!("{age:>4} ")), Span::new(tone, sign)]
 }

@@ -84,6 +84,8 @@ pub struct Shows {
 pub struct Pane {
     /// Which sessions have rows.
     pub shows: Shows,
+    /// How the rows were ordered before those in which a pi waits came first.
+    pub sort_before: Sort,
     /// Whether rows show their file.
     pub show_paths: bool,
     /// Where pitree was started.

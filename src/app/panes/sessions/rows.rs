@@ -153,6 +153,10 @@ impl Pane {
             Sort::Name => shown.sort_by_cached_key(|&key| library[key].title().to_lowercase()),
             Sort::Size => shown.sort_by_key(|&key| Reverse(library[key].bytes)),
             Sort::Cost => shown.sort_by(|&a, &b| library.own(b).cost.total_cmp(&library.own(a).cost)),
+            Sort::Live => {
+                library.sort_newest_first(&mut shown);
+                shown.sort_by_key(|&key| library.live_rank(key));
+            }
             Sort::Threaded | Sort::Recent => library.sort_newest_first(&mut shown),
         }
         self.rows = shown

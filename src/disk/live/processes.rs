@@ -1,15 +1,15 @@
-//! Which pis run, and where. pi holds no file open between its writes, so that the only trace is its process, with its
-//! working directory.
+//! The processes that are pis, as the system tells of them: pi holds no file open between its writes, so that of one that
+//! does not tell itself the only trace is its process, with its working directory.
 //!
 //! Under node its title is `pi` or `pi-rpc`, which stands in place of its name and its arguments (0.87.1, 1.5.2). Under bun,
 //! and before it has its title, the arguments are there: they name pi's script. Another program of that name can't be told
 //! from it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// How many pis run in each directory.
-pub type Pis = HashMap<PathBuf, usize>;
+pub type ByDir = HashMap<PathBuf, usize>;
 
 /// The names that pi gives itself; the first one is that of its command as well.
 const NAMES: [&str; 2] = ["pi", "pi-rpc"];
@@ -21,16 +21,17 @@ const RUN_BY: [&str; 3] = ["node", "nodejs", "bun"];
 const SCRIPTS: [&str; 4] = ["dist/cli.js", "dist/bundle/cli.js", "dist/rpc-entry.js", "dist/bundle/rpc-entry.js"];
 
 /// The pis that run, as far as the system tells: Linux of those in the same namespace of processes, other systems of none.
-pub(crate) fn running() -> Pis {
-    if cfg!(target_os = "linux") { of(Path::new("/proc")) } else { Pis::new() }
+/// Those of `known` numbers are left out.
+pub(super) fn running(known: &HashSet<u32>) -> ByDir {
+    if cfg!(target_os = "linux") { of(Path::new("/proc"), known) } else { ByDir::new() }
 }
 
 /// The pis among the processes that a folder like `/proc` tells of.
-fn of(proc: &Path) -> Pis {
-    let mut pis = Pis::new();
+fn of(proc: &Path, known: &HashSet<u32>) -> ByDir {
+    let mut pis = ByDir::new();
     for process in std::fs::read_dir(proc).into_iter().flatten().flatten() {
-        let is_process = process.file_name().to_str().is_some_and(|name| name.bytes().all(|b| b.is_ascii_digit()));
-        if !is_process {
+        let number = process.file_name().to_str().and_then(|name| name.parse().ok());
+        if number.is_none_or(|number| known.contains(&number)) {
             continue;
         }
         let path = process.path();
@@ -104,7 +105,10 @@ mod tests {
         fs::remove_file(proc.path().join("26/cwd")).unwrap();
         fs::create_dir(proc.path().join("27")).unwrap();
         let dirs = [("/one", 2), ("/two", 1), ("/three", 3), ("/four", 1)];
-        assert_eq!(of(proc.path()), dirs.map(|(dir, count)| (PathBuf::from(dir), count)).into());
-        assert_eq!(of(&proc.path().join("gone")), Pis::new());
+        let none = HashSet::new();
+        assert_eq!(of(proc.path(), &none), dirs.map(|(dir, count)| (PathBuf::from(dir), count)).into());
+        let but_two = of(proc.path(), &[10, 12].into());
+        assert_eq!(but_two, [("/one", 1), ("/three", 3), ("/four", 1)].map(|(dir, count)| (dir.into(), count)).into());
+        assert_eq!(of(&proc.path().join("gone"), &none), ByDir::new());
     }
 }

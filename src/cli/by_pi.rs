@@ -1,0 +1,47 @@
+//! `--by-pi`: the pi that has a session open writes a name or a label, so that it shows it.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::cli::output;
+use crate::disk::live::ask::{self, What};
+use crate::disk::live::told::Told;
+use crate::disk::{live, locate};
+
+/// Has the pi that says it has a session open do something.
+///
+/// # Errors
+/// None says so, or it did not do it.
+pub(super) fn tell(session: &Path, what: &What) -> Result<ExitCode> {
+    let state = locate::state_dir();
+    let (Some(state), Some(pi)) = (&state, open(session)) else {
+        bail!(
+            "no pi says that it has {} open: pitree's extension is not in it, or the session is another one; leave out --by-pi",
+            session.display()
+        );
+    };
+    if let Err(why) = ask::ask(state, &pi, what) {
+        bail!("{why}");
+    }
+    output::tell(&format!("pi (process {}) wrote it", pi.pid));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says so where a pi has a session open, which does not see what is written to it here.
+pub(super) fn warn(session: &Path) {
+    if let Some(pi) = open(session) {
+        output::tell(&format!(
+            "pi (process {}) has the session open, and shows this when it opens it again; with --by-pi it writes it itself",
+            pi.pid
+        ));
+    }
+}
+
+/// The pi that says it has a session open.
+fn open(session: &Path) -> Option<Told> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
+    let told = live::told(locate::state_dir().as_deref());
+    told.into_iter().find(|told| real(&told.session) == real(session))
+}

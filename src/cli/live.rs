@@ -1,0 +1,209 @@
+//! `pitree live`: what the pis that run are doing, as they say it themselves.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+
+use crate::base::numbers::dollars;
+use crate::base::paths::shorten;
+use crate::base::text::clean;
+use crate::base::time;
+use crate::cli::output::PathFields;
+use crate::cli::table::{self, Column, LAST, PATH};
+use crate::cli::{Chosen, now, output, resolve};
+use crate::disk::live::Pis;
+use crate::disk::live::told::{State, Told};
+use crate::disk::{live, locate};
+
+/// The form of what is printed.
+const SCHEMA: u32 = 1;
+
+/// Show which pis run, and what they are doing
+///
+/// A pi in which pitree's extension is installed says so itself. Of any other one only the directory is known.
+#[derive(Debug, clap::Args)]
+pub(super) struct Live {
+    /// One JSON object: all pis
+    #[arg(long)]
+    json: bool,
+    /// Go on: print each change when it happens
+    #[arg(long, conflicts_with = "line")]
+    follow: bool,
+    /// How many are doing what, in a few words, such as for the status line of tmux; nothing if none says it
+    #[arg(long, conflicts_with = "json")]
+    line: bool,
+}
+
+impl Live {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        chosen.refuse_samples()?;
+        let Some(state) = locate::state_dir() else { bail!("there is no home directory in which pis say what they do; set HOME") };
+        if self.line {
+            return line(&live::told(Some(&state)));
+        }
+        if !self.follow {
+            let pis = live::running(Some(&state));
+            return if self.json { json(&pis) } else { list(&pis, chosen) }.map(|()| ExitCode::SUCCESS);
+        }
+        let mut last: Option<Pis> = None;
+        let mut ended = Ok(());
+        live::follow(&state, |pis| {
+            ended = match (&last, self.json) {
+                (_, true) => json(&pis),
+                (None, false) => list(&pis, chosen),
+                (Some(last), false) => changes(last, &pis, chosen),
+            };
+            last = Some(pis);
+            ended.is_ok()
+        });
+        ended.map(|()| ExitCode::SUCCESS)
+    }
+}
+
+/// How many pis are doing what.
+fn line(told: &[Told]) -> Result<ExitCode> {
+    let count = |state: State| told.iter().filter(|told| told.state == state).count();
+    let counts = State::ALL.map(|state| (count(state), state.name()));
+    let words: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+    if !words.is_empty() {
+        let mut out = output::stdout();
+        writeln!(out, "{}", words.join(" "))?;
+        out.flush()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The title of the session that a pi has open; of one whose file pi has not written yet there is none.
+fn title(told: &Told) -> String {
+    resolve::digest(&told.session).map_or_else(|_| "(new)".into(), |digest| digest.title().to_owned())
+}
+
+fn list(pis: &Pis, chosen: &Chosen) -> Result<()> {
+    const COLUMNS: [Column; 7] = [
+        Column::Whole,
+        Column::Number,
+        Column::Number,
+        Column::Whole,
+        Column::Number,
+        Column::Path(PATH),
+        Column::Words(LAST),
+    ];
+    let mut told: Vec<&Told> = pis.told.iter().collect();
+    told.sort_by_key(|told| (told.state, told.since));
+    let row = |told: &&Told| {
+        let model = told.model.clone().unwrap_or_default();
+        let cwd = shorten(&told.cwd, &chosen.home).into_owned();
+        let since = time::age(now(), told.since);
+        [told.state.name().into(), since, told.pid.to_string(), model, dollars(told.cost), cwd, title(told)]
+    };
+    let mut rows: Vec<[String; 7]> = told.iter().map(row).collect();
+    let mut silent: Vec<_> = pis.by_dir.iter().collect();
+    silent.sort_unstable();
+    rows.extend(silent.into_iter().map(|(dir, count)| {
+        let dir = shorten(&dir.to_string_lossy(), &chosen.home).into_owned();
+        let what = if *count == 1 { "one that does not say more".into() } else { format!("{count} that do not say more") };
+        ["?".into(), String::new(), String::new(), String::new(), String::new(), dir, what]
+    }));
+    if rows.is_empty() {
+        output::tell("no pi runs here, as far as can be seen");
+    }
+    let mut out = output::stdout();
+    table::print(&mut out, COLUMNS, &rows, chosen.config.signs())?;
+    Ok(out.flush()?)
+}
+
+/// What changed, a line for each pi.
+fn changes(before: &Pis, after: &Pis, chosen: &Chosen) -> Result<()> {
+    let known: HashMap<u32, &Told> = before.told.iter().map(|told| (told.pid, told)).collect();
+    let mut out = output::stdout();
+    let mut say = |what: &str, told: &Told| {
+        let place = shorten(&told.cwd, &chosen.home);
+        writeln!(out, "{}", clean(&format!("{what}  {}  {place}  {}", told.pid, title(told))))
+    };
+    for told in &after.told {
+        let was = known.get(&told.pid);
+        if was.is_none_or(|was| (was.state, &was.session) != (told.state, &told.session)) {
+            say(told.state.name(), told)?;
+        }
+    }
+    for told in &before.told {
+        if !after.told.iter().any(|other| other.pid == told.pid) {
+            say("ended", told)?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+/// All pis as a script sees them.
+#[derive(Serialize)]
+struct PisLine {
+    schema: u32,
+    pis: Vec<PiFields>,
+    silent: Vec<SilentFields>,
+}
+
+/// Pis that do not say what they do.
+#[derive(Serialize)]
+struct SilentFields {
+    cwd: String,
+    count: usize,
+}
+
+/// A pi that says what it does.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PiFields {
+    #[serde(flatten)]
+    path: PathFields,
+    id: String,
+    name: Option<String>,
+    cwd: String,
+    #[serde(flatten)]
+    live: LiveFields,
+}
+
+/// What a pi is doing, wherever that is told.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LiveFields {
+    pid: u32,
+    state: &'static str,
+    since: Option<String>,
+    entry_id: Option<String>,
+    model: Option<String>,
+    cost: f64,
+}
+
+impl From<&Told> for LiveFields {
+    fn from(told: &Told) -> Self {
+        Self {
+            pid: told.pid,
+            state: told.state.name(),
+            since: time::iso(told.since),
+            entry_id: told.entry.clone(),
+            model: told.model.clone(),
+            cost: told.cost,
+        }
+    }
+}
+
+fn json(pis: &Pis) -> Result<()> {
+    let fields = |told: &Told| PiFields {
+        path: (&*told.session).into(),
+        id: told.id.clone(),
+        name: resolve::digest(&told.session).ok().and_then(|digest| digest.name.as_deref().map(String::from)),
+        cwd: told.cwd.clone(),
+        live: told.into(),
+    };
+    let mut silent: Vec<_> = pis.by_dir.iter().collect();
+    silent.sort_unstable();
+    let silent = silent.into_iter().map(|(dir, &count)| SilentFields { cwd: dir.to_string_lossy().into_owned(), count });
+    let all = PisLine { schema: SCHEMA, pis: pis.told.iter().map(fields).collect(), silent: silent.collect() };
+    let mut out = output::stdout();
+    output::json(&mut out, &all)?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,332 @@
+//! What pis with pitree's extension say of themselves: a small file for each process, in the state directory. What is in
+//! it is data from anywhere, and one counts only while its process runs.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// The form of the files.
+pub(super) const SCHEMA: u64 = 1;
+
+/// As large as such a file may be, in bytes.
+const MOST: u64 = 64 * 1024;
+
+/// As many pis are heard.
+const MOST_PIS: usize = 1000;
+
+/// What a pi is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It asks the person something, and waits for that.
+    Blocked,
+    /// The last answer failed.
+    Error,
+    /// It answered, and waits for the person.
+    Waiting,
+    /// The model answers, tools run, or a conversation is compacted.
+    Working,
+    /// Nothing was said since the session was opened, or the person stopped it.
+    Idle,
+}
+
+impl State {
+    /// All of them; those that wait for the person come first.
+    pub const ALL: [Self; 5] = [Self::Blocked, Self::Error, Self::Waiting, Self::Working, Self::Idle];
+
+    /// What it is, for people.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Blocked => "asks you something",
+            Self::Error => "stopped at an error",
+            Self::Waiting => "waiting for you",
+            Self::Working => "working",
+            Self::Idle => "open, idle",
+        }
+    }
+
+    /// The word for it, in JSON as well.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Error => "error",
+            Self::Waiting => "waiting",
+            Self::Working => "working",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// What a pi says of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// The number of its process.
+    pub pid: u32,
+    /// The session file.
+    pub session: PathBuf,
+    /// The id of the session.
+    pub id: String,
+    /// The entry at which it is; none before the first one.
+    pub entry: Option<String>,
+    /// Its working directory.
+    pub cwd: String,
+    /// What it is doing.
+    pub state: State,
+    /// Since when, in milliseconds since 1970.
+    pub since: i64,
+    /// The model's id; none if none is chosen.
+    pub model: Option<String>,
+    /// What the session cost by pi's count, in US dollars.
+    pub cost: f64,
+}
+
+/// The file as it is written: see `docs/json.md`.
+#[derive(Deserialize)]
+struct Said {
+    schema: u64,
+    pid: u32,
+    start: Option<String>,
+    r#where: String,
+    session: PathBuf,
+    id: String,
+    entry: Option<String>,
+    cwd: String,
+    state: State,
+    since: f64,
+    model: Option<Model>,
+    cost: f64,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    id: String,
+}
+
+/// The folder of the files.
+pub(super) fn folder(state: &Path) -> PathBuf {
+    state.join("live")
+}
+
+/// What the pis that run say of themselves. A file whose process is gone is removed.
+pub(super) fn read(state: &Path) -> Vec<Told> {
+    let folder = folder(state);
+    let Some(place) = place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
+    let mut told = HashMap::new();
+    for file in fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS) {
+        let path = file.path();
+        let pid = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
+        let Some(pid) = pid else { continue };
+        let Some(said) = open(&path).ok().and_then(|text| serde_json::from_slice::<Said>(&text).ok()) else { continue };
+        // A process of another machine, or of a container, can't be seen from here.
+        if said.schema != SCHEMA || said.pid != pid || said.r#where != place {
+            continue;
+        }
+        if !runs(pid, said.start.as_deref()) {
+            let _ = fs::remove_file(&path); // it is ignored wherever it stays
+            continue;
+        }
+        if said.session.is_absolute() {
+            told.insert(pid, Told::from(said));
+        }
+    }
+    let mut told: Vec<Told> = told.into_values().collect();
+    told.sort_by_key(|told| told.pid);
+    told
+}
+
+impl From<Said> for Told {
+    fn from(said: Said) -> Self {
+        Self {
+            pid: said.pid,
+            session: said.session,
+            id: said.id,
+            entry: said.entry,
+            cwd: said.cwd,
+            state: said.state,
+            since: said.since as i64,
+            model: said.model.map(|model| model.id),
+            cost: said.cost,
+        }
+    }
+}
+
+/// Whether a folder is this user's own, and nobody else may write to it.
+#[cfg(unix)]
+pub(super) fn is_own_folder(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::geteuid().as_raw();
+    folder.symlink_metadata().is_ok_and(|found| found.is_dir() && found.uid() == own && found.mode() & 0o022 == 0)
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_own_folder(folder: &Path) -> bool {
+    folder.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// The whole of a file that is this user's alone, no link, and not large.
+///
+/// # Errors
+/// It is not, or can't be read.
+pub(super) fn open(path: &Path) -> io::Result<Vec<u8>> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        // One that waits for a writer is not waited for.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    let found = file.metadata()?;
+    #[cfg(unix)]
+    let is_own = {
+        use std::os::unix::fs::MetadataExt;
+        found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o077 == 0
+    };
+    #[cfg(not(unix))]
+    let is_own = !path.is_symlink();
+    if !found.is_file() || !is_own || found.len() > MOST {
+        return Err(io::Error::other("not to be trusted"));
+    }
+    let mut text = Vec::new();
+    file.take(MOST).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// What tells this machine, and this namespace of processes, from others: as the extension has it.
+#[cfg(target_os = "linux")]
+fn place() -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {}", boot.trim(), namespace.display()))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn place() -> Option<String> {
+    sysinfo::System::host_name()
+}
+
+/// Whether a process still runs that began at a time: in ticks since the machine did, the 22nd field of what Linux says of
+/// it, behind the name, which may hold anything.
+#[cfg(target_os = "linux")]
+fn runs(pid: u32, start: Option<&str>) -> bool {
+    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let stat = String::from_utf8_lossy(&stat);
+    let mut fields = stat.rsplit_once(") ").into_iter().flat_map(|(_, rest)| rest.split(' '));
+    // A process that ended and was not waited for has a time, too.
+    let is_over = fields.next().is_none_or(|state| matches!(state, "Z" | "X"));
+    !is_over && fields.nth(18) == start
+}
+
+/// The same elsewhere: in seconds since 1970.
+#[cfg(not(target_os = "linux"))]
+fn runs(pid: u32, start: Option<&str>) -> bool {
+    use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+    let (pid, mut system) = (Pid::from_u32(pid), System::new());
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, ProcessRefreshKind::nothing());
+    let start = start.and_then(|start| start.parse::<u64>().ok());
+    // Both count from another clock.
+    system.process(pid).zip(start).is_some_and(|(process, start)| process.start_time().abs_diff(start) <= 2)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// What this process would say.
+    fn said() -> Value {
+        let pid = std::process::id();
+        let stat = fs::read_to_string("/proc/self/stat").unwrap();
+        let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
+        json!({
+            "schema": 1, "pid": pid, "start": start, "where": place(), "session": "/s.jsonl", "id": "s", "entry": null,
+            "cwd": "/", "state": "waiting", "since": 5, "model": {"provider": "p", "id": "m"}, "cost": 0.5, "new": [1],
+        })
+    }
+
+    struct World(tempfile::TempDir);
+
+    impl World {
+        fn new() -> Self {
+            let world = Self(tempfile::tempdir().unwrap());
+            fs::create_dir(folder(world.0.path())).unwrap();
+            fs::set_permissions(folder(world.0.path()), fs::Permissions::from_mode(0o700)).unwrap();
+            world
+        }
+
+        fn path(&self) -> PathBuf {
+            folder(self.0.path()).join(format!("{}.json", std::process::id()))
+        }
+
+        fn write(&self, said: &Value) {
+            fs::write(self.path(), said.to_string()).unwrap();
+            fs::set_permissions(self.path(), fs::Permissions::from_mode(0o600)).unwrap();
+        }
+
+        fn read(&self) -> Vec<Told> {
+            read(self.0.path())
+        }
+    }
+
+    #[test]
+    fn a_process_that_runs_is_heard_and_one_that_is_gone_is_not() {
+        let world = World::new();
+        world.write(&said());
+        let [told] = &world.read()[..] else { panic!("it runs") };
+        assert_eq!((told.pid, told.state, told.since, told.cost), (std::process::id(), State::Waiting, 5, 0.5));
+        assert_eq!((told.model.as_deref(), told.entry.as_deref()), (Some("m"), None));
+        // The number was given to another process.
+        let mut other = said();
+        other["start"] = json!("1");
+        world.write(&other);
+        assert_eq!(world.read(), []);
+        assert!(!world.path().exists(), "nobody else removes it");
+        let mut elsewhere = said();
+        elsewhere["where"] = json!("another machine");
+        world.write(&elsewhere);
+        assert_eq!(world.read(), []);
+        assert!(world.path().exists(), "that machine sees to it");
+    }
+
+    #[test]
+    fn what_is_not_as_it_should_be_is_passed_over() {
+        let world = World::new();
+        for (field, value) in [
+            ("schema", json!(2)),
+            ("schema", json!(null)),
+            ("pid", json!(1)),
+            ("state", json!("dancing")),
+            ("session", json!("relative.jsonl")),
+            ("session", json!(7)),
+            ("since", json!("now")),
+            ("id", json!(null)),
+        ] {
+            let mut odd = said();
+            odd[field] = value;
+            world.write(&odd);
+            assert_eq!(world.read(), [], "{odd}");
+        }
+        let mut large = said();
+        large["new"] = json!("x".repeat(MOST as usize));
+        world.write(&large);
+        assert_eq!(world.read(), [], "too large");
+        world.write(&said());
+        fs::set_permissions(world.path(), fs::Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(world.read(), [], "others may read it");
+        let other = world.0.path().join("other");
+        fs::rename(world.path(), &other).unwrap();
+        fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink(&other, world.path()).unwrap();
+        assert_eq!(world.read(), [], "a link");
+        fs::rename(&other, world.path()).unwrap();
+        assert_eq!(world.read().len(), 1);
+        fs::set_permissions(folder(world.0.path()), fs::Permissions::from_mode(0o770)).unwrap();
+        assert_eq!(world.read(), [], "others may write here");
+    }
+}
