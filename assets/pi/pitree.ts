@@ -107,7 +107,7 @@ async function browse(query: string, ctx: ExtensionCommandContext, live: Live): 
 	if (choice === undefined) {
 		// One that is left without a choice ends with 1, and says nothing.
 		const why = ended.said.trim() || (ended.signal ? `it was ended by ${ended.signal}` : ended.code === 0 ? "its answer can't be understood" : "");
-		if (why !== "") ctx.ui.notify(`pitree: ${why}`, "error");
+		if (why !== "") ctx.ui.notify(`pitree: ${why.replace(/^pitree: /, "")}`, "error");
 		return;
 	}
 	if (!ctx.isIdle()) {

@@ -8,8 +8,8 @@ use crate::app::layers::context;
 use crate::app::message::{Answer, Body, Clip};
 use crate::base::text::Tone;
 use crate::changes::{Request, Seen};
-use crate::keymap::Place;
 use crate::disk::live::ask::What;
+use crate::keymap::Place;
 use crate::library::live::Told;
 use crate::library::{EntryRef, SessionKey};
 use crate::session::entry::EntryId;
@@ -116,11 +116,13 @@ pub struct GoOn {
     pub text: Option<String>,
     /// What pi is told first: where it goes by itself.
     pub first: Option<String>,
+    /// What a picker says is to stand in pi's editor.
+    pub draft: Option<String>,
 }
 
 impl GoOn {
     /// Where a session was left.
     pub(crate) fn at(path: PathBuf, cwd: String) -> Self {
-        Self { path, cwd, text_of: None, request: None, text: None, first: None }
+        Self { path, cwd, text_of: None, request: None, text: None, first: None, draft: None }
     }
 }

@@ -413,6 +413,32 @@ pub enum Clip {
     },
 }
 
+/// A session and an entry of it, chosen in a picker.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The session file.
+    pub path: PathBuf,
+    /// The id of the session.
+    pub id: String,
+    /// Its working directory; empty if it names none.
+    pub cwd: String,
+    /// Its name.
+    pub name: Option<String>,
+    /// The entry, in its tree; none where the session has none.
+    pub entry: Option<(Arc<Tree>, Index)>,
+    /// What is to stand in pi's editor, if that is not the text of the entry.
+    pub draft: Option<String>,
+}
+
+impl PartialEq for Chosen {
+    fn eq(&self, other: &Self) -> bool {
+        let entry = |chosen: &Self| chosen.entry.as_ref().map(|(_, at)| *at);
+        (&self.path, entry(self), &self.draft) == (&other.path, entry(other), &other.draft)
+    }
+}
+
+impl Eq for Chosen {}
+
 /// What a picker prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -420,6 +446,8 @@ pub enum Answer {
     Path(PathBuf),
     /// An id.
     Id(String),
+    /// A session and an entry of it, for a program.
+    Json(Box<Chosen>),
     /// The command that resumes a session.
     Command {
         /// The file.

@@ -113,6 +113,8 @@ pub struct Model {
     pub scan: Scan,
     /// Who waits for what is new in them.
     pub watching: Option<Claim>,
+    /// The session that is to be opened once it is there, by its file, and the entry that is to be selected, by its id.
+    pub to_open: Option<(PathBuf, Option<String>)>,
     /// Who waits for what pis do.
     pub following_pis: Option<Claim>,
     /// Whether pi goes to an entry by itself, once it was asked.
@@ -152,6 +154,7 @@ impl Model {
         let mut sessions = sessions::Pane::new(config.sort, here);
         sessions.shows.here_only = setting.here_only;
         let preview = preview::Pane::new(&setting.glyphs);
+        let setting_at = setting.at.clone();
         Self {
             setting,
             now,
@@ -172,6 +175,7 @@ impl Model {
             errand: None,
             scan: Scan { claim: None, changed: HashSet::new() },
             watching: None,
+            to_open: setting_at,
             following_pis: None,
             pi_goes: None,
             asking_pi: None,

@@ -1,6 +1,7 @@
 //! What does not change while the browser runs.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use crate::base::text::{Glyphs, Tone};
 use crate::config::{AfterPi, Config, GoBy, Paint, Palette, SavedQuery};
@@ -36,6 +37,8 @@ pub struct Setting {
     pub go_by: GoBy,
     /// What Enter answers with, if pitree is a picker.
     pub picker: Option<Print>,
+    /// The session that is open at the start, by its file, and the entry that is selected, by its id.
+    pub at: Option<(PathBuf, Option<String>)>,
     /// What is searched at the start.
     pub query: String,
     /// The queries that have a name.
@@ -66,6 +69,7 @@ impl Setting {
             after_pi: config.after_pi,
             go_by: config.go_by,
             picker: None,
+            at: None,
             query: String::new(),
             queries: config.queries.clone(),
             zone: jiff::tz::TimeZone::UTC,
@@ -89,11 +93,13 @@ pub enum Print {
     Entry,
     /// The command that goes on there, for a shell.
     Command,
+    /// All of that, for a program.
+    Json,
 }
 
 impl Print {
     /// All of them.
-    pub(crate) const ALL: &'static [Self] = &[Self::Path, Self::Id, Self::Entry, Self::Command];
+    pub(crate) const ALL: &'static [Self] = &[Self::Path, Self::Id, Self::Entry, Self::Command, Self::Json];
 
     /// The word for it on the command line.
     pub fn name(self) -> &'static str {
@@ -102,6 +108,7 @@ impl Print {
             Self::Id => "id",
             Self::Entry => "entry",
             Self::Command => "command",
+            Self::Json => "json",
         }
     }
 }

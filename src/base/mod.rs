@@ -9,6 +9,7 @@ pub mod guard;
 pub mod js;
 pub mod numbers;
 pub mod paths;
+pub(crate) mod safe_json;
 pub mod shell;
 pub mod strings;
 pub mod text;

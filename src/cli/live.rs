@@ -40,7 +40,9 @@ pub(super) struct Live {
 impl Live {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         chosen.refuse_samples()?;
-        let Some(state) = locate::state_dir() else { bail!("there is no home directory in which pis say what they do; set HOME") };
+        let Some(state) = locate::state_dir() else {
+            bail!("there is no home directory in which pis say what they do; set HOME")
+        };
         if self.line {
             return line(&live::told(Some(&state)));
         }
@@ -105,7 +107,8 @@ fn list(pis: &Pis, chosen: &Chosen) -> Result<()> {
     silent.sort_unstable();
     rows.extend(silent.into_iter().map(|(dir, count)| {
         let dir = shorten(&dir.to_string_lossy(), &chosen.home).into_owned();
-        let what = if *count == 1 { "one that does not say more".into() } else { format!("{count} that do not say more") };
+        let what =
+            if *count == 1 { "one that does not say more".into() } else { format!("{count} that do not say more") };
         ["?".into(), String::new(), String::new(), String::new(), String::new(), dir, what]
     }));
     if rows.is_empty() {
@@ -201,7 +204,8 @@ fn json(pis: &Pis) -> Result<()> {
     };
     let mut silent: Vec<_> = pis.by_dir.iter().collect();
     silent.sort_unstable();
-    let silent = silent.into_iter().map(|(dir, &count)| SilentFields { cwd: dir.to_string_lossy().into_owned(), count });
+    let silent =
+        silent.into_iter().map(|(dir, &count)| SilentFields { cwd: dir.to_string_lossy().into_owned(), count });
     let all = PisLine { schema: SCHEMA, pis: pis.told.iter().map(fields).collect(), silent: silent.collect() };
     let mut out = output::stdout();
     output::json(&mut out, &all)?;

@@ -26,8 +26,9 @@ mod table;
 mod tree;
 mod undo;
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
@@ -59,6 +60,12 @@ pub struct Cli {
     /// Print what is chosen with Enter instead of resuming it
     #[arg(long, value_name = "WHAT")]
     print: Option<Print>,
+    /// Begin in this session: a path, an id or an unambiguous start of one, a name
+    #[arg(long, value_name = "SESSION")]
+    at: Option<OsString>,
+    /// Begin at this entry of it, by its id
+    #[arg(long, value_name = "ID", requires = "at")]
+    entry: Option<String>,
     /// Begin with this search; behind -- it may be the name of a command
     query: Vec<String>,
     /// What stands behind --
@@ -243,22 +250,35 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Some(Command::Index(command)) => command.run(&context),
         Some(Command::Live(command)) => command.run(&context),
         Some(Command::Config(_)) => Ok(ExitCode::SUCCESS),
-        None => browse(context, cli.print, &[cli.query, cli.words].concat()),
+        None => browse(context, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat()),
     }
 }
 
-fn browse(chosen: Chosen, print: Option<Print>, query: &[String]) -> Result<ExitCode> {
+fn browse(
+    chosen: Chosen,
+    print: Option<Print>,
+    (at, entry): (Option<OsString>, Option<String>),
+    query: &[String],
+) -> Result<ExitCode> {
     if !query.is_empty()
         && let Err(wrong) = search::read_query(query)
     {
         return Ok(wrong);
     }
+    let at = at.map(|word| resolve::session(&word, &chosen)).transpose()?;
     let Chosen { config, files, mut located, home, cache } = chosen;
     // What is written down of a change must hold wherever pitree is started the next time.
     for dir in &mut located.dirs {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone());
     }
+    let at = at.map(|path| std::path::absolute(&path).unwrap_or(path));
+    if let Some(folder) = at.as_deref().and_then(Path::parent).filter(|_| files == Files::Disk)
+        && !located.dirs.iter().any(|dir| folder.starts_with(dir))
+    {
+        located.dirs.push(folder.into());
+    }
     let mut setting = Setting::new(&config, located, home, files == Files::Demo);
+    setting.at = at.map(|path| (path, entry));
     setting.picker = print;
     // `pitree .` is about where one is.
     setting.here_only = query == ["."];
@@ -338,6 +358,7 @@ impl clap::ValueEnum for Print {
             Self::Id => "the id of the session",
             Self::Entry => "the id of the entry; in the list, of the leaf",
             Self::Command => "the shell command that goes on there",
+            Self::Json => "all of that, for a program: see docs/json.md",
         };
         Some(clap::builder::PossibleValue::new(self.name()).help(help))
     }

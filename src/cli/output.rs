@@ -1,7 +1,6 @@
 //! What goes to the terminal or a pipe: safe JSON, plain complaints and questions, and the knowledge that a closed pipe is
 //! no error. Tables are in `table`.
 
-use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,7 +10,7 @@ use serde::Serialize;
 use serde_json::Number;
 
 use crate::base::paths;
-use crate::base::text::{has_unsafe, is_unsafe};
+pub(super) use crate::base::safe_json::add_json;
 use crate::changes::Changes;
 use crate::disk::locate;
 use crate::disk::scan::Unreadable;
@@ -27,29 +26,6 @@ pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
     let mut line = Vec::new();
     add_json(&mut line, value)?;
     out.write_all(&line)?;
-    Ok(())
-}
-
-/// Adds the line that [`json`] writes.
-pub(super) fn add_json(lines: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {
-    let start = lines.len();
-    serde_json::to_writer(&mut *lines, value)?;
-    let line = std::str::from_utf8(&lines[start..])?;
-    if has_unsafe(line) {
-        let mut safe = String::with_capacity(line.len() + 64);
-        for c in line.chars() {
-            if is_unsafe(c) {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    write!(safe, "\\u{unit:04x}")?;
-                }
-            } else {
-                safe.push(c);
-            }
-        }
-        lines.truncate(start);
-        lines.extend(safe.bytes());
-    }
-    lines.push(b'\n');
     Ok(())
 }
 
@@ -137,15 +113,5 @@ mod tests {
         let said = |value| number(value).map(|number| number.to_string());
         assert_eq!([3.0, -1.5, 1_767_603_601_000.0].map(said), ["3", "-1.5", "1767603601000"].map(|s| Some(s.into())));
         assert_eq!(said(f64::INFINITY), None);
-    }
-
-    #[test]
-    fn json_keeps_its_value_and_tells_the_terminal_nothing() {
-        let text = "a\u{1b}[31m\u{9b}31m\u{7f}\u{202e}é\u{e0001}😀";
-        let mut out = Vec::new();
-        json(&mut out, &text).unwrap();
-        let line = String::from_utf8(out).unwrap();
-        assert!(!line.trim_end().contains(is_unsafe), "{line:?}");
-        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
     }
 }

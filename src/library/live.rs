@@ -65,7 +65,8 @@ impl Library {
         let runs_in = |dir: &Arc<str>| self.pis.by_dir.get(Path::new(&**dir)).copied().unwrap_or_default();
         let runs: Vec<usize> = self.project_dirs().map(runs_in).collect();
         let running = |key: SessionKey| runs[self.project(key).place()];
-        for key in self.keys().filter(|&key| self[key].owner.is_none() && running(key) > 0 && !live.contains_key(&key)) {
+        for key in self.keys().filter(|&key| self[key].owner.is_none() && running(key) > 0 && !live.contains_key(&key))
+        {
             in_dirs.entry(self.project(key)).or_default().push(key);
         }
         for mut keys in in_dirs.into_values() {
@@ -130,8 +131,7 @@ pub(crate) fn signs(sessions: &[&Digest], pis: &Pis, now: i64, home: &str) -> Ve
     let told = sessions.iter().filter_map(|session| Some((*session, has_open(&session)?)));
     let told: Vec<String> = told.map(|(session, told)| told_in_words(session, told, sessions.len(), now)).collect();
     let silent = sessions.iter().filter(|session| has_open(session).is_none());
-    let (running, others): (Vec<&Digest>, Vec<&Digest>) =
-        silent.partition(|session| runs_in(pis, session) > 0);
+    let (running, others): (Vec<&Digest>, Vec<&Digest>) = silent.partition(|session| runs_in(pis, session) > 0);
     let mut dirs: Vec<&str> = running.iter().map(|session| session.header.cwd.as_str()).collect();
     dirs.sort_unstable();
     dirs.dedup();

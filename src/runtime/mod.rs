@@ -1,5 +1,6 @@
 //! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
 
+mod answer;
 mod away;
 mod backend;
 mod background;
@@ -123,23 +124,10 @@ pub fn run(
     browser.finish(&events, !matches!(end, Ok(End::Quit | End::Answer(_))));
     browser.memory.keep(&browser.model);
     match end? {
-        End::Answer(answer) => print(&setting, &answer).map(|()| 0),
+        End::Answer(answer) => answer::print(&setting, files, &answer).map(|()| 0),
         End::Quit => Ok(u8::from(setting.picker.is_some())),
         End::Killed(signal) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
     }
-}
-
-/// Prints what was chosen.
-fn print(setting: &Setting, answer: &Answer) -> Result<()> {
-    let answer = match answer {
-        Answer::Path(path) => path.clone().into_os_string(),
-        Answer::Id(id) => id.into(),
-        Answer::Command { path, cwd, first } => {
-            let cwd = resume::place(cwd, locate::state_dir().as_deref());
-            Start { pi: &setting.pi, session: path, cwd: &cwd, first: first.as_deref() }.command_line().into()
-        }
-    };
-    product::print(&answer)
 }
 
 /// How the last browser was left, and where that is kept.

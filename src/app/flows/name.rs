@@ -2,11 +2,12 @@
 
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
-use crate::app::flows::{self, NO_SESSION, cancel, delete};
+use crate::app::flows::{self, NO_SESSION, cancel, delete, picker};
 use crate::app::layers::Layer;
 use crate::app::layers::answer::Purpose;
 use crate::app::layers::prompt::Prompt;
 use crate::app::layers::question::{Choice, Question};
+use crate::app::setting::Print;
 use crate::base::text::Tone;
 use crate::changes::Request;
 use crate::disk::live::ask::What;
@@ -46,6 +47,10 @@ pub(crate) fn label_at(session: SessionKey, tree: &Tree, at: Index) -> Command {
 pub fn fork(context: &Context<'_>) -> Command {
     match context.whole_entry() {
         Err(why) => Command::warn(why),
+        Ok((session, tree, at)) if context.setting.picker == Some(Print::Json) => match flows::refusal(context) {
+            Some(why) => Command::warn(why),
+            None => picker::fork(&context.library[session], &tree, at),
+        },
         Ok((session, tree, at)) => {
             let path = context.library[session].path.clone();
             fork_of(Request::Fork { path, at: Some(EntryId::of(&tree, at)), migrate: false })

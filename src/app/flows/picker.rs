@@ -1,20 +1,25 @@
 //! pitree as a picker (`--print`): Enter gives an answer instead of starting pi.
 
-use crate::app::command::Command;
+use std::sync::Arc;
+
+use crate::app::command::{Command, GoOn};
 use crate::app::context::Context;
-use crate::app::message::Answer;
+use crate::app::message::{Answer, Chosen};
 use crate::app::setting::Print;
+use crate::changes::Request;
 use crate::keymap::Place;
 use crate::session::digest::Digest;
+use crate::session::entry::EntryId;
+use crate::session::tree::resume;
 use crate::session::tree::{Index, Tree};
 
 /// What Enter does in the picker; nothing where it does what it does elsewhere: for a command the session may have to be
 /// changed first.
 pub(crate) fn confirm(context: &Context<'_>) -> Option<Command> {
     let (key, session) = context.meant_session()?;
-    let tree = context.tree.file(key).map(|tree| &**tree);
+    let tree = context.tree.file(key);
     let meant = || context.meant_entry().map(|(.., at)| at);
-    let at = |tree: &Tree| if context.focus == Place::Sessions { tree.leaf } else { meant() };
+    let at = |tree: &Arc<Tree>| if context.focus == Place::Sessions { tree.leaf } else { meant() };
     answer(context, session, tree.map(|tree| (tree, at(tree))))
 }
 
@@ -22,7 +27,7 @@ pub(crate) fn confirm(context: &Context<'_>) -> Option<Command> {
 pub(crate) fn answer(
     context: &Context<'_>,
     session: &Digest,
-    entry: Option<(&Tree, Option<Index>)>,
+    entry: Option<(&Arc<Tree>, Option<Index>)>,
 ) -> Option<Command> {
     let answer = match context.setting.picker? {
         Print::Path => Answer::Path(session.path.clone()),
@@ -37,6 +42,14 @@ pub(crate) fn answer(
             }
         }
         Print::Command => return None,
+        Print::Json => Answer::Json(Box::new(Chosen {
+            path: session.path.clone(),
+            id: session.header.id.clone(),
+            cwd: session.header.cwd.clone(),
+            name: session.name.as_deref().map(String::from),
+            entry: entry.and_then(|(tree, at)| Some((tree.clone(), at?))),
+            draft: None,
+        })),
     };
     Some(Command::Answer(answer))
 }
@@ -44,4 +57,14 @@ pub(crate) fn answer(
 /// Whether a session is chosen as such, wherever in it something was found.
 pub(crate) fn wants_session(context: &Context<'_>) -> bool {
     matches!(context.setting.picker, Some(Print::Path | Print::Id))
+}
+
+/// A fork at an entry, which is then the answer: of a message of the user at what is before it, as pi forks (1.5.2), with
+/// its text to be edited.
+pub(crate) fn fork(session: &Digest, tree: &Arc<Tree>, at: Index) -> Command {
+    let to = resume::at(tree, at);
+    let leaf = GoOn::at(session.path.clone(), session.header.cwd.clone());
+    let at = to.at.map(|at| EntryId::of(tree, at));
+    let request = Some(Request::Fork { path: session.path.clone(), at, migrate: false });
+    Command::GoOn(GoOn { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf })
 }

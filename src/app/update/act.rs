@@ -104,7 +104,9 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         }
         Action::Search => searching::open(model, "", effects),
         Action::SearchEverything => searching::toggle_everything(model, effects),
-        Action::NextSort | Action::WaitingFirst | Action::NamedOnly | Action::HereOnly | Action::ShowSubagents => list(model, action),
+        Action::NextSort | Action::WaitingFirst | Action::NamedOnly | Action::HereOnly | Action::ShowSubagents => {
+            list(model, action)
+        }
         Action::ShowPaths => model.sessions.show_paths = !model.sessions.show_paths,
         Action::NextFilter => model.tree.set_filter(model.tree.filter.next()),
         Action::PreviousFilter => model.tree.set_filter(model.tree.filter.previous()),
@@ -356,6 +358,8 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
     }
     match model.focus {
         Place::Tree if !model.marks.is_empty() => model.marks.clear(),
+        // One begins there.
+        Place::Tree if model.setting.at.is_some() && model.search.is_none() => effects.push(Effect::Quit),
         Place::Tree => searching::go_back(model),
         Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
         Place::Sessions if model.search.is_some() => searching::close(model, effects),

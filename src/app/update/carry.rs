@@ -1,13 +1,16 @@
 //! Carrying out commands.
 
 use super::searching;
+use std::path::PathBuf;
+
 use crate::app::command::{After, Command, GoOn};
 use crate::app::flows::{delete, gone, refusal, resume, sight};
 use crate::app::layers::Layer;
 use crate::app::layers::context::Sight;
 use crate::app::layers::note::Note;
-use crate::app::message::{Answer, Effect, Work};
+use crate::app::message::{Answer, Chosen, Clip, Effect, Work};
 use crate::app::model::{Errand, Model, Pending};
+use crate::app::setting::Print;
 use crate::base::text::{Tone, width};
 use crate::changes::Request;
 use crate::keymap::{Action, Place};
@@ -134,6 +137,10 @@ fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
     match resume::step(&mut next) {
         resume::NextStep::Read(body) => errand(model, Work::Text(body), Some(next), effects),
         resume::NextStep::Change(request, after) => change(model, request, after, effects),
+        resume::NextStep::Copy(Clip::Text(text)) if model.setting.picker == Some(Print::Json) => {
+            next.draft = Some(text);
+            go_on(model, next, effects);
+        }
         resume::NextStep::Copy(clip) => errand(model, Work::Copy(clip), Some(next), effects),
         // Nothing that was begun is cut off by leaving.
         resume::NextStep::Start if !model.changes.is_empty() => {
@@ -143,13 +150,23 @@ fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
             model.say(Tone::Dim, "pi starts after the current change; any key cancels that");
         }
         resume::NextStep::Start => {
-            let GoOn { path, cwd, first, .. } = next;
+            let GoOn { path, cwd, first, draft, .. } = next;
             effects.push(match model.setting.picker {
+                // A fork was made.
+                Some(Print::Json) => Effect::Answer(Answer::Json(Box::new(fork(model, path, cwd, draft)))),
                 Some(_) => Effect::Answer(Answer::Command { path, cwd, first }),
                 None => Effect::Resume { path, cwd, first },
             });
         }
     }
+}
+
+/// A new session, as a picker says it: at its leaf.
+fn fork(model: &Model, path: PathBuf, cwd: String, draft: Option<String>) -> Chosen {
+    let session = model.library.key_of(&path).and_then(|key| model.library.get(key));
+    let id = session.map_or(String::new(), |session| session.header.id.clone());
+    let name = session.and_then(|session| session.name.as_deref()).map(String::from);
+    Chosen { path, id, cwd, name, entry: None, draft }
 }
 
 /// Reads the tree of the session that the tree pane is about, instead of what was read before.

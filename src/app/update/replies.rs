@@ -10,12 +10,15 @@ use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
 use crate::app::ticket::Claim;
+use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone};
 use crate::changes::past::Past;
 use crate::config::Sort;
+use crate::keymap::Place;
 use crate::library::SessionKey;
 use crate::render::DocLine;
 use crate::session::digest::Digest;
+use crate::session::entry::EntryId;
 use crate::session::prompt::listing::Listing;
 
 /// Takes a reply to the work of a ticket.
@@ -44,9 +47,14 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             if !batch.sessions.is_empty() {
                 model.library.add(batch.sessions);
                 news::list_anew(model);
+                open_wanted(model, effects);
             }
         }
         Reply::ScanDone => {
+            if let Some((path, _)) = model.to_open.take() {
+                let path = shorten(&path.to_string_lossy(), &model.setting.home).into_owned();
+                model.say(Tone::Warning, format!("{path} is not among the sessions here"));
+            }
             model.scan.claim = None;
             model.library.end_reading();
             news::list_anew(model);
@@ -119,6 +127,18 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::Changed(changed) => take_changed(model, ticket, *changed, effects),
         Reply::Failed(error) => take_failure(model, ticket, error),
     }
+}
+
+/// Opens the session that was asked for, once it is there.
+fn open_wanted(model: &mut Model, effects: &mut Vec<Effect>) {
+    let key = model.to_open.as_ref().and_then(|(path, _)| model.library.key_of(path));
+    let Some((key, (_, entry))) = key.filter(|&key| model.library.has(key)).zip(model.to_open.take()) else { return };
+    model.sessions.touched = true;
+    let command = match entry {
+        Some(entry) => Command::GoOver(key, EntryId::Id(entry)),
+        None => Command::All(vec![Command::Select(key), Command::Focus(Place::Tree)]),
+    };
+    carry::carry(model, command, effects);
 }
 
 fn failure(error: &str) -> Vec<DocLine> {

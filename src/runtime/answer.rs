@@ -1,0 +1,82 @@
+//! What a picker prints when it is left with a choice.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::app::message::{Answer, Chosen};
+use crate::app::setting::Setting;
+use crate::base::paths;
+use crate::base::safe_json::add_json;
+use crate::disk::files::Files;
+use crate::disk::load::Bodies;
+use crate::disk::locate;
+use crate::runtime::product;
+use crate::runtime::resume::{self, Start};
+use crate::session::entry::read;
+use crate::session::tree::resume::at;
+
+/// The form of the object: see `docs/json.md`.
+const SCHEMA: u32 = 1;
+
+/// Prints it.
+///
+/// # Errors
+/// It can't be read, or not be written.
+pub(super) fn print(setting: &Setting, files: Files, answer: &Answer) -> Result<()> {
+    let answer = match answer {
+        Answer::Path(path) => path.clone().into_os_string(),
+        Answer::Id(id) => id.into(),
+        Answer::Command { path, cwd, first } => {
+            let cwd = resume::place(cwd, locate::state_dir().as_deref());
+            Start { pi: &setting.pi, session: path, cwd: &cwd, first: first.as_deref() }.command_line().into()
+        }
+        Answer::Json(chosen) => return object(chosen, files),
+    };
+    product::print(&answer)
+}
+
+/// What was chosen, as a program sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ChosenFields<'a> {
+    schema: u32,
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
+    id: &'a str,
+    cwd: &'a str,
+    name: Option<&'a str>,
+    entry: Option<&'a str>,
+    is_leaf: bool,
+    text: Option<String>,
+    draft: Option<String>,
+}
+
+fn object(chosen: &Chosen, files: Files) -> Result<()> {
+    let Chosen { path, id, cwd, name, entry, draft } = chosen;
+    let text = entry.as_ref().map(|(tree, at)| {
+        let line = Bodies::open(files, path)?.line(&tree.nodes[*at as usize])?;
+        Ok::<_, anyhow::Error>(read::line(&line).ok().flatten().map_or(String::new(), |entry| entry.text()))
+    });
+    let text = text.transpose()?;
+    let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).text_of.is_some());
+    let fields = ChosenFields {
+        schema: SCHEMA,
+        path: path.to_string_lossy().into_owned(),
+        path_bytes: paths::odd(path),
+        id,
+        cwd,
+        name: name.as_deref(),
+        entry: entry.as_ref().and_then(|(tree, at)| tree.nodes[*at as usize].id.as_deref()),
+        is_leaf: entry.as_ref().is_none_or(|(tree, at)| tree.leaf == Some(*at)),
+        draft: draft.clone().or_else(|| text.clone().filter(|_| goes_back)),
+        text,
+    };
+    let mut line = Vec::new();
+    add_json(&mut line, &fields)?;
+    let mut out = io::stdout().lock();
+    out.write_all(&line)?;
+    Ok(out.flush()?)
+}
