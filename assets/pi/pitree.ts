@@ -98,7 +98,8 @@ async function browse(query: string, ctx: ExtensionCommandContext, live: Live): 
 	const file = ctx.sessionManager.getSessionFile();
 	const leaf = ctx.sessionManager.getLeafId();
 	const args = ["--print", "json"];
-	if (file !== undefined && existsSync(file)) args.push("--at", file, ...(leaf ? ["--entry", leaf] : []));
+	// pi writes the file with the first answer, and may be at it.
+	if (file !== undefined) args.push("--at", file, ...(leaf ? ["--entry", leaf] : []));
 	if (query !== "") args.push("--", ...query.split(/\s+/));
 	const draft = ctx.ui.getEditorText();
 	const ended = await live.away(() => run(program, args, ctx));

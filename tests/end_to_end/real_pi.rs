@@ -1,50 +1,395 @@
-//! The real pi in a terminal. Needs it installed: `scripts/pi/run terminal` sees to that, and CI to running it.
+//! The real pi in a terminal, with pitree beside it and within it, while a model that is none answers. Needs pi and node:
+//! `scripts/pi/run terminal` sees to that, and CI to running it.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
 
 use crate::home::Home;
-use crate::terminal::ctrl;
+use crate::terminal::{ENTER, ESC, Launch, Terminal, ctrl};
+
+/// As long as pi may take for anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// pi at a home, with a project, the extension, and a model.
+struct World {
+    home: Home,
+    project: PathBuf,
+    model: Child,
+    answers: ChildStdin,
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = self.model.kill();
+        let _ = self.model.wait();
+    }
+}
+
+impl World {
+    fn new() -> Self {
+        let home = Home::new();
+        let project = home.dir("project");
+        let serve = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/pi/serve.mjs");
+        let mut model = Command::new("node").arg(serve).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(model.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        let cost = json!({"input": 3, "output": 15, "cacheRead": 0.3, "cacheWrite": 3.75});
+        let none = json!({"id": "none-1", "name": "none-1", "contextWindow": 200_000, "maxTokens": 4096, "cost": cost, "input": ["text"], "reasoning": false});
+        let provider = json!({"baseUrl": url.trim(), "apiKey": "none", "api": "openai-completions", "models": [none]});
+        home.write(".pi/agent/models.json", json!({"providers": {"none": provider}}).to_string());
+        let settings = json!({
+            "defaultProvider": "none", "defaultModel": "none-1", "quietStartup": true, "pitree": {"key": "alt+p"},
+            "retry": {"enabled": false},
+        });
+        home.write(".pi/agent/settings.json", settings.to_string());
+        let pi = std::env::var("PITREE_TEST_PI").unwrap();
+        let path = std::env::var("PATH").unwrap();
+        home.script("bin/pi", &format!("export PATH='{path}' PI_OFFLINE=1\nexec '{pi}' \"$@\"\n"));
+        let answers = model.stdin.take().unwrap();
+        Self { home, project, model, answers }
+    }
+
+    /// The same with pitree's extension in pi.
+    fn with_extension() -> Self {
+        let world = Self::new();
+        let extension = include_str!("../../assets/pi/pitree.ts");
+        world.home.write(".pi/agent/extensions/pitree/index.ts", extension);
+        world.home.write(".pi/agent/extensions/pitree/program", env!("CARGO_BIN_EXE_pitree"));
+        world
+    }
+
+    /// pi in the project.
+    fn pi(&self, args: &[&str]) -> Terminal {
+        let pi = self.home.path().join("bin/pi");
+        Launch::new(pi.to_str().unwrap(), &self.home).args(args.iter().copied()).cwd(&self.project).open()
+    }
+
+    fn pitree(&self, args: &[&str]) -> Terminal {
+        self.home.launch(args).cwd(&self.project).open()
+    }
+
+    /// Somebody says something in pi, and the model answers.
+    fn say(&mut self, pi: &mut Terminal, prompt: &str, answer: &str) {
+        self.answer(&json!({"text": answer}));
+        pi.send(prompt);
+        pi.wait_in_the_end(prompt);
+        let end = Instant::now() + PATIENCE;
+        while !pi.contents().contains(answer) {
+            // pi takes nothing until it has started, and leaves it in the editor (1.5.2).
+            pi.send(ENTER);
+            let again = Instant::now() + Duration::from_secs(2);
+            while !pi.contents().contains(answer) && Instant::now() < again {
+                assert!(Instant::now() < end, "no answer:\n{}", pi.contents());
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+
+    /// What the model answers next.
+    fn answer(&mut self, answer: &Value) {
+        writeln!(self.answers, "{answer}").unwrap();
+        self.answers.flush().unwrap();
+    }
+
+    /// Holds a conversation of two prompts in a session of its own: its file.
+    fn talk(&mut self, about: &str) -> PathBuf {
+        let before = self.files();
+        let mut pi = self.pi(&[]);
+        pi.wait_in_the_end("none-1");
+        self.say(&mut pi, &format!("ask {about} one"), &format!("answer {about} one"));
+        self.say(&mut pi, &format!("ask {about} two"), &format!("answer {about} two"));
+        quit(pi);
+        self.files().into_iter().find(|path| !before.contains(path)).unwrap()
+    }
+
+    /// The session files.
+    fn files(&self) -> Vec<PathBuf> {
+        let folders = fs::read_dir(self.home.sessions()).into_iter().flatten().map(|folder| folder.unwrap().path());
+        let files = folders.flat_map(|folder| fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()));
+        let mut files: Vec<PathBuf> = files.collect();
+        files.sort();
+        files
+    }
+
+    /// What pitree tells of pis.
+    fn live(&self) -> Vec<Value> {
+        let outcome = self.home.command(&["live", "--json"]).output().unwrap();
+        assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
+        serde_json::from_slice::<Value>(&outcome.stdout).unwrap()["pis"].as_array().unwrap().clone()
+    }
+
+    /// Waits until pitree tells some states of pis, in their order by process.
+    fn wait_live(&self, states: &[&str]) -> Vec<Value> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let live = self.live();
+            let is: Vec<&str> = live.iter().map(|pi| pi["state"].as_str().unwrap()).collect();
+            if is == states {
+                return live;
+            }
+            assert!(Instant::now() < end, "{states:?} wanted: {live:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl World {
+    /// Waits until the only pi has a session open.
+    fn wait_open(&self, session: &Path) -> Value {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let mut live = self.live();
+            assert_eq!(live.len(), 1);
+            if live[0]["path"] == session.to_str().unwrap() {
+                return live.remove(0);
+            }
+            assert!(Instant::now() < end, "{} wanted: {live:?}", session.display());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// Ends pi as a person does.
+fn quit(mut pi: Terminal) {
+    pi.send(&ctrl('c'));
+    pi.send(&ctrl('c'));
+    assert_eq!(pi.wait_exit(), 0, "{}", pi.contents());
+}
+
+fn entries(file: &Path) -> Vec<Value> {
+    fs::read_to_string(file).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The id of the message with a text.
+fn id_of(file: &Path, text: &str) -> String {
+    let is = |entry: &&Value| entry["type"] == "message" && entry["message"]["content"].to_string().contains(text);
+    entries(file).iter().find(is).unwrap_or_else(|| panic!("{text:?} is not there"))["id"].as_str().unwrap().into()
+}
 
 #[test]
 #[ignore = "needs the real pi: run by scripts/pi/run terminal"]
-fn the_real_pi_shows_the_branch_that_was_chosen() {
-    let pi = std::env::var("PITREE_TEST_PI").unwrap();
-    let path = std::env::var("PATH").unwrap();
-    let home = Home::new();
-    home.script("bin/pi", &format!("export PATH='{path}' PI_OFFLINE=1\nexec '{pi}' \"$@\"\n"));
-    let project = home.dir("project");
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-app--/branches.jsonl");
-    let before = fs::read_to_string(fixture).unwrap().replace("/home/dev/app", project.to_str().unwrap());
-    let file = home.write(".pi/agent/sessions/--project--/branches.jsonl", &before);
-    // (what is resumed, what is shown, what is not)
-    let ways: [(&[&str], &str, &str); 5] = [
-        (&["resume", "branches"], "Better", "Done with JWT"),
-        (&["resume", "branches", "a3"], "Refresh tokens are in", "Better"),
-        (&["resume", "branches", "jwt-works"], "Done with JWT", "Refresh tokens are in"),
-        (&["resume", "branches", "u8"], "Done with server sessions", "Better"),
-        (&["resume", "branches", "a5", "--fork"], "Daily", "Done with server sessions"),
-    ];
-    for (arguments, shown, hidden) in ways {
-        let mut terminal = home.open(arguments);
-        // Other programs draw as they like: only what they show in the end counts.
-        terminal.wait_in_the_end(shown);
-        assert!(!terminal.contents().contains(hidden), "{arguments:?}:\n{}", terminal.contents());
-        terminal.send(&ctrl('c'));
-        terminal.send(&ctrl('c'));
-        drop(terminal);
-        assert!(fs::read_to_string(&file).unwrap().starts_with(&before), "old bytes stay");
+fn the_real_pi_goes_to_an_entry_and_nothing_is_written_until_something_is_said() {
+    let mut world = World::new();
+    let file = world.talk("tea");
+    let session = file.to_str().unwrap();
+    let before = fs::read(&file).unwrap();
+    let [ask_one, answer_one, ask_two, answer_two] =
+        ["ask tea one", "answer tea one", "ask tea two", "answer tea two"].map(|text| id_of(&file, text));
+    // (what is resumed, what is shown, what is not, what stands in the editor)
+    for (entry, shown, hidden) in [
+        (&answer_two, "answer tea two", "Navigated"),
+        (&answer_one, "answer tea one", "ask tea two"),
+        (&ask_two, "ask tea two", "answer tea two"),
+        (&ask_one, "ask tea one", "answer tea one"),
+    ] {
+        let pi = world.pitree(&["resume", session, entry]);
+        pi.wait_in_the_end("none-1");
+        if hidden != "Navigated" {
+            pi.wait_in_the_end("Navigated to selected point");
+        }
+        pi.wait_in_the_end(shown);
+        assert!(!pi.contents().contains(hidden), "{entry}:\n{}", pi.contents());
+        quit(pi);
+        assert!(fs::read(&file).unwrap() == before, "resumed at {shown:?}");
     }
-    // pi writes the thinking level down when it opens a session.
-    let text = fs::read_to_string(&file).unwrap();
-    let ours = text[before.len()..].lines().filter(|line| line.contains("\"type\":\"label\"")).count();
-    assert_eq!(ours, 3, "a line for each place that the leaf moved to");
-    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 2, "one fork was made");
-    // Nobody said anything in any of them: all of it can be undone.
-    for _ in 0..4 {
-        let mut undo = home.open(&["undo"]);
-        assert_eq!(undo.wait_exit(), 0, "{}", undo.contents());
+    // From the browser, and on: then it is said at that place.
+    let mut pi = world.pitree(&[]);
+    pi.wait_selected("ask tea one");
+    pi.send("l");
+    pi.wait_for("← leaf");
+    pi.send("kk");
+    pi.wait_selected("answer tea one");
+    pi.send(ENTER);
+    pi.wait_for("nothing is written to it");
+    pi.send("h");
+    pi.wait_in_the_end("Navigated to selected point");
+    assert!(fs::read(&file).unwrap() == before);
+    world.say(&mut pi, "another two", "another answer");
+    quit(pi);
+    let after = fs::read(&file).unwrap();
+    assert!(after.starts_with(&before) && after.len() > before.len());
+    let is_new = |entry: &&Value| entry["message"]["content"].to_string().contains("another two");
+    assert_eq!(entries(&file).iter().find(is_new).unwrap()["parentId"], answer_one);
+    // Back to the branch that was left, with pi's own summary of this one.
+    let pi = world.pitree(&["resume", session, &answer_two]);
+    pi.wait_in_the_end("answer tea two");
+    quit(pi);
+    assert!(fs::read(&file).unwrap() == after, "another branch");
+    world.answer(&json!({"text": "It was about another two."}));
+    let pi = world.pitree(&["resume", session, &answer_two, "--summarize"]);
+    pi.wait_in_the_end("Navigated to selected point");
+    quit(pi);
+    let last = entries(&file).pop().unwrap();
+    assert_eq!((&last["type"], &last["parentId"]), (&json!("branch_summary"), &json!(answer_two)));
+    assert!(last["summary"].as_str().unwrap().contains("It was about another two."), "{last}");
+}
+
+#[test]
+#[ignore = "needs the real pi: run by scripts/pi/run terminal"]
+fn the_real_pi_goes_to_an_entry_of_an_old_file() {
+    let world = World::new();
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sessions/--home-dev-old--/v1-linear.jsonl");
+    let text = fs::read_to_string(fixture).unwrap().replace("/home/dev/old", world.project.to_str().unwrap());
+    let file = world.home.write(".pi/agent/sessions/--project--/v1-linear.jsonl", &text);
+    let line = world.home.command(&["resume", "v1-linear", "#2", "--print"]).output().unwrap();
+    let printed = String::from_utf8_lossy(&line.stdout).into_owned();
+    assert_eq!(fs::read_to_string(&file).unwrap(), text, "pitree writes nothing: {printed}");
+    let mut pi = world.pitree(&[]);
+    pi.wait_selected("First prompt");
+    pi.send("l");
+    pi.wait_for("First answer");
+    pi.send("1gj");
+    pi.wait_selected("First answer");
+    pi.send(ENTER);
+    pi.wait_for("nothing is written to it");
+    pi.send("h");
+    pi.wait_in_the_end("Navigated to selected point");
+    assert!(pi.contents().contains("First answer") && !pi.contents().contains("Second"), "{}", pi.contents());
+    quit(pi);
+    // pi brings it into its form when it opens it, and adds nothing of ours.
+    let messages = |text: &str| text.lines().filter(|line| line.contains("\"type\":\"message\"")).count();
+    assert_eq!(messages(&fs::read_to_string(&file).unwrap()), messages(&text));
+    assert!(!fs::read_to_string(&file).unwrap().contains("\"type\":\"label\""));
+}
+
+/// The process of pitree within pi.
+fn within(pi: &Terminal) -> u32 {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let children = format!("/proc/{0}/task/{0}/children", pi.pid());
+        let children = fs::read_to_string(children).unwrap();
+        let is_pitree =
+            |pid: &&str| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "pitree\n");
+        if let Some(pid) = children.split_whitespace().find(is_pitree) {
+            return pid.parse().unwrap();
+        }
+        assert!(Instant::now() < end, "pitree does not run:\n{}", pi.contents());
+        std::thread::sleep(Duration::from_millis(20));
     }
-    let mut again = home.open(&["resume", "branches"]);
-    again.wait_in_the_end("Better");
-    again.send(&ctrl('c'));
+}
+
+#[test]
+#[ignore = "needs the real pi: run by scripts/pi/run terminal"]
+fn pitree_within_the_real_pi_there_and_back() {
+    let mut world = World::with_extension();
+    let tea = world.talk("tea");
+    let before = fs::read(&tea).unwrap();
+    let mut pi = world.pi(&[]);
+    pi.wait_in_the_end("none-1");
+    world.say(&mut pi, "ask rice one", "answer rice one");
+    // By the key, while something is being typed: back as if nothing had happened.
+    pi.send("half a thought");
+    pi.wait_in_the_end("half a thought");
+    pi.send("\x1bp");
+    pi.wait_selected("answer rice one");
+    pi.send(ESC);
+    pi.wait_in_the_end("half a thought");
+    pi.wait_in_the_end("answer rice one");
+    // To another session, at a message: it is given back, and what was being typed stays.
+    pi.send("\x1bp");
+    pi.wait_selected("answer rice one");
+    pi.send("\x1b[Z");
+    pi.wait_selected("ask rice one");
+    pi.send("G");
+    pi.wait_selected("ask tea one");
+    pi.send("l");
+    pi.wait_selected("answer tea two");
+    pi.send("k");
+    pi.wait_selected("ask tea two");
+    pi.send(ENTER);
+    pi.wait_in_the_end("Resumed session");
+    pi.wait_in_the_end("half a thought");
+    let shown = pi.contents();
+    assert!(shown.contains("answer tea one") && shown.contains("ask tea two") && !shown.contains("rice"), "{shown}");
+    assert!(fs::read(&tea).unwrap() == before, "nothing is written");
+    assert_eq!(world.wait_open(&tea)["pid"], pi.pid(), "the same process, another session");
+    // A fork at an answer.
+    pi.send("\x1bp");
+    pi.wait_for("choose");
+    pi.wait_selected("answer tea one");
+    pi.send("f");
+    pi.wait_in_the_end("half a thought");
+    pi.wait_in_the_end("Resumed session");
+    let fork = world.files().into_iter().find(|file| entries(file)[0]["parentSession"] == json!(tea)).unwrap();
+    world.wait_open(&fork);
+    assert!(fs::read(&tea).unwrap() == before);
+    // One that is killed leaves pi's screen whole.
+    pi.send("\x1bp");
+    pi.wait_for("choose");
+    let killed = Command::new("kill").args(["-9", &within(&pi).to_string()]).status().unwrap();
+    assert!(killed.success());
+    pi.wait_in_the_end("it was ended by SIGKILL");
+    pi.wait_in_the_end("answer tea one");
+    assert!(!pi.contents().contains("choose"), "{}", pi.contents());
+    pi.send(&ctrl('c'));
+    world.say(&mut pi, "go on here", "it goes on");
+    quit(pi);
+    assert_eq!(world.live(), [] as [Value; 0], "the file goes with the process");
+}
+
+#[test]
+#[ignore = "needs the real pi: run by scripts/pi/run terminal"]
+fn pis_tell_what_they_do_as_it_changes() {
+    let mut world = World::with_extension();
+    let asks = "export default (pi) => pi.registerCommand('sure', { handler: async (_a, ctx) => { await ctx.ui.confirm('Sure?', 'Really'); } });";
+    world.home.write(".pi/agent/extensions/sure.js", asks);
+    let mut one = world.pi(&[]);
+    one.wait_in_the_end("none-1");
+    world.wait_live(&["idle"]);
+    world.say(&mut one, "first thing", "first answer");
+    let told = &world.wait_live(&["waiting"])[0];
+    assert_eq!((&told["model"], &told["pid"]), (&json!("none-1"), &json!(one.pid())));
+    let file = PathBuf::from(told["path"].as_str().unwrap());
+    assert_eq!(told["entryId"], id_of(&file, "first answer"));
+    assert!(told["cost"].as_f64().unwrap() > 0.0);
+    // It writes a name and a label itself, and shows them.
+    let by_pi = |args: &[&str]| {
+        let outcome = world.home.command(&[args, &["--by-pi"]].concat()).output().unwrap();
+        assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
+    };
+    by_pi(&["rename", file.to_str().unwrap(), "Named from outside"]);
+    one.wait_in_the_end("Named from outside");
+    by_pi(&["label", file.to_str().unwrap(), &id_of(&file, "first answer"), "from outside"]);
+    assert!(fs::read_to_string(&file).unwrap().contains("\"label\":\"from outside\""));
+    let unknown = world.home.command(&["label", "--by-pi", file.to_str().unwrap(), "nowhere", "x"]).output().unwrap();
+    assert!(!unknown.status.success());
+    // The other one works, and its answer does not end; then it is stopped.
+    let mut two = world.pi(&[]);
+    two.wait_in_the_end("none-1");
+    world.wait_live(&["waiting", "idle"]);
+    world.answer(&json!({"text": "thinking about it", "hang": true}));
+    two.send(&format!("work{ENTER}"));
+    world.wait_live(&["waiting", "working"]);
+    two.send(ESC);
+    world.wait_live(&["waiting", "idle"]);
+    // An error, and a question.
+    world.answer(&json!({"status": 400, "error": "no such thing"}));
+    two.send(&format!("fail{ENTER}"));
+    world.wait_live(&["waiting", "error"]);
+    one.send(&format!("/sure{ENTER}"));
+    world.wait_live(&["blocked", "error"]);
+    let line = world.home.command(&["live", "--line"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&line.stdout), "1 blocked 1 error\n");
+    // The browser shows both, and the one that waits for the person comes first.
+    let mut browser = world.pitree(&[]);
+    browser.wait_for("1 blocked");
+    browser.wait_for("1 error");
+    browser.send("W");
+    browser.wait_for("sorted by live");
+    one.send(ENTER);
+    world.wait_live(&["waiting", "error"]);
+    browser.wait_for("1 waiting");
+    // One that is killed says nothing any more.
+    two.signal("KILL");
+    world.wait_live(&["waiting"]);
+    browser.wait_without("1 error");
+    browser.send("q");
+    assert_eq!(browser.wait_exit(), 0);
+    quit(one);
+    assert_eq!(world.live(), [] as [Value; 0]);
 }

@@ -10,7 +10,6 @@ use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
 use crate::app::ticket::Claim;
-use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone};
 use crate::changes::past::Past;
 use crate::config::Sort;
@@ -51,10 +50,6 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             }
         }
         Reply::ScanDone => {
-            if let Some((path, _)) = model.to_open.take() {
-                let path = shorten(&path.to_string_lossy(), &model.setting.home).into_owned();
-                model.say(Tone::Warning, format!("{path} is not among the sessions here"));
-            }
             model.scan.claim = None;
             model.library.end_reading();
             news::list_anew(model);
