@@ -7,6 +7,7 @@
     reason = "a test may fail anywhere, not only in a function marked #[test]"
 )]
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,19 @@ fn the_key_reference_is_current() {
 #[test]
 fn the_command_line_reference_is_current() {
     is_current("docs/cli.md", &pitree::cli::reference());
+}
+
+#[test]
+fn the_manual_is_current() {
+    let made = tempfile::tempdir().unwrap();
+    clap_mangen::generate_to(pitree::cli::command(), made.path()).unwrap();
+    let names = |dir: &Path| -> BTreeSet<String> {
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    for name in names(made.path()) {
+        is_current(&format!("docs/man/{name}"), &read(&made.path().join(name)));
+    }
+    assert_eq!(names(&root().join("docs/man")), names(made.path()), "pages of commands that are no more");
 }
 
 #[test]

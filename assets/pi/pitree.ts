@@ -10,7 +10,7 @@ import { homedir, hostname } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { setImmediate as breathe } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { ExtensionAPI, ExtensionCommandContext, ExtensionContext, ReplacedSessionContext } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionCommandContext, ExtensionContext } from "@earendil-works/pi-coding-agent";
 
 /** The form of the live file and of what is asked. */
 const SCHEMA = 1;
@@ -129,7 +129,7 @@ async function browse(query: string, ctx: ExtensionCommandContext, live: Live): 
 }
 
 /** Goes to an entry; what was being typed stays behind what comes to stand in the editor. */
-async function goTo(entry: string, ctx: ExtensionCommandContext | ReplacedSessionContext, draft: string): Promise<void> {
+async function goTo(entry: string, ctx: ExtensionCommandContext, draft: string): Promise<void> {
 	// pi gives a message back only where nothing is being typed (0.87.1, 1.5.2).
 	ctx.ui.setEditorText("");
 	try {

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Number;
 
 use crate::base::numbers::thousands;
 use crate::base::text::clean;
 use crate::cli::table::{self, Column, LAST};
-use crate::cli::{Chosen, output, resolve};
+use crate::cli::{Chosen, completions, output, resolve};
 use crate::disk::{load, prompt};
 use crate::session::prompt::listing::{Listing, row};
 use crate::session::prompt::message::{Call, Message, from, role};
@@ -27,8 +28,10 @@ use crate::session::tree::Tree;
 #[derive(Debug, clap::Args)]
 pub(super) struct ContextCommand {
     /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// An id, its unambiguous start, or a label; without one the leaf
+    #[arg(add = ArgValueCompleter::new(completions::labels))]
     entry: Option<String>,
     /// Tell of what is left out as well, and why
     #[arg(long)]

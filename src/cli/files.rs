@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::time;
 use crate::cli::table::{self, Column};
-use crate::cli::{Chosen, output, resolve};
+use crate::cli::{Chosen, completions, output, resolve};
 use crate::disk::load;
 use crate::library::files::{TouchedFile, full_path, outline};
 use crate::session::digest::Shared;
@@ -22,9 +23,10 @@ use crate::session::digest::Shared;
 #[derive(Debug, clap::Args)]
 pub(super) struct FilesCommand {
     /// Only of this session: a path, an id, or an unambiguous start of an id
+    #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: Option<OsString>,
     /// Only of the sessions that worked in this directory or below it
-    #[arg(long, value_name = "DIR", conflicts_with = "session")]
+    #[arg(long, value_name = "DIR", conflicts_with = "session", add = ArgValueCompleter::new(completions::projects))]
     project: Option<PathBuf>,
     /// One JSON object a line; of one session with the entries that touched the file
     #[arg(long)]

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use clap_complete::ArgValueCompleter;
 
 use crate::changes::Request;
 use crate::cli::change::{Changer, Step, Switches};
-use crate::cli::{Chosen, resolve};
+use crate::cli::{Chosen, completions, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
 use crate::runtime::product;
@@ -17,8 +18,10 @@ use crate::session::entry::EntryId;
 #[derive(Debug, clap::Args)]
 pub(super) struct Fork {
     /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// The last entry that the new session has: an id, its unambiguous start, or a label
+    #[arg(add = ArgValueCompleter::new(completions::labels))]
     entry: String,
     /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
     #[arg(long)]

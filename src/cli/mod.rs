@@ -3,17 +3,20 @@
 mod ask;
 mod by_pi;
 mod change;
+mod completions;
 mod config;
 mod context;
 mod diff;
 mod files;
 mod fork;
 mod index;
+mod init;
 mod labels;
 mod live;
 mod ls;
 mod output;
 mod path;
+mod pi;
 mod reference;
 mod rename;
 mod resolve;
@@ -117,6 +120,9 @@ enum Command {
     Index(index::IndexCommand),
     Live(live::Live),
     Config(config::ConfigCommand),
+    Pi(pi::PiCommand),
+    Completions(completions::Completions),
+    Init(init::Init),
 }
 
 const EXAMPLES: &str = "Examples:
@@ -179,9 +185,15 @@ pub fn reference() -> String {
     reference::page(Cli::command())
 }
 
+/// What the command line understands, for pages of the manual.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Runs the program and returns how it ended: 0 done, 1 failed, 2 wrong usage.
 pub fn run() -> ExitCode {
     guard::report_only_others();
+    completions::answer();
     // If even that fails, only a full quota ends the program without a word.
     let _ = runtime::survive_file_size_limit();
     let cli = match Cli::try_parse() {
@@ -212,6 +224,12 @@ pub fn run() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<ExitCode> {
     if let Some(Command::Config(command)) = &cli.command {
         return command.run(cli.options.config.as_deref());
+    }
+    match &cli.command {
+        Some(Command::Completions(command)) => return command.run(),
+        Some(Command::Init(command)) => return command.run(),
+        Some(Command::Pi(command)) => return command.run(),
+        _ => {}
     }
     // clap sees this conflict only where both stand on the same side of a command's name.
     if cli.options.demo && !cli.options.dir.is_empty() {
@@ -249,7 +267,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Some(Command::Redo(command)) => command.run(&context),
         Some(Command::Index(command)) => command.run(&context),
         Some(Command::Live(command)) => command.run(&context),
-        Some(Command::Config(_)) => Ok(ExitCode::SUCCESS),
+        Some(Command::Config(_) | Command::Completions(_) | Command::Init(_) | Command::Pi(_)) => Ok(ExitCode::SUCCESS),
         None => browse(context, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat()),
     }
 }
@@ -309,6 +327,11 @@ fn context(options: &Options) -> Result<Chosen> {
     let home = environment.home.to_string_lossy().into_owned();
     let cache = locate::index_dir().filter(|_| !options.no_index);
     Ok(Chosen { config, files: Files::Disk, located, home, cache })
+}
+
+/// What is chosen where the command line says nothing.
+fn as_usual() -> Result<Chosen> {
+    context(&Cli::try_parse_from(["pitree"])?.options)
 }
 
 /// The configuration from `file`, or from its usual place if it is there.

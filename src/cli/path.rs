@@ -5,16 +5,18 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::cli::output::PathFields;
-use crate::cli::{Chosen, output, resolve};
+use crate::cli::{Chosen, completions, output, resolve};
 use crate::runtime::product;
 
 /// Print the path of a session's file
 #[derive(Debug, clap::Args)]
 pub(super) struct PathCommand {
     /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// As a JSON object, with the id and the directory
     #[arg(long)]

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use clap_complete::ArgValueCompleter;
 
 use crate::changes::Request;
 use crate::cli::change::{Changer, Step, Switches};
-use crate::cli::{Chosen, by_pi, resolve};
+use crate::cli::{Chosen, by_pi, completions, resolve};
 use crate::disk::files::Files;
 use crate::disk::live::ask::What;
 use crate::disk::load;
@@ -17,6 +18,7 @@ use crate::session::entry::EntryId;
 #[derive(Debug, clap::Args)]
 pub(super) struct Rename {
     /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// The name; an empty one ("") clears it
     name: String,
@@ -44,8 +46,10 @@ impl Rename {
 #[derive(Debug, clap::Args)]
 pub(super) struct LabelCommand {
     /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// An id, its unambiguous start, or a label
+    #[arg(add = ArgValueCompleter::new(completions::labels))]
     entry: String,
     /// The label; without one, or with an empty one, it is cleared
     label: Option<String>,

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
 use crate::base::paths;
 use crate::changes::{Done, Request};
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::output::PathFields;
-use crate::cli::{Chosen, output, resolve};
+use crate::cli::{Chosen, completions, output, resolve};
 use crate::config::{Config, GoBy};
 use crate::disk::files::Files;
 use crate::disk::load;
@@ -30,9 +31,10 @@ use crate::session::tree::{Index, Tree};
 #[derive(Debug, clap::Args)]
 pub(super) struct Resume {
     /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
-    #[arg(default_value = ".")]
+    #[arg(default_value = ".", add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// An id, its unambiguous start, or a label; pi goes there by itself, or by a line that moves the leaf
+    #[arg(add = ArgValueCompleter::new(completions::labels))]
     entry: Option<String>,
     /// Let the model sum up the branch that is left, as in pi's /tree
     #[arg(long, requires = "entry", conflicts_with = "fork")]

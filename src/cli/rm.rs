@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use clap_complete::ArgValueCompleter;
 
 use crate::base::numbers::{bytes, count};
 use crate::base::text::Glyphs;
@@ -13,7 +14,7 @@ use crate::base::time;
 use crate::changes::{Refusal, Request, Seen};
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::table::words;
-use crate::cli::{Chosen, ask, now, output, resolve};
+use crate::cli::{Chosen, ask, completions, now, output, resolve};
 use crate::disk::live;
 use crate::disk::locate;
 use crate::library::live::{AT_WORK, LOSES};
@@ -30,7 +31,7 @@ const NAMED: usize = 20;
 #[derive(Debug, clap::Args)]
 pub(super) struct Rm {
     /// Paths, ids, or unambiguous starts of ids
-    #[arg(value_name = "SESSION", required = true)]
+    #[arg(value_name = "SESSION", required = true, add = ArgValueCompleter::new(completions::sessions))]
     sessions: Vec<OsString>,
     /// With the whole family of each: the session that all began with, its forks, theirs, and those of sub-agents
     #[arg(long)]

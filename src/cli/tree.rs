@@ -7,13 +7,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Number;
 
 use crate::app::panes::tree::rows::{Item, TreeRows, passes};
 use crate::app::panes::tree::text as row_text;
 use crate::base::text::{spans_text, width};
-use crate::cli::{Chosen, output, resolve};
+use crate::cli::{Chosen, completions, output, resolve};
 use crate::config::Filter;
 use crate::disk::load;
 use crate::disk::load::Bodies;
@@ -28,6 +29,7 @@ const LINES: usize = 240;
 #[derive(Debug, clap::Args)]
 pub(super) struct TreeCommand {
     /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// Which entries to show
     #[arg(long, value_name = "MODE")]

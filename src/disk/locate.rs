@@ -58,7 +58,7 @@ impl Environment {
     }
 
     /// The directory of pi's settings and sessions.
-    fn agent(&self) -> PathBuf {
+    pub(super) fn agent(&self) -> PathBuf {
         let asked = self.agent_dir.as_ref().map(|dir| self.resolve(dir.as_ref()));
         asked.unwrap_or_else(|| self.home.join(".pi/agent"))
     }

@@ -9,6 +9,7 @@ pub(crate) mod create;
 pub mod crew;
 pub mod demo;
 pub(crate) mod digest;
+pub(crate) mod extension;
 pub mod files;
 pub(crate) mod find;
 pub(crate) mod goto;

@@ -16,6 +16,14 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
     files.filter_map(|file| absolute(file).ok()).find(|file| file.is_file() && is_executable(file))
 }
 
+/// The file of this program.
+///
+/// # Errors
+/// The system can't tell.
+pub(crate) fn this() -> std::io::Result<PathBuf> {
+    env::current_exe()
+}
+
 #[cfg(unix)]
 fn is_executable(file: &Path) -> bool {
     rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()

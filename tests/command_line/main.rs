@@ -6,6 +6,7 @@ mod changing;
 mod common;
 mod comparing;
 mod context;
+mod in_pi;
 mod index;
 mod meant;
 mod names;

@@ -24,6 +24,8 @@ mod remembered;
 mod resize;
 mod resume;
 mod search;
+#[cfg(unix)]
+mod shells;
 mod sizes;
 mod tables;
 mod terminal;

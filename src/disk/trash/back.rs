@@ -19,6 +19,7 @@ pub(crate) use system::Contents;
 #[derive(Debug)]
 pub(crate) enum NotBack {
     /// The file is not in the trash.
+    #[cfg_attr(target_os = "macos", allow(dead_code, reason = "its trash tells nothing"))]
     Emptied(PathBuf),
     /// There is another file in its place.
     Taken(PathBuf),

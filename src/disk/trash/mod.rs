@@ -45,6 +45,7 @@ impl Default for Trash {
 
 impl Trash {
     /// The trash for one request, made at the time `now` in milliseconds since 1970.
+    #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(unused, reason = "no home trash there"))]
     pub(crate) fn open(&self, now: i64) -> Bin<'_> {
         Bin {
             trash: self,
@@ -92,7 +93,10 @@ impl Bin<'_> {
     ///
     /// # Errors
     /// [`NotTaken`].
-    #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(clippy::unused_self, reason = "no home trash there"))]
+    #[cfg_attr(
+        not(all(unix, not(target_os = "macos"))),
+        allow(unused, clippy::unused_self, reason = "no home trash there")
+    )]
     pub(crate) fn choose(&mut self, path: &Path) -> Result<Option<PathBuf>> {
         #[cfg(all(unix, not(target_os = "macos")))]
         if !self.is_command() {
@@ -289,7 +293,10 @@ impl Bin<'_> {
 
     /// Clears away what is left of a file in its place in the trash, if it is at `path` as well and nothing is lost by
     /// that: a copy that was not finished, or not removed.
-    #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(clippy::unused_self, reason = "no home trash there"))]
+    #[cfg_attr(
+        not(all(unix, not(target_os = "macos"))),
+        allow(unused, clippy::unused_self, reason = "no home trash there")
+    )]
     pub(crate) fn clear(&mut self, path: &Path, item: &Path) {
         #[cfg(all(unix, not(target_os = "macos")))]
         if path.symlink_metadata().is_ok() {

@@ -1,0 +1,117 @@
+//! `pitree completions`: what a shell is told so that Tab completes commands, options, sessions, labels and projects.
+//! The shell asks this program for what fits, so that there is nothing to bring up to date.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{CommandFactory, ValueEnum};
+use clap_complete::engine::CompletionCandidate;
+use clap_complete::env::{CompleteEnv, Shells};
+
+use crate::base::text::{clean, has_unsafe};
+use crate::cli::{Cli, as_usual, now, output};
+use crate::library::{Library, SessionKey};
+
+/// The variable by which the shell's lines ask.
+const ASKED_BY: &str = "PITREE_COMPLETE";
+
+/// Print what makes Tab complete commands, options, sessions and labels
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+bash, in ~/.bashrc:  source <(pitree completions bash)
+zsh, in ~/.zshrc, below compinit:  source <(pitree completions zsh)
+fish:  pitree completions fish > ~/.config/fish/completions/pitree.fish")]
+pub(super) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// A shell that lines are printed for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl Shell {
+    /// As it is called.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Zsh => "zsh",
+            Self::Fish => "fish",
+        }
+    }
+}
+
+impl Completions {
+    pub(super) fn run(&self) -> Result<ExitCode> {
+        let name = self.shell.name();
+        let shells = Shells::builtins();
+        let shell = shells.completer(name).with_context(|| format!("{name} can't be told what to complete"))?;
+        let mut lines = Vec::new();
+        shell.write_registration(ASKED_BY, "pitree", "pitree", "pitree", &mut lines)?;
+        let mut out = output::stdout();
+        out.write_all(&lines)?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Answers a shell that asks what fits, and ends; returns if none did.
+pub(super) fn answer() {
+    CompleteEnv::with_factory(Cli::command).var(ASKED_BY).complete();
+}
+
+/// What is said about all sessions that pitree would list, or nothing when they can't be read.
+fn of_sessions(say: impl FnOnce(&Library) -> Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
+    let Ok(chosen) = as_usual() else { return Vec::new() };
+    let library = Library::read(chosen.sources(), now(), std::path::Path::to_path_buf);
+    say(&library)
+}
+
+/// The ids of sessions, told by their titles, and names.
+pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(typed) = typed.to_str() else { return Vec::new() };
+    of_sessions(|library| {
+        let one = |key: SessionKey| {
+            let session = &library[key];
+            let name = session.name.as_deref().filter(|name| !typed.is_empty() && name.starts_with(typed));
+            let id = Some(&*session.header.id).filter(|id| id.starts_with(typed));
+            let title: String = clean(session.title()).chars().take(60).collect();
+            candidate(id.or(name)?, &title)
+        };
+        library.newest_first().into_iter().filter_map(one).collect()
+    })
+}
+
+/// All labels.
+pub(super) fn labels(typed: &OsStr) -> Vec<CompletionCandidate> {
+    of_sessions(|library| {
+        let keys = library.newest_first();
+        let labels: BTreeSet<&str> =
+            keys.iter().flat_map(|&key| &library[key].labels).map(|label| &*label.text).collect();
+        let fits = |label: &&str| label.as_bytes().starts_with(typed.as_encoded_bytes());
+        labels.into_iter().filter(fits).filter_map(|label| candidate(label, "")).collect()
+    })
+}
+
+/// The directories that sessions worked in.
+pub(super) fn projects(typed: &OsStr) -> Vec<CompletionCandidate> {
+    of_sessions(|library| {
+        let keys = library.newest_first();
+        let projects: BTreeSet<&str> = keys.iter().map(|&key| &*library[key].header.cwd).collect();
+        let fits = |dir: &&str| !dir.is_empty() && dir.as_bytes().starts_with(typed.as_encoded_bytes());
+        projects.into_iter().filter(fits).filter_map(|dir| candidate(dir, "")).collect()
+    })
+}
+
+/// A value of which a shell shows something else than it writes is not offered.
+fn candidate(value: &str, help: &str) -> Option<CompletionCandidate> {
+    let help = Some(help.to_string()).filter(|help| !help.is_empty());
+    (!has_unsafe(value)).then(|| CompletionCandidate::new(value).help(help.map(Into::into)))
+}

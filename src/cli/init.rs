@@ -1,0 +1,97 @@
+//! `pitree init`: lines for a shell that put pitree on a key, as a picker of commands.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use anyhow::Result;
+
+use crate::cli::completions::Shell;
+use crate::cli::output;
+
+/// Print lines that put the browser on a key of the shell
+///
+/// The key opens the browser; Enter there puts the command that goes on in pi on the shell's line, to be looked at and run.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+bash, in ~/.bashrc:  eval \"$(pitree init bash)\"
+zsh, in ~/.zshrc:  eval \"$(pitree init zsh)\"
+fish, in ~/.config/fish/config.fish:  pitree init fish | source")]
+pub(super) struct Init {
+    /// The shell
+    shell: Shell,
+    /// The key: alt or ctrl, and a letter
+    #[arg(long, value_name = "KEY", default_value = "alt+i")]
+    key: Key,
+}
+
+/// Alt or Ctrl, and a letter.
+#[derive(Clone, Copy, Debug)]
+struct Key {
+    is_alt: bool,
+    letter: char,
+}
+
+impl FromStr for Key {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = "a key is alt or ctrl, and a letter, as alt+i";
+        let (is_alt, letter) = match text.split_once('+') {
+            Some(("alt", letter)) => (true, letter),
+            // As bytes these are Tab, Enter, and what ends a line.
+            Some(("ctrl", letter)) if !matches!(letter, "i" | "j" | "m") => (false, letter),
+            Some(("ctrl", _)) => return Err("terminals can't tell this key from Tab or Enter"),
+            _ => return Err(wrong),
+        };
+        match letter.as_bytes() {
+            [letter] if letter.is_ascii_lowercase() => Ok(Self { is_alt, letter: char::from(*letter) }),
+            _ => Err(wrong),
+        }
+    }
+}
+
+const BASH: &str = r#"__pitree_pick() {
+  local line
+  line=$(command pitree --print command) || return
+  [[ -n $line ]] || return
+  READLINE_LINE=$line READLINE_POINT=${#line}
+}
+bind -m emacs -x '"KEY": __pitree_pick'
+bind -m vi-insert -x '"KEY": __pitree_pick'
+"#;
+
+const ZSH: &str = r#"__pitree_pick() {
+  local line
+  line=$(command pitree --print command </dev/tty) && [[ -n $line ]] && BUFFER=$line && CURSOR=$#BUFFER
+  zle reset-prompt
+}
+zle -N __pitree_pick
+bindkey -M emacs 'KEY' __pitree_pick
+bindkey -M viins 'KEY' __pitree_pick
+"#;
+
+const FISH: &str = r#"function __pitree_pick
+  set -l line (command pitree --print command | string collect)
+  test -n "$line"; and commandline -r -- $line
+  commandline -f repaint
+end
+bind KEY __pitree_pick
+bind -M insert KEY __pitree_pick
+"#;
+
+impl Init {
+    pub(super) fn run(&self) -> Result<ExitCode> {
+        let Key { is_alt, letter } = self.key;
+        let (lines, alt, ctrl) = match self.shell {
+            Shell::Bash => (BASH, "\\e", "\\C-"),
+            Shell::Zsh => (ZSH, "^[", "^"),
+            Shell::Fish => (FISH, "\\e", "\\c"),
+        };
+        let key = format!("{}{letter}", if is_alt { alt } else { ctrl });
+        let mut out = output::stdout();
+        out.write_all(lines.replace("KEY", &key).as_bytes())?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,61 @@
+//! pitree in the shells that people type in: Tab completes, and a key puts the chosen command on the line.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::effort::skipped;
+use crate::home::{Home, Session};
+use crate::terminal::{ENTER, Launch, TAB, Terminal, is_taken};
+
+/// Shells, each with the options that make it read nothing of whoever runs the tests, and lines that set it up.
+const SHELLS: &[(&str, &[&str], &str)] = &[
+    ("bash", &["--norc", "--noprofile", "-i"], "eval \"$(pitree init bash)\"; source <(pitree completions bash)"),
+    (
+        "zsh",
+        &["-f", "-i"],
+        "autoload -Uz compinit; compinit -u; eval \"$(pitree init zsh)\"; source <(pitree completions zsh)",
+    ),
+    ("fish", &["--no-config", "-i"], "pitree init fish | source; pitree completions fish | source"),
+];
+
+/// A session with a label, in a home in which the shells are ready.
+fn each_shell(test: impl Fn(&Home, &mut Terminal)) {
+    for &(shell, options, lines) in SHELLS {
+        if Command::new(shell).arg("-c").arg(":").status().is_err() {
+            skipped(&format!("there is no {shell}"));
+            continue;
+        }
+        let home = Home::new();
+        let project = home.dir("project");
+        home.session(&Session::new("0199f2c1-one").cwd(&project).asked("hello", &["left", "right"]));
+        let program = Path::new(env!("CARGO_BIN_EXE_pitree")).parent().unwrap();
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", program.display());
+        let mut terminal = Launch::new(shell, &home).args(options.iter().copied()).env("PATH", &path).open();
+        terminal.send(&format!("{lines}; echo rea''dy{ENTER}"));
+        terminal.wait_in_the_end("\nready");
+        test(&home, &mut terminal);
+    }
+}
+
+#[test]
+fn tab_completes_commands_and_sessions() {
+    each_shell(|_, terminal| {
+        terminal.send(&format!("pitree resto{TAB}"));
+        terminal.wait_in_the_end("pitree restore");
+        terminal.send("\u{15}"); // takes back what was typed
+        terminal.send(&format!("pitree path 0199{TAB}"));
+        terminal.wait_in_the_end("pitree path 0199f2c1-one");
+    });
+}
+
+#[test]
+fn a_key_puts_the_chosen_command_on_the_line() {
+    each_shell(|home, terminal| {
+        terminal.send("\x1bi");
+        terminal.wait_until("the browser", is_taken);
+        terminal.wait_selected("hello");
+        terminal.send(ENTER);
+        let session = home.path().join("project");
+        terminal.wait_in_the_end(&format!("cd {}", session.display()));
+    });
+}
