@@ -98,7 +98,7 @@ pub enum After {
     /// The session that is new in the list is selected.
     Show,
     /// pi goes on.
-    GoOn(GoOn),
+    GoOn(Box<GoOn>),
 }
 
 /// Going on in pi: what is still to be done until it starts.

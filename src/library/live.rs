@@ -220,7 +220,7 @@ mod tests {
         let long_ago = -10 * MOMENT;
         let mut library = library(&[("a", "/a", 1, 1), ("b", "/a", 3, 1), ("c", "/a", 2, 9)]);
         let one = Pis { told: vec![told("b", "")], ..pis(&[("/a", 1)]) };
-        library.set_pis(one.clone(), long_ago);
+        library.set_pis(one, long_ago);
         assert_eq!(live(&library), ["b", "c"], "one tells, and one does not");
         let key = library.key_of(Path::new("b")).unwrap();
         assert_eq!(library.live(key).unwrap().told().unwrap().state, State::Blocked);

@@ -1,7 +1,6 @@
 //! Sessions go to the trash: which, with whom, and what is asked before.
 
 use std::fs;
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use pitree::app::message::{Effect, Failure, Msg, Work};
@@ -95,7 +94,7 @@ fn where_pi_seems_to_be_at_work_it_is_asked_twice() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let pis = |browser: &mut Browser, count: usize| {
-        browser.model.library.set_pis([(PathBuf::from("/nowhere"), count)].into(), crate::harness::NOW);
+        browser.model.library.set_pis(crate::harness::pis("/nowhere", count), crate::harness::NOW);
     };
     pis(&mut browser, 1);
     // Any session of the directory, also one that is not marked.

@@ -1,5 +1,6 @@
 //! The whole browser without a terminal and without threads: keys in, a screen out. Effects are carried out at once.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pitree::app::layers::Layer;
@@ -13,6 +14,8 @@ use pitree::changes::{Done, Request};
 use pitree::config::Config;
 use pitree::disk::demo;
 use pitree::disk::files::Files;
+use pitree::disk::live::Pis;
+use pitree::disk::live::processes::ByDir;
 use pitree::disk::locate::Located;
 use pitree::library::SessionKey;
 use pitree::runtime::work::Desk;
@@ -75,6 +78,14 @@ impl Browser {
     pub(crate) fn on(dirs: &[&std::path::Path], columns: u16, rows: u16) -> Self {
         let located = Located { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), origin: "--dir".into() };
         Self::new(&Config::default(), located, Files::Disk, (columns, rows))
+    }
+
+    /// On directories, open at a session, or an entry of it.
+    pub(crate) fn at(dirs: &[&std::path::Path], at: Option<(PathBuf, Option<String>)>, size: (u16, u16)) -> Self {
+        let located = Located { dirs: dirs.iter().map(|dir| dir.to_path_buf()).collect(), origin: "--dir".into() };
+        let config = Config::default();
+        let setting = Setting { at, ..Setting::new(&config, located, demo::HOME.into(), false) };
+        Self::with(setting, &config, Files::Disk, size)
     }
 
     /// On pi's directory in a home.
@@ -275,4 +286,9 @@ impl Browser {
             },
         }
     }
+}
+
+/// As many pis in a directory, none of which says what it does.
+pub(crate) fn pis(dir: &str, count: usize) -> Pis {
+    ByDir::from([(dir.into(), count)]).into()
 }

@@ -26,6 +26,7 @@ mod palettes;
 mod panes;
 mod past;
 mod picker;
+mod pis;
 mod preview;
 mod queries;
 mod resume;
@@ -245,7 +246,7 @@ fn sorting_names_and_paths() {
         assert_eq!(browser.selected(), selected, "the selection stays");
     }
     assert!(costs(&browser).is_sorted_by(|a, b| a >= b));
-    browser.press("ctrl+s");
+    browser.press("ctrl+s ctrl+s");
     assert_eq!(browser.model.sessions.shows.sort, Sort::Threaded);
     let all = browser.model.sessions.rows.len();
     browser.press("ctrl+n");

@@ -84,3 +84,46 @@ fn a_project_is_still_folded() {
     browser.press("g enter");
     assert!(browser.wants.is_empty() && browser.model.sessions.is_folded(0));
 }
+
+#[test]
+fn a_program_is_told_all_of_what_was_chosen() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.pick(Print::Json);
+    browser.press("l");
+    to_entry(&mut browser, "go left");
+    browser.press("enter");
+    let [Answer::Json(chosen)] = &answers(&browser)[..] else { panic!("{:?}", browser.wants) };
+    let (tree, at) = chosen.entry.as_ref().unwrap();
+    assert_eq!((&chosen.path, &*chosen.id, &*chosen.cwd), (&world.path("main"), "main", "/nowhere"));
+    assert_eq!((tree.nodes[*at as usize].id.as_deref(), &chosen.draft), (Some("u2"), &None));
+}
+
+#[test]
+fn a_fork_is_the_answer_with_the_message_that_it_leaves_out() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.pick(Print::Json);
+    let before = world.text("main");
+    browser.press("l");
+    to_entry(&mut browser, "go left");
+    browser.press("f");
+    let [Answer::Json(fork)] = &answers(&browser)[..] else { panic!("{:?}", browser.wants) };
+    assert!(fork.entry.is_none() && browser.copied.is_empty());
+    assert_eq!(fork.draft.as_deref(), Some("go left"));
+    let text = std::fs::read_to_string(&fork.path).unwrap();
+    assert!(text.contains(&format!("\"id\":\"{}\"", fork.id)) && !text.contains("go left"), "{text}");
+    assert_eq!(world.text("main"), before);
+}
+
+#[test]
+fn it_begins_at_a_session_and_an_entry_and_esc_leaves_it_there() {
+    let world = World::new();
+    let at = Some((world.path("twin"), Some("a2".into())));
+    let mut browser = Browser::at(&[world.dir.path()], at, (160, 40));
+    assert_eq!(browser.session().unwrap().path, world.path("twin"));
+    let selected = browser.model.tree.selected_entry().unwrap();
+    assert_eq!(browser.model.tree.own().unwrap().nodes[selected as usize].id.as_deref(), Some("a2"));
+    browser.press("esc");
+    assert!(matches!(browser.wants[..], [Effect::Quit]), "{:?}", browser.wants);
+}

@@ -56,8 +56,8 @@ fn take_done(context: &Context<'_>, (done, said): (Done, Command), new: Option<S
             new.or_else(made).map_or_else(Command::nothing, Command::Select)
         }
         After::GoOn(go_on) => {
-            let path = done.made.unwrap_or(go_on.path);
-            Command::GoOn(GoOn { path, ..go_on })
+            let path = done.made.unwrap_or_else(|| go_on.path.clone());
+            Command::GoOn(GoOn { path, ..*go_on })
         }
     };
     Command::All(vec![said, then])

@@ -242,7 +242,7 @@ pub fn step(go_on: &mut GoOn) -> NextStep {
     if let Some((tree, at)) = go_on.text_of.take() {
         NextStep::Read(Body { path: go_on.path.clone(), tree, at })
     } else if let Some(request) = go_on.request.take() {
-        NextStep::Change(request, After::GoOn(go_on.clone()))
+        NextStep::Change(request, After::GoOn(Box::new(go_on.clone())))
     } else if let Some(text) = go_on.text.take() {
         NextStep::Copy(Clip::Text(text))
     } else {

@@ -105,7 +105,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::Search => searching::open(model, "", effects),
         Action::SearchEverything => searching::toggle_everything(model, effects),
         Action::NextSort | Action::WaitingFirst | Action::NamedOnly | Action::HereOnly | Action::ShowSubagents => {
-            list(model, action)
+            list(model, action);
         }
         Action::ShowPaths => model.sessions.show_paths = !model.sessions.show_paths,
         Action::NextFilter => model.tree.set_filter(model.tree.filter.next()),

@@ -145,7 +145,7 @@ fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
         // Nothing that was begun is cut off by leaving.
         resume::NextStep::Start if !model.changes.is_empty() => {
             if let Some(last) = model.changes.back_mut() {
-                last.after = After::GoOn(next);
+                last.after = After::GoOn(Box::new(next));
             }
             model.say(Tone::Dim, "pi starts after the current change; any key cancels that");
         }

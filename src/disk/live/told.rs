@@ -233,7 +233,8 @@ fn runs(pid: u32, start: Option<&str>) -> bool {
     system.process(pid).zip(start).is_some_and(|(process, start)| process.start_time().abs_diff(start) <= 2)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use serde_json::{Value, json};

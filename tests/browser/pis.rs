@@ -1,0 +1,130 @@
+//! What running pis say that they do: signs, order, the card, and names and labels that they write themselves.
+
+use pitree::app::message::{Effect, Msg, Reply, Work};
+use pitree::app::panes::sessions::SessionRow;
+use pitree::disk::live::Pis;
+use pitree::disk::live::ask::What;
+use pitree::library::live::{State, Told};
+
+use super::changes::World;
+use super::harness::{Browser, NOW, shows};
+
+/// A pi that has a session open.
+fn told(world: &World, session: &str, state: State, minutes: i64) -> Told {
+    Told {
+        pid: 4711,
+        session: world.path(session),
+        id: session.into(),
+        entry: None,
+        cwd: "/nowhere".into(),
+        state,
+        since: NOW - minutes * 60_000,
+        model: Some("some-model".into()),
+        cost: 0.0,
+    }
+}
+
+fn hear(browser: &mut Browser, told: Vec<Told>) {
+    browser.model.library.set_pis(Pis { told, ..Pis::default() }, NOW);
+    browser.press("j").press("k");
+}
+
+/// The rows of the list.
+fn rows(browser: &Browser) -> Vec<String> {
+    browser.screen().lines().skip(2).take(8).map(str::to_owned).collect()
+}
+
+#[test]
+fn each_state_has_a_sign_and_the_header_counts_them() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    for (state, sign, word) in [
+        (State::Blocked, "¿", "1 blocked"),
+        (State::Error, "‼", "1 error"),
+        (State::Waiting, "◆", "1 waiting"),
+        (State::Working, "●", "1 working"),
+        (State::Idle, "○", "1 idle"),
+    ] {
+        hear(&mut browser, vec![told(&world, "main", state, 3)]);
+        shows(&browser, word);
+        assert!(rows(&browser).iter().any(|row| row.contains(sign)), "{sign}:\n{}", browser.screen());
+    }
+    browser.model.library.set_pis(super::harness::pis("/nowhere", 1), NOW);
+    browser.press("j");
+    shows(&browser, "1 live?");
+    assert!(rows(&browser).iter().any(|row| row.contains('◌')), "{}", browser.screen());
+}
+
+#[test]
+fn those_that_wait_for_the_person_come_first_and_the_longest_wait_before_them() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let before = rows(&browser);
+    hear(&mut browser, vec![told(&world, "fork", State::Waiting, 5), told(&world, "other", State::Waiting, 9)]);
+    browser.press("W");
+    let waiting = rows(&browser).iter().filter(|row| row.contains('◆')).count();
+    assert_eq!(waiting, 2, "{}", browser.screen());
+    let first = |browser: &Browser| {
+        let key = browser.model.sessions.rows.iter().find_map(|row| match row {
+            SessionRow::Session { key, .. } => Some(*key),
+            _ => None,
+        });
+        browser.model.library[key.unwrap()].path.clone()
+    };
+    assert_eq!(first(&browser), world.path("other"));
+    hear(&mut browser, vec![told(&world, "fork", State::Blocked, 0), told(&world, "other", State::Waiting, 9)]);
+    browser.press("W W");
+    assert_eq!(first(&browser), world.path("fork"), "a question before an answer");
+    hear(&mut browser, Vec::new());
+    browser.press("W");
+    assert_eq!(rows(&browser), before);
+}
+
+#[test]
+fn the_card_says_what_pi_does() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let key = browser.model.library.key_of(&world.path("main")).unwrap();
+    world.select(&mut browser, "main");
+    browser.model.library.set_pis(Pis { told: vec![told(&world, "main", State::Waiting, 3)], ..Pis::default() }, NOW);
+    browser.press("j").press("k");
+    shows(&browser, "waiting for you since 3m, some-model (process 4711)");
+    assert!(browser.model.library.live(key).is_some());
+}
+
+#[test]
+fn a_name_for_a_session_that_a_pi_has_open_is_written_by_that_pi_or_here() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    world.select(&mut browser, "main");
+    let before = world.text("main");
+    browser.model.library.set_pis(Pis { told: vec![told(&world, "main", State::Waiting, 3)], ..Pis::default() }, NOW);
+    browser.press("R").type_text("new").press("enter");
+    shows(&browser, "A pi has this session open");
+    shows(&browser, "a pi (process 4711) has it open");
+    let wanted = browser.take(Msg::Key("p".parse().unwrap()));
+    let [Effect::Ask(ticket, Work::TellPi(pi, what))] = &wanted[..] else { panic!("{wanted:?}") };
+    assert_eq!((pi.pid, what), (4711, &What::Name("new".into())));
+    assert_eq!(world.text("main"), before, "pi writes it");
+    let told = |result| Msg::Reply(ticket.clone(), Reply::PiTold(what.clone(), result));
+    browser.send(told(Ok(())));
+    shows(&browser, "pi wrote the name");
+    browser.press("R").type_text("here").press("enter");
+    browser.press("w");
+    assert!(world.text("main").starts_with(&before) && world.text("main").contains("here"));
+}
+
+#[test]
+fn a_pi_that_does_not_do_it_is_complained_about() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.model.library.set_pis(Pis { told: vec![told(&world, "main", State::Waiting, 3)], ..Pis::default() }, NOW);
+    world.select(&mut browser, "main");
+    browser.press("l L").type_text("mark").press("enter");
+    shows(&browser, "A pi has this session open");
+    let wanted = browser.take(Msg::Key("p".parse().unwrap()));
+    let [Effect::Ask(ticket, Work::TellPi(_, what @ What::Label(..)))] = &wanted[..] else { panic!("{wanted:?}") };
+    let why = "pi (process 4711) does not answer: nothing was changed, and this is said in full";
+    browser.send(Msg::Reply(ticket.clone(), Reply::PiTold(what.clone(), Err(why.into()))));
+    shows(&browser, "does not answer");
+}
