@@ -27,7 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("app", &["session", "search", "render", "disk", "library", "changes", "keymap", "config"]),
     ("ui", &["session", "search", "render", "library", "keymap", "config", "app"]),
     ("runtime", &["session", "search", "render", "disk", "library", "changes", "keymap", "config", "app", "ui"]),
-    ("cli", &["session", "search", "disk", "library", "changes", "keymap", "config", "app", "runtime"]),
+    ("cli", &["session", "search", "render", "disk", "library", "changes", "keymap", "config", "app", "runtime"]),
 ];
 
 /// What only some modules may touch: where the file system, the clock, threads and the environment are.

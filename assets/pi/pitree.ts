@@ -226,7 +226,7 @@ function findProgram(): string | undefined {
 class Live {
 	#pi: ExtensionAPI;
 	#file = join(stateDir(), "live", `${process.pid}.json`);
-	#process?: { start: string | null; where: string };
+	#process?: { start: string; where: string };
 	#ctx?: ExtensionContext;
 	#watcher?: FSWatcher;
 	#working = false;
@@ -447,7 +447,7 @@ function costOf(message: { usage?: { cost?: { total?: unknown } } }): number {
 }
 
 /** What tells this process from an earlier one of its number, and from those of another machine or container. */
-async function thisProcess(): Promise<{ start: string | null; where: string }> {
+async function thisProcess(): Promise<{ start: string; where: string }> {
 	try {
 		const read = async (path: string) => {
 			const file = await open(path);
@@ -459,7 +459,8 @@ async function thisProcess(): Promise<{ start: string | null; where: string }> {
 		const boot = (await read("/proc/sys/kernel/random/boot_id")).trim();
 		return { start, where: `${boot} ${readlinkSync("/proc/self/ns/pid")}` };
 	} catch {
-		return { start: null, where: hostname() };
+		// Elsewhere in seconds since 1970.
+		return { start: String(Math.round(Date.now() / 1000 - process.uptime())), where: hostname() };
 	}
 }
 

@@ -27,7 +27,7 @@ use crate::session::tree::Tree;
 /// of them have is said as pi says it: as the last answer tells, with an estimate of what stands behind it.
 #[derive(Debug, clap::Args)]
 pub(super) struct ContextCommand {
-    /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// An id, its unambiguous start, or a label; without one the leaf

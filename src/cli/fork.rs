@@ -17,7 +17,7 @@ use crate::session::entry::EntryId;
 /// Make a new session of the path to an entry, and print where it is
 #[derive(Debug, clap::Args)]
 pub(super) struct Fork {
-    /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// The last entry that the new session has: an id, its unambiguous start, or a label

@@ -1,7 +1,9 @@
 //! `pitree ls`: the sessions as a table, or as JSON for scripts.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,14 +12,18 @@ use serde::Serialize;
 use serde_json::Number;
 
 use crate::base::js::cut;
-use crate::base::numbers::dollars;
+use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::time;
+use crate::cli::live::LiveFields;
 use crate::cli::output::PathFields;
 use crate::cli::table::{self, Column, LAST, PATH};
-use crate::cli::{Chosen, output, resolve};
+use crate::cli::{Chosen, output, resolve, search};
 use crate::disk::crew;
+use crate::disk::files::Files;
+use crate::disk::live::told::Told;
 use crate::disk::scan::Unreadable;
+use crate::disk::{live, locate};
 use crate::library::shares::{self, Shares};
 use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, NO_MESSAGES};
@@ -33,6 +39,11 @@ type Row<'a> = (&'a Digest, Tally);
 /// List sessions, newest first
 #[derive(Debug, clap::Args)]
 pub(super) struct Ls {
+    /// Only sessions that this search finds, in the language of `pitree search`
+    query: Vec<String>,
+    /// List so many at most
+    #[arg(long, value_name = "N", value_parser = crate::cli::some)]
+    limit: Option<NonZeroUsize>,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
@@ -43,6 +54,13 @@ pub(super) struct Ls {
 
 impl Ls {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let found = match &self.query[..] {
+            [] => None,
+            query => match search::sessions(query, chosen) {
+                Ok(found) => Some(found),
+                Err(wrong) => return Ok(wrong),
+            },
+        };
         let mut scan = chosen.sources().scan();
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
         if scan.found.files.is_empty() && !unreadable.is_empty() {
@@ -63,12 +81,18 @@ impl Ls {
             (0..).zip(&sessions).map(|(at, session)| (&**session, shares.own(at, session))).collect();
         // pi orders by time only; files of the same time keep a fixed order here.
         rows.sort_by(|(a, _), (b, _)| b.order_time().cmp(&a.order_time()).then_with(|| b.path.cmp(&a.path)));
+        rows.retain(|(session, _)| found.as_ref().is_none_or(|found| found.contains(&session.path)));
+        let all = rows.len();
+        rows.truncate(self.limit.map_or(all, NonZeroUsize::get));
         let mut out = output::stdout();
         if self.json {
+            let told =
+                if chosen.files == Files::Disk { live::told(locate::state_dir().as_deref()) } else { Vec::new() };
+            let told: HashMap<&Path, &Told> = told.iter().map(|told| (&*told.session, told)).collect();
             let here = std::path::absolute(".").unwrap_or_default(); // it may be gone
             let lines = |part: &&[Row<'_>]| {
                 part.iter().try_fold(Vec::new(), |mut lines, (session, own)| {
-                    output::add_json(&mut lines, &SessionLine::new(session, *own, &here))?;
+                    output::add_json(&mut lines, &SessionLine::new(session, *own, &here, &told))?;
                     Ok::<_, anyhow::Error>(lines)
                 })
             };
@@ -80,6 +104,9 @@ impl Ls {
             }
         } else {
             table(&mut out, &rows, chosen)?;
+            if rows.len() < all {
+                output::tell(&format!("{} of {}", thousands(rows.len()), count(all, "session", "sessions")));
+            }
         }
         out.flush()?;
         let _ = scan.keep(); // that costs time alone
@@ -87,9 +114,14 @@ impl Ls {
             let dirs: Vec<_> = chosen.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
             output::tell(&format!("no sessions in {} (from {})", dirs.join(", "), chosen.located.origin));
         }
+        let nothing_found = rows.is_empty() && found.is_some();
+        if nothing_found && !self.json {
+            output::tell(&format!("no match in {}", count(sessions.len(), "session", "sessions")));
+        }
         // The system takes back at once what would be given back piece by piece.
         std::mem::forget(sessions);
-        Ok(output::end(unreadable))
+        let end = output::end(unreadable);
+        Ok(if nothing_found { ExitCode::FAILURE } else { end })
     }
 }
 
@@ -107,6 +139,7 @@ fn nothing(unreadable: &[Unreadable], origin: &str) -> String {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SessionLine<'a> {
+    schema: u32,
     path: String,
     /// As [`PathFields`] has it: of many, a field of fields takes long.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,13 +164,20 @@ struct SessionLine<'a> {
     own_entries: usize,
     bytes: u64,
     problems: Vec<String>,
+    live: Option<LiveFields>,
 }
 
+/// The form of what is printed for scripts.
+const SCHEMA: u32 = 1;
+
 impl<'a> SessionLine<'a> {
-    fn new(session: &'a Digest, own: Tally, here: &Path) -> Self {
+    fn new(session: &'a Digest, own: Tally, here: &Path, told: &HashMap<&Path, &Told>) -> Self {
         let header = &session.header;
-        let PathFields { path, path_bytes } = (&*absolute(&session.path, here)).into();
+        let path = absolute(&session.path, here);
+        let live = told.get(&*path).map(|&told| told.into());
+        let PathFields { path, path_bytes } = (&*path).into();
         Self {
+            schema: SCHEMA,
             path,
             path_bytes,
             id: &header.id,
@@ -160,6 +200,7 @@ impl<'a> SessionLine<'a> {
             own_entries: own.entries,
             bytes: session.bytes,
             problems: session.problems.iter().map(Problem::to_string).collect(),
+            live,
         }
     }
 }

@@ -24,6 +24,8 @@ mod restore;
 mod resume;
 mod rm;
 mod search;
+mod show;
+mod skill;
 mod slip;
 mod table;
 mod tree;
@@ -108,6 +110,7 @@ enum Command {
     Files(files::FilesCommand),
     Diff(diff::Diff),
     Search(search::SearchCommand),
+    Show(show::Show),
     Path(path::PathCommand),
     Resume(resume::Resume),
     Fork(fork::Fork),
@@ -123,6 +126,7 @@ enum Command {
     Pi(pi::PiCommand),
     Completions(completions::Completions),
     Init(init::Init),
+    Skill(skill::Skill),
 }
 
 const EXAMPLES: &str = "Examples:
@@ -228,6 +232,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     match &cli.command {
         Some(Command::Completions(command)) => return command.run(),
         Some(Command::Init(command)) => return command.run(),
+        Some(Command::Skill(_)) => return skill::Skill::run(),
         Some(Command::Pi(command)) => return command.run(),
         _ => {}
     }
@@ -256,6 +261,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Some(Command::Files(command)) => command.run(&context),
         Some(Command::Diff(command)) => command.run(&context),
         Some(Command::Search(command)) => command.run(&context),
+        Some(Command::Show(command)) => command.run(&context),
         Some(Command::Path(command)) => command.run(&context),
         Some(Command::Resume(command)) => command.run(&context),
         Some(Command::Fork(command)) => command.run(&context),
@@ -267,7 +273,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Some(Command::Redo(command)) => command.run(&context),
         Some(Command::Index(command)) => command.run(&context),
         Some(Command::Live(command)) => command.run(&context),
-        Some(Command::Config(_) | Command::Completions(_) | Command::Init(_) | Command::Pi(_)) => Ok(ExitCode::SUCCESS),
+        Some(Command::Config(_) | Command::Completions(_) | Command::Init(_) | Command::Pi(_) | Command::Skill(_)) => {
+            Ok(ExitCode::SUCCESS)
+        }
         None => browse(context, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat()),
     }
 }

@@ -17,7 +17,7 @@ use crate::session::entry::EntryId;
 /// Give a session a name
 #[derive(Debug, clap::Args)]
 pub(super) struct Rename {
-    /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// The name; an empty one ("") clears it
@@ -45,7 +45,7 @@ impl Rename {
 /// Label an entry
 #[derive(Debug, clap::Args)]
 pub(super) struct LabelCommand {
-    /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// An id, its unambiguous start, or a label

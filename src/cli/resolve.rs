@@ -106,13 +106,18 @@ pub(super) fn session(word: &OsStr, chosen: &Chosen) -> Result<PathBuf> {
     named(word, &Sessions::new(chosen))
 }
 
+/// The session of the pi in which this command runs, as pi tells it.
+fn this() -> Option<PathBuf> {
+    Environment::current().session_file.map(PathBuf::from)
+}
+
 fn named(word: &OsStr, sessions: &Sessions<'_>) -> Result<PathBuf> {
     let (path, bytes) = (Path::new(word), word.as_encoded_bytes());
     if bytes.contains(&(std::path::MAIN_SEPARATOR as u8)) || bytes.ends_with(b".jsonl") || path.is_file() {
         return Ok(path.to_path_buf());
     }
     if word == "." {
-        return sessions.newest_here();
+        return this().map_or_else(|| sessions.newest_here(), Ok);
     }
     // An id is text.
     let word = word.to_str().with_context(|| format!("there is no file {word:?}, and no session has such an id"))?;

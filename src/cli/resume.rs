@@ -30,7 +30,7 @@ use crate::session::tree::{Index, Tree};
 /// As in pi's /tree, a message of yours means the place before it: its text is given back to you.
 #[derive(Debug, clap::Args)]
 pub(super) struct Resume {
-    /// A path, an id or an unambiguous start of one, a name; `.` is the newest one of this directory
+    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
     #[arg(default_value = ".", add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// An id, its unambiguous start, or a label; pi goes there by itself, or by a line that moves the leaf

@@ -35,6 +35,8 @@ pub struct Environment {
     pub session_dir: Option<OsString>,
     /// `PI_CODING_AGENT_DIR`
     pub agent_dir: Option<OsString>,
+    /// `PI_SESSION_FILE`: the session of the pi in which a command runs (1.5.2).
+    pub session_file: Option<OsString>,
     /// The home directory.
     pub home: PathBuf,
     /// The working directory: relative paths count from here, and `.pi/settings.json` here is the project's.
@@ -48,6 +50,7 @@ impl Environment {
         Self {
             session_dir: set("PI_CODING_AGENT_SESSION_DIR"),
             agent_dir: set("PI_CODING_AGENT_DIR"),
+            session_file: set("PI_SESSION_FILE"),
             home: home(),
             cwd: env::current_dir().unwrap_or_default(),
         }

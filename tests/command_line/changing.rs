@@ -58,7 +58,7 @@ fn a_name_and_a_label_beside_a_pi_at_work_make_no_branch() {
         json!([listed["name"], listed["labels"], listed["branchPoints"], listed["leaves"]]),
         json!(["Named", 1, 0, 1])
     );
-    let found = |query: &str| pitree.run(&["search", query, "--json"]).out.lines().count();
+    let found = |query: &str| pitree.run(&["search", query, "--json"]).out.matches("\"type\":\"hit\"").count();
     assert_eq!(["is:branched", "is:abandoned", "is:named"].map(found), [0, 0, 1]);
     let rows = |filter: &str| pitree.print(&["tree", "live", "--filter", filter]);
     assert_eq!(rows("outline"), "• [here] user: Begin\n• assistant: Gone  ← leaf\n");

@@ -8,6 +8,7 @@ mod comparing;
 mod context;
 mod in_pi;
 mod index;
+mod json;
 mod meant;
 mod names;
 mod newer;
@@ -18,6 +19,7 @@ mod reading;
 mod resuming;
 mod searching;
 mod shells;
+mod showing;
 mod talks;
 mod trashing;
 #[cfg(unix)]

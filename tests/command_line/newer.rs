@@ -51,7 +51,7 @@ fn what_can_be_read_is_shown() {
     let rows = pitree.run(&["tree", "fourth", "--filter", "all"]);
     assert_eq!(rows.out, "• user: Mend the login\n• assistant: Mended.\n• [custom: note]  ← leaf\n");
     assert!(rows.err.contains("a newer format"), "{}", rows.err);
-    let hits = |query: &str| pitree.run(&["search", query, "--json"]).out.lines().count();
+    let hits = |query: &str| pitree.run(&["search", query, "--json"]).out.matches("\"type\":\"hit\"").count();
     assert_eq!(["is:newer login", "is:damaged login", "is:fork login", "all:find"].map(hits), [2, 0, 1, 1]);
 }
 

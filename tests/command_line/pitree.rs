@@ -130,7 +130,7 @@ impl Pitree {
     }
 
     pub(crate) fn objects(&self, args: &[impl AsRef<OsStr>]) -> Vec<Value> {
-        json_lines(&self.print(args))
+        json_lines(&self.print(args)).into_iter().filter(|object| object["type"] != "end").collect()
     }
 
     /// The ids of the sessions that are found without being told where.

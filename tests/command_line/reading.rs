@@ -57,6 +57,8 @@ fn lists_the_demo_as_json() {
     let sessions = Pitree::new().objects(&["ls", "--json", "--demo"]);
     assert_eq!(sessions.len(), 17);
     let fields = [
+        "schema",
+        "live",
         "path",
         "id",
         "cwd",

@@ -3,10 +3,51 @@
 use serde_json::Value;
 
 use super::pitree::Pitree;
+use crate::common::home::json_lines;
 
 /// What is found in the sample sessions.
 fn search(args: &[&str]) -> Vec<Value> {
-    Pitree::new().objects(&[&["search", "--demo", "--json"], args].concat())
+    page(args).0
+}
+
+/// The same, and the last line.
+fn page(args: &[&str]) -> (Vec<Value>, Value) {
+    let mut lines = json_lines(&Pitree::new().print(&[&["search", "--demo", "--json"], args].concat()));
+    let end = lines.pop().unwrap();
+    assert!(end["type"] == "end" && lines.iter().all(|hit| hit["type"] == "hit"), "{lines:#?}");
+    (lines, end)
+}
+
+#[test]
+fn pages_are_what_there_is_in_all() {
+    for query in ["jwt", "is:fork", "the", "rfctauth"] {
+        let (all, end) = page(&[query]);
+        assert_eq!(
+            (&end["total"], &end["printed"], &end["next"]),
+            (&all.len().into(), &all.len().into(), &Value::Null)
+        );
+        for size in [1, 3, all.len()] {
+            let (mut pages, mut next) = (Vec::new(), None::<String>);
+            loop {
+                let size = size.to_string();
+                let after: Vec<&str> = next.iter().flat_map(|next| ["--after", next]).collect();
+                let (hits, end) = page(&[&[query, "--limit", &size], &*after].concat());
+                assert_eq!(end["total"], all.len(), "{query}");
+                pages.extend(hits);
+                match end["next"].as_str() {
+                    Some(more) => next = Some(more.into()),
+                    None => break,
+                }
+            }
+            assert_eq!(pages, all, "{query}, {size} at a time");
+        }
+    }
+    let (all, _) = page(&["--all", "expires_at"]);
+    let after = all[0]["hit"].as_str().unwrap();
+    let (rest, end) = page(&["--all", "expires_at", "--after", after, "--limit", "2"]);
+    assert_eq!((&rest[..], &end["total"]), (&all[1..3], &Value::Null), "what is not looked at is not counted");
+    let outcome = Pitree::new().run(&["search", "--demo", "jwt", "--after", "nowhere"]);
+    assert!(outcome.code == 1 && outcome.err.contains("begin without --after"), "{}", outcome.err);
 }
 
 /// The parts of a snippet that matched.
@@ -32,9 +73,10 @@ fn a_query_that_is_too_long_is_refused() {
 #[test]
 fn a_hit_is_an_entry_with_what_was_said() {
     let hits = search(&["jwt"]);
-    let names = ["active", "cwd", "entryId", "field", "id", "modified", "path", "ranges", "snippet", "title"];
+    let names = "active cwd entryId field hit id modified name path project ranges schema snippet time title type";
+    let names = names.split(' ');
     for hit in &hits {
-        assert!(hit.as_object().unwrap().keys().eq(names), "{hit}");
+        assert!(hit.as_object().unwrap().keys().map(String::as_str).eq(names.clone()), "{hit}");
         let matched = matched(hit);
         assert!(!matched.is_empty() && matched.iter().all(|part| part.eq_ignore_ascii_case("jwt")), "{hit}");
         assert!(hit["snippet"].as_str().unwrap().chars().count() <= 120);
@@ -112,7 +154,8 @@ fn a_wrong_query_is_shown_and_nothing_found_is_said_by_the_exit_code() {
     let none = pitree.run(&["search", "--demo", "qqqqqq"]);
     assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (1, "", "no match in 17 sessions\n"));
     let none = pitree.run(&["search", "--demo", "--json", "qqqqqq"]);
-    assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (1, "", ""));
+    let end = "{\"schema\":1,\"type\":\"end\",\"printed\":0,\"total\":0,\"next\":null}\n";
+    assert_eq!((none.code, none.out.as_str(), none.err.as_str()), (1, end, ""));
     assert_eq!(pitree.run(&["search", "--demo"]).code, 2);
     let wrong = pitree.run(&["--demo", "who:me"]);
     assert_eq!((wrong.code, wrong.out.as_str()), (2, ""), "nor does the browser open with it");

@@ -8,8 +8,9 @@ use crate::common::home::json_lines;
 fn talks(args: &[&str]) -> Vec<Value> {
     let dir = format!("{FIXTURES}/sessions/--home-dev-talk--");
     let outcome = Pitree::new().run(&[args, &["--json", "--dir", &dir]].concat());
-    assert_eq!((outcome.err.as_str(), outcome.code == 1), ("", outcome.out.is_empty()), "{args:?}");
-    json_lines(&outcome.out)
+    let found: Vec<Value> = json_lines(&outcome.out).into_iter().filter(|object| object["type"] != "end").collect();
+    assert_eq!((outcome.err.as_str(), outcome.code == 1), ("", found.is_empty()), "{args:?}");
+    found
 }
 
 /// The names of the files in which something is found.

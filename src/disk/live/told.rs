@@ -88,7 +88,7 @@ pub struct Told {
 struct Said {
     schema: u64,
     pid: u32,
-    start: Option<String>,
+    start: String,
     r#where: String,
     session: PathBuf,
     id: String,
@@ -124,7 +124,7 @@ pub(super) fn read(state: &Path) -> Vec<Told> {
         if said.schema != SCHEMA || said.pid != pid || said.r#where != place {
             continue;
         }
-        if !runs(pid, said.start.as_deref()) {
+        if !runs(pid, &said.start) {
             let _ = fs::remove_file(&path); // it is ignored wherever it stays
             continue;
         }
@@ -213,24 +213,24 @@ fn place() -> Option<String> {
 /// Whether a process still runs that began at a time: in ticks since the machine did, the 22nd field of what Linux says of
 /// it, behind the name, which may hold anything.
 #[cfg(target_os = "linux")]
-fn runs(pid: u32, start: Option<&str>) -> bool {
+fn runs(pid: u32, start: &str) -> bool {
     let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
     let stat = String::from_utf8_lossy(&stat);
     let mut fields = stat.rsplit_once(") ").into_iter().flat_map(|(_, rest)| rest.split(' '));
     // A process that ended and was not waited for has a time, too.
     let is_over = fields.next().is_none_or(|state| matches!(state, "Z" | "X"));
-    !is_over && fields.nth(18) == start
+    !is_over && fields.nth(18) == Some(start)
 }
 
 /// The same elsewhere: in seconds since 1970.
 #[cfg(not(target_os = "linux"))]
-fn runs(pid: u32, start: Option<&str>) -> bool {
+fn runs(pid: u32, start: &str) -> bool {
     use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
     let (pid, mut system) = (Pid::from_u32(pid), System::new());
     system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, ProcessRefreshKind::nothing());
-    let start = start.and_then(|start| start.parse::<u64>().ok());
+    let start = start.parse::<u64>();
     // Both count from another clock.
-    system.process(pid).zip(start).is_some_and(|(process, start)| process.start_time().abs_diff(start) <= 2)
+    system.process(pid).zip(start.ok()).is_some_and(|(process, start)| process.start_time().abs_diff(start) <= 2)
 }
 
 #[cfg(test)]

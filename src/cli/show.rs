@@ -1,0 +1,217 @@
+//! `pitree show`: an entry in its surroundings, with what it says, and the ids to go on from.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::iter::successors;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap_complete::ArgValueCompleter;
+use serde::Serialize;
+
+use crate::base::js::cut;
+use crate::base::numbers::thousands;
+use crate::base::text::{clean, clean_lines};
+use crate::base::time;
+use crate::cli::output::PathFields;
+use crate::cli::{Chosen, completions, output, resolve};
+use crate::disk::load;
+use crate::disk::load::Bodies;
+use crate::render::entry::{related, written};
+use crate::session::entry::read;
+use crate::session::tree::{Index, Tree};
+
+/// The form of what is printed for scripts.
+const SCHEMA: u32 = 1;
+
+/// Show an entry, what stands before and behind it, and the ids to go on from
+///
+/// What stands behind it is on the branch that goes on to the leaf, or on the newest one. Settings, labels and names are
+/// passed over, unless one of them is the entry itself.
+#[derive(Debug, clap::Args)]
+pub(super) struct Show {
+    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
+    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    session: OsString,
+    /// An id, its unambiguous start, or a label; without one the last that says something
+    #[arg(add = ArgValueCompleter::new(completions::labels))]
+    entry: Option<String>,
+    /// Also so many entries before and behind it
+    #[arg(short = 'C', long, value_name = "N", default_value_t = 2)]
+    context: usize,
+    /// Cut each entry after so many characters
+    #[arg(long, value_name = "N", default_value_t = 2000)]
+    chars: usize,
+    /// Cut nothing
+    #[arg(long, conflicts_with = "chars")]
+    full: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// A session and the entries of it that are shown.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Shown<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    path: PathFields,
+    id: &'a str,
+    name: Option<&'a str>,
+    cwd: &'a str,
+    entries: Vec<EntryFields<'a>>,
+    /// The entries before and behind those, on the same branch.
+    previous: Option<&'a str>,
+    next: Option<&'a str>,
+}
+
+/// An entry as a script sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EntryFields<'a> {
+    id: Option<&'a str>,
+    parent_id: Option<&'a str>,
+    /// Where else it goes on: what begins other branches.
+    branches: Vec<&'a str>,
+    r#type: String,
+    role: Option<String>,
+    time: Option<String>,
+    label: Option<&'a str>,
+    /// Whether it is the one that was asked for.
+    asked: bool,
+    active: bool,
+    leaf: bool,
+    text: String,
+    /// The characters of the whole text, if that is more.
+    cut_from: Option<usize>,
+}
+
+impl Show {
+    pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
+        let path = resolve::session(&self.session, chosen)?;
+        let tree = load::tree(chosen.files, &path, &chosen.home)?;
+        let asked = match &self.entry {
+            Some(word) => resolve::entry(word, &tree)?,
+            None => last(&tree).context("the session has no entries")?,
+        };
+        let (way, at) = way(&tree, asked);
+        let from = at.saturating_sub(self.context);
+        let to = (at + self.context + 1).min(way.len());
+        let id = |at: Index| tree.nodes[at as usize].id.as_deref();
+        let mut entries = Vec::new();
+        for (place, &index) in way.iter().enumerate().take(to).skip(from) {
+            let next = way.get(place + 1).copied();
+            entries.push(self.entry(&tree, (index, next), index == asked, (chosen, &path))?);
+        }
+        let digest = resolve::digest(&path).ok();
+        let shown = Shown {
+            schema: SCHEMA,
+            path: (&*resolve::absolute(&path)?).into(),
+            id: &tree.header.id,
+            name: digest.as_ref().and_then(|digest| digest.name.as_deref()),
+            cwd: &tree.header.cwd,
+            entries,
+            previous: from.checked_sub(1).and_then(|before| id(way[before])),
+            next: way.get(to).and_then(|&behind| id(behind)),
+        };
+        let mut out = output::stdout();
+        if self.json {
+            output::json(&mut out, &shown)?;
+        } else {
+            text(&mut out, &shown)?;
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// An entry; `next` is where its branch goes on.
+    fn entry<'a>(
+        &self,
+        tree: &'a Tree,
+        (at, next): (Index, Option<Index>),
+        asked: bool,
+        (chosen, path): (&Chosen, &Path),
+    ) -> Result<EntryFields<'a>> {
+        let node = &tree.nodes[at as usize];
+        let mut bodies = Bodies::open(chosen.files, path)?;
+        let line = bodies.line(node)?;
+        let others: Result<Vec<Vec<u8>>> =
+            related(tree, at).into_iter().map(|at| bodies.line(&tree.nodes[at as usize])).collect();
+        let whole = written(tree, at, (&line, &others?), &jiff::tz::TimeZone::system());
+        let entry = read::line(&line).ok().flatten().unwrap_or_default();
+        // What stands on its first line is said by fields.
+        let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();
+        let text = if self.full { whole } else { start(whole, self.chars) };
+        let id = |at: Index| tree.nodes[at as usize].id.as_deref();
+        let goes_on = |child: &Index| next.is_none_or(|next| !tree.path(next).contains(child));
+        Ok(EntryFields {
+            id: node.id.as_deref(),
+            parent_id: tree.parent(at).and_then(id),
+            branches: tree.branches(at).filter(goes_on).filter_map(id).collect(),
+            r#type: entry.type_name.text().into_owned(),
+            role: entry.role().map(|role| role.text().into_owned()),
+            time: node.time.and_then(time::iso),
+            label: tree.labels.get(&at).map(|label| &*label.text),
+            asked,
+            active: tree.is_active(at),
+            leaf: tree.leaf == Some(at),
+            cut_from: (text.len() < whole.len()).then(|| whole.chars().count()),
+            text: text.to_owned(),
+        })
+    }
+}
+
+/// The last entry before the leaf that says something, else the leaf.
+fn last(tree: &Tree) -> Option<Index> {
+    let says = |at: &Index| !tree.nodes[*at as usize].kind.is_bookkeeping();
+    successors(tree.leaf, |&at| tree.parent(at)).find(says).or(tree.leaf)
+}
+
+/// The beginning of a text, of so many characters.
+fn start(text: &str, most: usize) -> &str {
+    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
+}
+
+/// The entries on the way to one, and behind it on the branch that goes on to the leaf, else on the newest; and which of
+/// them it is.
+fn way(tree: &Tree, asked: Index) -> (Vec<Index>, usize) {
+    let is_said = |at: &Index| *at == asked || !tree.nodes[*at as usize].kind.is_bookkeeping();
+    let mut way: Vec<Index> = tree.path(asked).into_iter().filter(is_said).collect();
+    let at = way.len() - 1;
+    let behind = |&at: &Index| {
+        let children = tree.children(at);
+        children.iter().copied().find(|&child| tree.is_active(child)).or(children.iter().copied().max())
+    };
+    way.extend(successors(Some(asked), behind).skip(1).filter(is_said));
+    (way, at)
+}
+
+fn text(out: &mut impl Write, shown: &Shown<'_>) -> Result<()> {
+    let name = shown.name.map_or(String::new(), |name| format!("  {}", clean(cut(name, 200))));
+    writeln!(out, "session {}{name}  {}", clean(shown.id), clean(shown.cwd))?;
+    if let Some(previous) = shown.previous {
+        writeln!(out, "before: {}", clean(previous))?;
+    }
+    for entry in &shown.entries {
+        let mut facts = vec![entry.role.clone().unwrap_or_else(|| entry.r#type.clone())];
+        facts.extend(entry.id.map(|id| id.to_owned()));
+        facts.extend(entry.time.clone());
+        facts.extend(entry.label.map(|label| format!("label {label}")));
+        facts.extend((!entry.active).then(|| "abandoned".into()));
+        facts.extend(entry.leaf.then(|| "leaf".into()));
+        facts.extend((!entry.branches.is_empty()).then(|| format!("other branches: {}", entry.branches.join(" "))));
+        writeln!(out, "\n{} {}", if entry.asked { ">>" } else { "--" }, clean(&facts.join("  ")))?;
+        for line in clean_lines(&entry.text) {
+            writeln!(out, "{line}")?;
+        }
+        if let Some(whole) = entry.cut_from {
+            writeln!(out, "[cut: {} characters in all; --full shows them]", thousands(whole))?;
+        }
+    }
+    if let Some(next) = shown.next {
+        writeln!(out, "\nbehind: {}", clean(next))?;
+    }
+    Ok(())
+}

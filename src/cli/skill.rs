@@ -1,0 +1,23 @@
+//! `pitree skill`: what tells agents how to look things up in earlier sessions.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::cli::output;
+
+/// Print the skill that tells agents how to search earlier sessions
+///
+/// The npm package brings it to pi. Other agents read it where they keep theirs.
+#[derive(Debug, clap::Args)]
+pub(super) struct Skill {}
+
+impl Skill {
+    pub(super) fn run() -> Result<ExitCode> {
+        let mut out = output::stdout();
+        out.write_all(include_bytes!("../../skills/pitree/SKILL.md"))?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

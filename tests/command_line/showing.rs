@@ -1,0 +1,103 @@
+//! `pitree show`, the session in which one is, and the skill that tells of both.
+
+use serde_json::{Value, json};
+
+use super::pitree::Pitree;
+
+/// What is shown of the fixture `branches`.
+fn show(pitree: &Pitree, args: &[&str]) -> Value {
+    pitree.objects(&[&["show", "branches", "--json"], args].concat()).remove(0)
+}
+
+fn ids(shown: &Value) -> Vec<&str> {
+    shown["entries"].as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn an_entry_stands_in_its_surroundings_and_leads_on() {
+    let pitree = Pitree::new();
+    pitree.fixture("branches");
+    // It was left for another branch, and goes on by itself.
+    let shown = show(&pitree, &["u3", "-C", "1"]);
+    assert_eq!(ids(&shown), ["a2", "u3", "a3"], "labels are passed over");
+    assert_eq!((&shown["previous"], &shown["next"]), (&json!("u2"), &Value::Null));
+    let asked = &shown["entries"][1];
+    assert_eq!((&asked["asked"], &asked["active"], &asked["role"]), (&json!(true), &json!(false), &json!("user")));
+    assert_eq!(asked["text"], "Add refresh tokens");
+    assert_eq!(shown["entries"][0]["branches"], json!(["u4"]), "the other way on from there");
+    // From id to id through the whole branch.
+    let (mut seen, mut next) = (Vec::new(), Some("u1".to_owned()));
+    while let Some(id) = next {
+        let shown = show(&pitree, &[&id, "-C", "0"]);
+        assert_eq!(ids(&shown), [id]);
+        next = shown["next"].as_str().map(str::to_owned);
+        seen.push(ids(&shown)[0].to_owned());
+    }
+    assert_eq!(seen, ["u1", "a1", "u6", "a6", "u8", "a8"]);
+    assert_eq!(ids(&show(&pitree, &["-C", "0"])), ["a8"], "without an entry the end");
+    let label = show(&pitree, &["l1", "-C", "0"]);
+    assert_eq!(
+        (ids(&label), &label["entries"][0]["type"]),
+        (vec!["l1"], &json!("label")),
+        "what is asked for is shown"
+    );
+}
+
+#[test]
+fn a_text_is_cut_to_the_size_that_is_wanted() {
+    let pitree = Pitree::new();
+    pitree.fixture("branches");
+    let cut = &show(&pitree, &["u3", "-C", "0", "--chars", "3"])["entries"][0];
+    assert_eq!((&cut["text"], &cut["cutFrom"]), (&json!("Add"), &json!("Add refresh tokens".len())));
+    let text = pitree.print(&["show", "branches", "u3", "-C", "0", "--chars", "3"]);
+    assert!(text.contains("\nAdd\n[cut: 18 characters in all; --full shows them]"), "{text}");
+    assert!(text.contains(">> user  u3  ") && text.contains("  abandoned"), "{text}");
+    assert!(pitree.print(&["show", "branches", "u3", "-C", "0", "--full"]).contains("Add refresh tokens"));
+    assert_eq!(pitree.run(&["show", "branches", "nowhere"]).code, 1);
+}
+
+#[test]
+fn a_dot_is_the_session_of_the_pi_in_which_one_is() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    pitree.fixture("images");
+    let pitree = pitree.variable("PI_SESSION_FILE", path.to_str().unwrap());
+    assert_eq!(pitree.print(&["path", "."]).trim_end(), path.to_str().unwrap());
+    assert!(pitree.print(&["show", "."]).contains("Better"));
+    let here = pitree.objects(&["search", "--json", "--here", "re:."]);
+    assert!(!here.is_empty() && here.iter().all(|hit| hit["path"] == path.to_str().unwrap()), "{here:#?}");
+    let elsewhere = pitree.variable("PI_SESSION_FILE", "/nowhere/s.jsonl");
+    let outcome = elsewhere.run(&["search", "--here", "x"]);
+    assert!(outcome.code == 1 && outcome.err.contains("/nowhere/s.jsonl is not among the sessions"), "{}", outcome.err);
+}
+
+#[test]
+fn a_list_may_be_that_of_a_search() {
+    let pitree = Pitree::new();
+    let titles = |args: &[&str]| {
+        let lines = pitree.objects(&[&["ls", "--demo", "--json"], args].concat());
+        lines.iter().map(|line| line["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let all = titles(&[]);
+    let forks = titles(&["is:fork"]);
+    assert!(!forks.is_empty() && forks.len() < all.len() && forks.iter().all(|id| all.contains(id)));
+    assert_eq!(titles(&["is:fork", "--limit", "2"]), forks[..2]);
+    assert!(!titles(&["all:expires_at"]).is_empty());
+    let none = pitree.run(&["ls", "--demo", "qqqqqq"]);
+    assert_eq!((none.code, none.err.as_str()), (1, "no match in 17 sessions\n"));
+    assert_eq!(pitree.run(&["ls", "--demo", "who:me"]).code, 2);
+}
+
+#[test]
+fn the_skill_names_what_there_is() {
+    let pitree = Pitree::new();
+    let skill = pitree.print(&["skill"]);
+    assert!(skill.starts_with("---\nname: pitree\ndescription: "), "{skill}");
+    for line in skill.lines().filter_map(|line| line.strip_prefix("    pitree ")) {
+        let command = line.split(' ').next().unwrap();
+        let help = pitree.print(&[command, "--help"]);
+        for option in line.split('#').next().unwrap().split(' ').filter(|word| word.starts_with('-')) {
+            assert!(help.contains(option), "pitree {command} has no {option}");
+        }
+    }
+}
