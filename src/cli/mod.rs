@@ -328,6 +328,11 @@ fn context(options: &Options) -> Result<Chosen> {
         return Ok(Chosen { config, files: Files::Demo, located, home: demo::HOME.into(), cache: None });
     }
     let environment = Environment::current();
+    if config.filter_of_pi {
+        // What pi has no word for stays as it is.
+        let filter = locate::tree_filter(&environment).and_then(|name| name.parse().ok());
+        config.filter = filter.unwrap_or(config.filter);
+    }
     let mut located = locate::sessions(&options.dir, &config.dirs, &environment);
     for dir in located.dirs.iter_mut().filter(|dir| dir.is_absolute()) {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone()); // with each part once

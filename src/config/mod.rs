@@ -186,6 +186,8 @@ pub struct Config {
     pub sort: Sort,
     /// What the tree shows at the start.
     pub filter: Filter,
+    /// Whether that is what pi's setting `treeFilterMode` says, if it says anything.
+    pub filter_of_pi: bool,
     /// Whether a run of tool calls is told in one row at the start.
     pub tool_runs: bool,
     /// The command that resumes a session: a program and its arguments.
@@ -218,6 +220,7 @@ impl Default for Config {
             mouse: true,
             sort: Sort::default(),
             filter: Filter::default(),
+            filter_of_pi: true,
             tool_runs: true,
             pi: vec!["pi".to_owned()],
             after_pi: AfterPi::default(),
@@ -242,7 +245,15 @@ const SETTINGS: &[(&str, Read)] = &[
     ("ascii", |config, value| boolean(value).map(|ascii| config.ascii = ascii)),
     ("mouse", |config, value| boolean(value).map(|mouse| config.mouse = mouse)),
     ("sort", |config, value| choice(value).map(|sort| config.sort = sort)),
-    ("filter", |config, value| choice(value).map(|filter| config.filter = filter)),
+    ("filter", |config, value| {
+        config.filter_of_pi = value.as_str() == Some("pi");
+        if config.filter_of_pi {
+            return Ok(());
+        }
+        let filter = choice(value).map_err(|error| error.replacen("; use ", "; use \"pi\", ", 1))?;
+        config.filter = filter;
+        Ok(())
+    }),
     ("tool-runs", |config, value| boolean(value).map(|tool_runs| config.tool_runs = tool_runs)),
     ("pi", |config, value| {
         config.pi = strings(value)?;
@@ -456,7 +467,7 @@ mod tests {
             errors(text),
             "config.toml:1: \"theme\": unknown value \"drak\"; use \"auto\", \"dark\", \"light\" or \"terminal\"\n\
              config.toml:2: \"mouse\": must be true or false, but is of type integer\n\
-             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, tool-runs, pi, after-pi, trash, trash-seconds, dirs, glyphs, colors, queries, keys\n\
+             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, tool-runs, pi, after-pi, go-by, trash, trash-seconds, dirs, glyphs, colors, queries, keys\n\
              config.toml:4: \"pi\": names no program; use [\"pi\"]\n\
              config.toml:5: \"dirs\": must be a list of texts, such as [\"one\", \"two\"], but is of type integer\n\
              config.toml:8: unknown action \"filter-nxet\" in [keys]; did you mean \"next-filter\"?\n\

@@ -109,7 +109,9 @@ impl Reading<'_> {
         match builder.finish_with_texts(mtime, &mut again) {
             Ok((digest, texts)) => Ok(Some(Session { digest, texts, state })),
             Err(NotASession::NoHeader) => Ok(None),
-            Err(why @ (NotASession::Headless | NotASession::TooMany)) => Err(io::Error::other(why)),
+            Err(why @ (NotASession::Headless | NotASession::Titled | NotASession::TooMany)) => {
+                Err(io::Error::other(why))
+            }
         }
     }
 }

@@ -42,8 +42,8 @@ impl Files {
         let (mut file, len) = self.with_len(path)?;
         if len > HEADER_WITHIN {
             let head = lines::head(&mut (&mut file).take(HEADER_WITHIN), &mut Vec::new())?;
-            // What begins with an entry is told from other files, which whoever reads on does.
-            if head.header().is_none() && !head.is_headless() {
+            // What begins with an entry, or a title, is told from other files, which whoever reads on does.
+            if head.header().is_none() && !head.is_headless() && !head.is_titled() {
                 return Ok(None);
             }
             file.rewind()?;

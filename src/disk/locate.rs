@@ -119,9 +119,23 @@ pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environm
         return Located { dirs: asked.to_vec(), origin: "--dir".into() };
     }
     if !configured.is_empty() {
-        let dirs = configured.iter().map(|dir| expand(dir, &environment.home)).collect();
-        return Located { dirs, origin: "dirs in config.toml".into() };
+        let of_setting = |dir: &String| match dir.as_str() {
+            OF_PI => of_pi(environment).dirs,
+            dir => vec![expand(dir, &environment.home)],
+        };
+        return Located {
+            dirs: configured.iter().flat_map(of_setting).collect(),
+            origin: "dirs in config.toml".into(),
+        };
     }
+    of_pi(environment)
+}
+
+/// What stands for pi's own directories in the setting `dirs`.
+const OF_PI: &str = "pi";
+
+/// Those that pi itself would use.
+fn of_pi(environment: &Environment) -> Located {
     let resolve = |dir: &Path| environment.resolve(dir);
     if let Some(dir) = &environment.session_dir {
         return Located { dirs: vec![resolve(dir.as_ref())], origin: "$PI_CODING_AGENT_SESSION_DIR".into() };
@@ -145,6 +159,11 @@ pub(crate) fn theme(environment: &Environment) -> Option<String> {
 
 /// A setting of pi's, empty if it is no text: `null`, or what pi fails at. What can't be read is pi's to
 /// complain about. Settings are what `JSON.parse` takes, behind one byte order mark.
+/// The filter of pi's `/tree`, as its settings name it (`treeFilterMode`, 0.87.1, 1.5.2).
+pub(crate) fn tree_filter(environment: &Environment) -> Option<String> {
+    environment.settings().iter().find_map(|settings| setting(settings, "treeFilterMode"))
+}
+
 fn setting(settings: &Path, name: &str) -> Option<String> {
     let text = fs::read(settings).ok()?;
     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
@@ -205,6 +224,8 @@ mod tests {
         environment.session_dir = Some("/flat".into());
         assert_eq!(dirs(&environment), [PathBuf::from("/flat")]);
         assert_eq!(sessions(&[], &["~".into()], &environment).dirs, [home.path()]);
+        let both = sessions(&[], &["pi".into(), "~/b".into(), "./pi".into()], &environment).dirs;
+        assert_eq!(both, [PathBuf::from("/flat"), home.path().join("b"), "./pi".into()], "pi's own, and others");
         assert_eq!(sessions(&["a".into()], &["b".into()], &environment).dirs, [PathBuf::from("a")]);
     }
 

@@ -149,6 +149,8 @@ pub enum NotASession {
     /// Its first line that parses is an entry: a pi whose session file is gone goes on writing so (1.5.2), and refuses
     /// the file later.
     Headless,
+    /// Its first line is a title, as a relative of pi (oh-my-pi) writes it before the header: pi refuses it.
+    Titled,
     /// It has more entries than pi could have written into so many bytes.
     TooMany,
 }
@@ -159,6 +161,9 @@ impl fmt::Display for NotASession {
             Self::NoHeader => "not a pi session: its first line is not a session header",
             Self::Headless => {
                 "not a pi session: it holds entries without a session header, as a pi writes them whose file is gone"
+            }
+            Self::Titled => {
+                "not a pi session: a title stands before the header, as oh-my-pi writes it; pi can't open it, and pitree doesn't either"
             }
             Self::TooMany => "not a pi session: its lines are too many and too short to be entries",
         })
@@ -209,6 +214,8 @@ enum First {
     Entry,
     /// Something else.
     Other,
+    /// The title of a relative of pi.
+    Title,
 }
 
 impl Lines {
@@ -233,6 +240,7 @@ impl Lines {
             self.first = match () {
                 () if entry.starts_session() => First::Header(Header::new(entry)),
                 () if entry.kind != Kind::Unknown && entry.id_is_text && entry.timestamp.is_some() => First::Entry,
+                () if entry.type_name.is("title") => First::Title,
                 () => First::Other,
             };
         }
@@ -280,12 +288,17 @@ impl Lines {
 
     /// Whether no further line can make a session of it.
     pub(crate) fn is_refused(&self) -> bool {
-        matches!(self.first, First::Entry | First::Other) || self.is_crowded()
+        matches!(self.first, First::Entry | First::Title | First::Other) || self.is_crowded()
     }
 
     /// Whether it begins with an entry.
     pub(crate) fn is_headless(&self) -> bool {
         matches!(self.first, First::Entry)
+    }
+
+    /// Whether it begins with a title.
+    pub(crate) fn is_titled(&self) -> bool {
+        matches!(self.first, First::Title)
     }
 
     /// Whether there are more entries than fit into so many bytes.
@@ -302,6 +315,7 @@ impl Lines {
             _ if self.is_crowded() => Err(NotASession::TooMany),
             First::Header(header) => Ok(header),
             First::Entry => Err(NotASession::Headless),
+            First::Title => Err(NotASession::Titled),
             First::Unknown | First::Other => Err(NotASession::NoHeader),
         }
     }
@@ -310,7 +324,7 @@ impl Lines {
     pub(crate) fn header(&self) -> Option<&Header> {
         match &self.first {
             First::Header(header) => Some(header),
-            First::Unknown | First::Entry | First::Other => None,
+            First::Unknown | First::Entry | First::Title | First::Other => None,
         }
     }
 

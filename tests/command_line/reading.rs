@@ -281,3 +281,38 @@ fn control_characters_do_not_reach_the_terminal() {
         assert_eq!(odd, None, "{args:?}: {text:?}");
     }
 }
+
+#[test]
+fn a_file_of_a_relative_of_pi_is_refused_with_the_reason() {
+    let pitree = Pitree::new();
+    pitree.fixture("branches");
+    let session = std::fs::read_to_string(pitree.fixture("images")).unwrap();
+    for (name, rest) in [("short", ""), ("long", &*"x".repeat(100_000))] {
+        let text = format!("{{\"type\":\"title\",\"title\":\"A title{rest}\"}}\n{session}");
+        pitree.write(&format!("{name}.jsonl"), &text);
+    }
+    let outcome = pitree.run(&["ls"]);
+    assert_eq!((outcome.code, outcome.out.lines().count()), (1, 2), "{}", outcome.out);
+    for name in ["short", "long"] {
+        let said = outcome.err.lines().find(|line| line.contains(&format!("{name}.jsonl"))).unwrap();
+        assert!(said.contains("a title stands before the header, as oh-my-pi writes it"), "{said}");
+    }
+}
+
+#[test]
+fn the_tree_begins_with_the_filter_of_pis_settings_unless_the_configuration_says_another() {
+    let pitree = Pitree::new();
+    pitree.fixture("branches");
+    let settings = pitree.home().join(".pi/agent/settings.json");
+    let rows = || pitree.print(&["tree", "branches"]);
+    let (all, user) = (rows(), pitree.print(&["tree", "branches", "--filter", "user-only"]));
+    assert_ne!(all, user);
+    std::fs::write(&settings, r#"{"treeFilterMode":"user-only"}"#).unwrap();
+    assert_eq!(rows(), user);
+    std::fs::write(&settings, r#"{"treeFilterMode":"what is that"}"#).unwrap();
+    assert_eq!(rows(), all);
+    std::fs::write(&settings, r#"{"treeFilterMode":"user-only"}"#).unwrap();
+    let config = pitree.home().join("config.toml");
+    std::fs::write(&config, "filter = \"default\"\n").unwrap();
+    assert_eq!(pitree.print(&["tree", "branches", "--config", config.to_str().unwrap()]), all);
+}
