@@ -171,6 +171,7 @@ fn sorts_in_every_way() {
         ("name", "Docs: string"),
         ("size", " KB "),
         ("cost", "$0.83"),
+        ("live", "Flaky checkout"),
         ("threaded", "▾ webshop  ~/code"),
     ] {
         pitree.send(&ctrl('s'));

@@ -241,7 +241,7 @@ fn a_session_with_pi_at_work_is_marked() {
     pi.send(ENTER);
     pi.wait_for("pi is here");
     let pitree = world.open();
-    pitree.wait_for("● 1 live");
-    pitree.wait_selected("●");
+    pitree.wait_for("◌ 1 live?");
+    pitree.wait_selected("◌");
     pitree.quit();
 }
