@@ -33,7 +33,7 @@ function pack(dir, manifest) {
 function copied(from, to) {
   if (!existsSync(from)) fail(`${from} is not there`);
   mkdirSync(dirname(to), { recursive: true });
-  cpSync(from, to, { recursive: true });
+  cpSync(from, to, { recursive: true, dereference: true });
 }
 
 mkdirSync(out, { recursive: true });
