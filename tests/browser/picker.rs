@@ -1,8 +1,9 @@
 //! pitree as a picker: Enter answers.
 
-use pitree::app::message::Answer;
-use pitree::app::message::Effect;
+use pitree::app::message::{Answer, Effect, Msg, Reply};
 use pitree::app::setting::Print;
+use pitree::app::ticket::Ticket;
+use pitree::disk::news::News;
 
 use super::changes::{World, to_entry};
 use super::harness::Browser;
@@ -114,6 +115,31 @@ fn a_fork_is_the_answer_with_the_message_that_it_leaves_out() {
     let text = std::fs::read_to_string(&fork.path).unwrap();
     assert!(text.contains(&format!("\"id\":\"{}\"", fork.id)) && !text.contains("go left"), "{text}");
     assert_eq!(world.text("main"), before);
+}
+
+#[test]
+fn a_session_that_comes_later_is_opened_when_it_is_there() {
+    let world = World::new();
+    let twin = std::fs::read(world.path("twin")).unwrap();
+    std::fs::remove_file(world.path("twin")).unwrap();
+    let at = Some((world.path("twin"), Some("a2".into())));
+    let mut browser = Browser::at(&[world.dir.path()], at, (160, 40));
+    assert_ne!(browser.session().unwrap().path, world.path("twin"));
+    std::fs::write(world.path("twin"), &twin).unwrap();
+    let read = || vec![pitree::disk::scan::again(&world.path("twin"), None, "").unwrap().unwrap()];
+    let news = |read| Reply::News { news: News { read, ..News::default() }, gone: Vec::new(), hold: None };
+    let (_claim, ticket) = Ticket::new(u64::MAX);
+    browser.send(Msg::Reply(ticket.clone(), news(read())));
+    assert_eq!(browser.session().unwrap().path, world.path("twin"));
+    // Who went elsewhere meanwhile stays there.
+    let at = Some((world.dir.path().join("later.jsonl"), None));
+    let mut browser = Browser::at(&[world.dir.path()], at, (160, 40));
+    browser.press("j");
+    let before = browser.session().unwrap().path.clone();
+    std::fs::write(world.dir.path().join("later.jsonl"), twin).unwrap();
+    let later = pitree::disk::scan::again(&world.dir.path().join("later.jsonl"), None, "").unwrap().unwrap();
+    browser.send(Msg::Reply(ticket, news(vec![later])));
+    assert_eq!(browser.session().unwrap().path, before);
 }
 
 #[test]

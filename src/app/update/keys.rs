@@ -92,6 +92,7 @@ pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
 /// Somebody does something: what was to come later and would take them elsewhere does not.
 fn touch(model: &mut Model) {
     model.notice = None;
+    model.to_open = None;
     model.sessions.touched = true;
     model.tree.await_nothing();
     if !model.layers.has_find() && model.focus != Place::Sessions {

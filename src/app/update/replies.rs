@@ -55,7 +55,10 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             news::list_anew(model);
             news::watch(model, effects);
         }
-        Reply::News { news, gone, .. } => news::take(model, news, gone),
+        Reply::News { news, gone, .. } => {
+            news::take(model, news, gone);
+            open_wanted(model, effects);
+        }
         Reply::Polls(why) => {
             model.say(Tone::Warning, format!("{why}: pitree looks for changes every few seconds"));
         }
@@ -124,10 +127,11 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
     }
 }
 
-/// Opens the session that was asked for, once it is there.
+/// Opens the session that was asked for, once it is there: pi may be writing its file just now.
 fn open_wanted(model: &mut Model, effects: &mut Vec<Effect>) {
     let key = model.to_open.as_ref().and_then(|(path, _)| model.library.key_of(path));
-    let Some((key, (_, entry))) = key.filter(|&key| model.library.has(key)).zip(model.to_open.take()) else { return };
+    let Some(key) = key.filter(|&key| model.library.has(key)) else { return };
+    let entry = model.to_open.take().and_then(|(_, entry)| entry);
     model.sessions.touched = true;
     let command = match entry {
         Some(entry) => Command::GoOver(key, EntryId::Id(entry)),
