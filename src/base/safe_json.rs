@@ -1,10 +1,12 @@
-//! JSON that does nothing to a terminal.
+//! JSON that pitree prints: it does nothing to a terminal, and says paths exactly.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::base::paths;
 use crate::base::text::{has_unsafe, is_unsafe};
 
 /// Adds one object on one line. Characters that a terminal could act on are escaped: the same JSON to a reader.
@@ -31,6 +33,23 @@ pub(crate) fn add_json(lines: &mut Vec<u8>, value: &impl Serialize) -> Result<()
     }
     lines.push(b'\n');
     Ok(())
+}
+
+/// A path as a script sees it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PathFields {
+    /// As text, with U+FFFD for what is none.
+    pub(crate) path: String,
+    /// Its bytes in base64, if it is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) path_bytes: Option<String>,
+}
+
+impl From<&Path> for PathFields {
+    fn from(path: &Path) -> Self {
+        Self { path: path.to_string_lossy().into_owned(), path_bytes: paths::odd(path) }
+    }
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ use crate::base::js::cut;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::time;
+use crate::cli::hits::Search;
 use crate::cli::live::LiveFields;
 use crate::cli::output::PathFields;
 use crate::cli::table::{self, Column, LAST, PATH};
@@ -24,9 +25,10 @@ use crate::disk::files::Files;
 use crate::disk::live::told::Told;
 use crate::disk::scan::Unreadable;
 use crate::disk::{live, locate};
+use crate::library::Library;
 use crate::library::shares::{self, Shares};
 use crate::session::digest::entries::Tally;
-use crate::session::digest::{Digest, NO_MESSAGES};
+use crate::session::digest::{Digest, NO_MESSAGES, Shared};
 use crate::session::problem::Problem;
 
 /// As many sessions are made lines at a time, and as many of them by one processor: lines take far more room than what they
@@ -54,10 +56,10 @@ pub(super) struct Ls {
 
 impl Ls {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let found = match &self.query[..] {
+        let query = match &self.query[..] {
             [] => None,
-            query => match search::sessions(query, chosen) {
-                Ok(found) => Some(found),
+            words => match search::read_query(words) {
+                Ok(query) => Some(query),
                 Err(wrong) => return Ok(wrong),
             },
         };
@@ -66,14 +68,21 @@ impl Ls {
         if scan.found.files.is_empty() && !unreadable.is_empty() {
             bail!("{}", nothing(&unreadable, &chosen.located.origin));
         }
-        if !self.subagents {
+        // A query may ask what only all of them tell: who has forks.
+        if !self.subagents && query.is_none() {
             scan.skip_subagents();
         }
-        let mut sessions = Vec::new();
+        let mut sessions: Vec<Shared> = Vec::new();
         scan.read(|batch| {
             sessions.extend(batch.sessions);
             unreadable.extend(batch.unreadable);
             true
+        });
+        let found = query.map(|query| {
+            let here = search::here_and_now(chosen);
+            let all = Library::of(sessions.clone(), here.now_ms).sought();
+            sessions.retain(|session| self.subagents || session.owner.is_none());
+            Search::new(chosen, query, all, here).files()
         });
         shares::prepare(&sessions);
         let shares = Shares::new(sessions.iter().map(|session| &**session).enumerate(), Shares::default());

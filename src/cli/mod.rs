@@ -9,6 +9,7 @@ mod context;
 mod diff;
 mod files;
 mod fork;
+mod hits;
 mod index;
 mod init;
 mod labels;

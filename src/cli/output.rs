@@ -2,15 +2,13 @@
 //! no error. Tables are in `table`.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::Number;
 
-use crate::base::paths;
-pub(super) use crate::base::safe_json::add_json;
+pub(super) use crate::base::safe_json::{PathFields, add_json};
 use crate::changes::Changes;
 use crate::disk::locate;
 use crate::disk::scan::Unreadable;
@@ -27,23 +25,6 @@ pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
     add_json(&mut line, value)?;
     out.write_all(&line)?;
     Ok(())
-}
-
-/// A path as a script sees it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct PathFields {
-    /// As text, with U+FFFD for what is none.
-    pub(super) path: String,
-    /// Its bytes in base64, if it is no text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) path_bytes: Option<String>,
-}
-
-impl From<&Path> for PathFields {
-    fn from(path: &Path) -> Self {
-        Self { path: path.to_string_lossy().into_owned(), path_bytes: paths::odd(path) }
-    }
 }
 
 /// A number as JavaScript writes it: `3` rather than `3.0`, nothing for what JSON can't say.

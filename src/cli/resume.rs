@@ -196,8 +196,7 @@ impl Start<'_> {
 
 /// The text of a message.
 fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
-    let line = Bodies::open(Files::Disk, path)?.line(&tree.nodes[at as usize])?;
-    Ok(read::line(&line).ok().flatten().unwrap_or_default().text())
+    Ok(read::text(&Bodies::open(Files::Disk, path)?.line(&tree.nodes[at as usize])?))
 }
 
 /// Gives the text of a message back to the user, who may send it again in other words: on the clipboard where somebody

@@ -85,6 +85,20 @@ fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
+/// Writes a file of pitree's own whole in place of what is there, a link included, for its owner alone.
+///
+/// # Errors
+/// It can't be written; then what is there stays.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Two pitrees may write it at once.
+    let draft = beside(path, &format!(".{}.new", std::process::id()));
+    let written = (|| {
+        private().write(true).create(true).truncate(true).open(&draft)?.write_all(bytes)?;
+        fs::rename(&draft, path)
+    })();
+    written.inspect_err(|_| drop(fs::remove_file(&draft))) // nobody comes back to it
+}
+
 /// Where a file is written before it takes its name: beside it, and not named like a session.
 pub(crate) fn draft(path: &Path) -> PathBuf {
     beside(path, ".new")

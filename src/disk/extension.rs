@@ -60,8 +60,8 @@ impl Extension {
         create::folders(&self.0)?;
         let [code, named] = self.files();
         // pi takes the extension only when it is whole, and then the program is named already.
-        replace(&named, program.as_os_str().as_encoded_bytes())?;
-        replace(&code, EXTENSION.1.as_bytes())
+        create::replace(&named, program.as_os_str().as_encoded_bytes())?;
+        create::replace(&code, EXTENSION.1.as_bytes())
     }
 
     /// Removes its files, and the folder if nothing else is in it.
@@ -81,11 +81,4 @@ impl Extension {
             _ => Ok(()),
         }
     }
-}
-
-/// Writes a file beside its place and puts it there.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = path.with_extension("new");
-    fs::write(&draft, bytes)?;
-    fs::rename(&draft, path)
 }

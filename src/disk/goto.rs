@@ -1,7 +1,7 @@
 //! The extension with which pi goes to an entry by itself: pitree carries it, and pi reads it from a file in the cache.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use twox_hash::XxHash3_64;
@@ -24,16 +24,8 @@ pub(crate) fn file(cache: &Path) -> io::Result<PathBuf> {
         return Ok(path);
     }
     create::private_folder(&folder)?;
-    // Two pitrees may write it at once.
-    let draft = create::beside(&path, &format!(".{}.new", std::process::id()));
-    let written = (|| {
-        create::private().write(true).create(true).truncate(true).open(&draft)?.write_all(TEXT.as_bytes())?;
-        fs::rename(&draft, &path)
-    })();
-    if written.is_err() {
-        let _ = fs::remove_file(&draft); // nobody comes back to it
-    }
-    written.map(|()| path)
+    create::replace(&path, TEXT.as_bytes())?;
+    Ok(path)
 }
 
 #[cfg(test)]

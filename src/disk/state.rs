@@ -1,7 +1,7 @@
 //! Small files of pitree's own in its state directory, as JSON. They are replaced whole.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -51,18 +51,9 @@ pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> 
 /// It can't be written.
 pub(crate) fn write(path: &Path, said: &impl Serialize) -> io::Result<()> {
     create::private_folder(path.parent().unwrap_or(Path::new("")))?;
-    // Two pitrees may write it at once.
-    let draft = create::beside(path, &format!(".{}.new", std::process::id()));
-    let written = (|| {
-        let mut new = create::private().write(true).create(true).truncate(true).open(&draft)?;
-        serde_json::to_writer_pretty(&mut new, &Versioned { version: VERSION, said })?;
-        new.write_all(b"\n")?;
-        fs::rename(&draft, path)
-    })();
-    if written.is_err() {
-        let _ = fs::remove_file(&draft); // nobody comes back to it
-    }
-    written
+    let mut text = serde_json::to_vec_pretty(&Versioned { version: VERSION, said })?;
+    text.push(b'\n');
+    create::replace(path, &text)
 }
 
 #[cfg(test)]

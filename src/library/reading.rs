@@ -7,18 +7,17 @@ use crate::disk::live;
 use crate::disk::locate;
 use crate::disk::scan::Sources;
 use crate::library::{Library, SessionKey};
-use crate::session::digest::Digest;
+use crate::session::digest::{Digest, Shared};
 
 impl Library {
     /// All sessions, and in which of them a pi is likely at work; `now` is in milliseconds since 1970. `place` says by
     /// which path a session is known.
     pub fn read(sources: Sources<'_>, now: i64, place: impl Fn(&Path) -> PathBuf) -> Self {
-        let mut library = Self::default();
         let mut scan = sources.scan();
-        library.unreadable = std::mem::take(&mut scan.found.unreadable);
+        let mut unreadable = std::mem::take(&mut scan.found.unreadable);
         let mut all = Vec::new();
         scan.read(|batch| {
-            library.unreadable.extend(batch.unreadable);
+            unreadable.extend(batch.unreadable);
             all.extend(batch.sessions.into_iter().map(|session| match place(&session.path) {
                 path if path == session.path => session,
                 path => Arc::new(Digest { path, ..(*session).clone() }),
@@ -26,7 +25,13 @@ impl Library {
             true
         });
         let _ = scan.keep(); // that costs time alone
-        library.add(all);
+        Self { unreadable, ..Self::of(all, now) }
+    }
+
+    /// Sessions that were read, and in which of them a pi is likely at work; `now` is in milliseconds since 1970.
+    pub(crate) fn of(sessions: Vec<Shared>, now: i64) -> Self {
+        let mut library = Self::default();
+        library.add(sessions);
         library.progress.finished = true;
         library.set_pis(live::running(locate::state_dir().as_deref()), now);
         library

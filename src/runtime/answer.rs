@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use crate::app::message::{Answer, Chosen};
 use crate::app::setting::Setting;
-use crate::base::paths;
-use crate::base::safe_json::add_json;
+use crate::base::safe_json::{PathFields, add_json};
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
@@ -42,9 +41,8 @@ pub(super) fn print(setting: &Setting, files: Files, answer: &Answer) -> Result<
 #[serde(rename_all = "camelCase")]
 struct ChosenFields<'a> {
     schema: u32,
-    path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path_bytes: Option<String>,
+    #[serde(flatten)]
+    path: PathFields,
     id: &'a str,
     cwd: &'a str,
     name: Option<&'a str>,
@@ -56,16 +54,14 @@ struct ChosenFields<'a> {
 
 fn object(chosen: &Chosen, files: Files) -> Result<()> {
     let Chosen { path, id, cwd, name, entry, draft } = chosen;
-    let text = entry.as_ref().map(|(tree, at)| {
-        let line = Bodies::open(files, path)?.line(&tree.nodes[*at as usize])?;
-        Ok::<_, anyhow::Error>(read::line(&line).ok().flatten().map_or(String::new(), |entry| entry.text()))
-    });
+    let text = entry
+        .as_ref()
+        .map(|(tree, at)| Bodies::open(files, path)?.line(&tree.nodes[*at as usize]).map(|line| read::text(&line)));
     let text = text.transpose()?;
     let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).text_of.is_some());
     let fields = ChosenFields {
         schema: SCHEMA,
-        path: path.to_string_lossy().into_owned(),
-        path_bytes: paths::odd(path),
+        path: (&**path).into(),
         id,
         cwd,
         name: name.as_deref(),

@@ -197,10 +197,7 @@ impl Desk {
                 }
             }
             Work::Text(body) => {
-                let text = self.line(&body).map(|line| {
-                    let entry = read::line(&line).ok().flatten();
-                    entry.map_or(String::new(), |entry| entry.text())
-                });
+                let text = self.line(&body).map(|line| read::text(&line));
                 reply(Reply::Text(text.map_err(|error| format!("{error:#}"))));
             }
             Work::Compare(asked) => {

@@ -12,6 +12,11 @@ use crate::session::json::{Kind as Json, NotJson, Reader, Result, Str};
 /// block takes a multiple of the smallest ones.
 const MOST_BLOCKS: usize = 10_000;
 
+/// The text of the entry on a line; empty where there is none.
+pub fn text(line: &[u8]) -> String {
+    self::line(line).ok().flatten().map_or(String::new(), |entry| entry.text())
+}
+
 /// Reads one line. `None`: nothing that pi takes for an entry (blank, `null`, `false`, `0`, `""`), and of what version 4
 /// writes what is none.
 ///

@@ -1,0 +1,366 @@
+//! The hits of a search on the command line: all of them, page by page, or the files alone.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use serde::Serialize;
+
+use crate::base::js::cut;
+use crate::base::paths::{file_name, shorten};
+use crate::base::time;
+use crate::cli::output::PathFields;
+use crate::cli::{Chosen, resolve};
+use crate::disk::load::Bodies;
+use crate::disk::scan::Unreadable;
+use crate::library::SessionKey;
+use crate::library::grep::{self, Order};
+use crate::library::search::{At, Searcher, SessionHit, Sought};
+use crate::search::candidate::MatchField;
+use crate::search::fuzzy::capped;
+use crate::search::here::HereAndNow;
+use crate::search::matching::{Matcher, Tier};
+use crate::search::query::Query;
+use crate::search::raw::Snippet;
+use crate::session::digest::Digest;
+use crate::session::entry::{Stamp, read};
+use crate::session::texts::searched;
+use crate::session::tree::Index;
+
+/// As much of a title stands in each hit, in UTF-16 code units: a first message may be very long.
+const MOST_TITLE: usize = 500;
+
+/// The form of what is printed for scripts.
+pub(super) const SCHEMA: u32 = 1;
+
+/// A hit as a script sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct HitLine {
+    schema: u32,
+    r#type: &'static str,
+    /// Names it, to go on behind it.
+    hit: String,
+    #[serde(flatten)]
+    path: PathFields,
+    /// Of the session.
+    id: String,
+    entry_id: Option<String>,
+    field: Option<&'static str>,
+    active: Option<bool>,
+    snippet: String,
+    ranges: Vec<[usize; 2]>,
+    /// Of the entry; of a hit without one, of the session.
+    time: Option<String>,
+    /// Of the session, as what follows.
+    title: String,
+    name: Option<String>,
+    cwd: String,
+    project: String,
+    modified: Option<String>,
+    #[serde(skip)]
+    age: Option<i64>,
+}
+
+/// What a search came to.
+#[derive(Default)]
+pub(super) struct Sum {
+    pub(super) printed: usize,
+    /// All hits; none where not all was looked at.
+    pub(super) total: Option<usize>,
+    /// The last hit that was printed, where there are more.
+    pub(super) next: Option<String>,
+}
+
+/// A search under way.
+pub(super) struct Search<'a> {
+    chosen: &'a Chosen,
+    query: Query,
+    sessions: Arc<[Sought]>,
+    here: HereAndNow,
+    searcher: Searcher,
+}
+
+/// Which of the hits are wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Page<'a> {
+    /// So many at most.
+    pub(super) limit: usize,
+    /// Those behind this one.
+    pub(super) after: Option<&'a str>,
+}
+
+/// Names a hit: by the id of its session and where the line of its entry starts, which stays as it is.
+fn name(session: &Digest, offset: Option<u64>) -> String {
+    let id = &session.header.id;
+    offset.map_or_else(|| id.clone(), |offset| format!("{id}@{offset}"))
+}
+
+/// How many hits of a session were printed before, if the hit behind which to go on is one of them.
+fn skipped(session: &Digest, places: Option<&[(Index, MatchField)]>, after: &str) -> Option<usize> {
+    let Some(places) = places else { return (name(session, None) == after).then_some(1) };
+    if !after.starts_with(&session.header.id) {
+        return None;
+    }
+    let offset = |at: Index| session.details().offsets.get(at as usize).copied();
+    places.iter().position(|&(at, _)| name(session, offset(at)) == after).map(|at| at + 1)
+}
+
+/// Why nothing can be gone on with.
+fn unknown(after: &str) -> anyhow::Error {
+    anyhow!("this query finds no hit {after} now; begin without --after")
+}
+
+impl<'a> Search<'a> {
+    /// A search among sessions, whose texts are read as far as they are needed.
+    pub(super) fn new(chosen: &'a Chosen, query: Query, sessions: Arc<[Sought]>, here: HereAndNow) -> Self {
+        let search = Self { chosen, query, sessions, here, searcher: Searcher::default() };
+        // What is looked for in all bytes needs no texts, but what must not be there does.
+        let without_words = Matcher::new(&search.query.without_words(), &search.here);
+        if !search.is_of_bytes() || without_words.has_texts() {
+            // What lies in the index is searched there.
+            let is_unread = |session: &&Sought| !session.digest.is_stored();
+            let unread: Vec<Sought> = search.sessions.iter().filter(is_unread).cloned().collect();
+            search.searcher.read(chosen.files, &unread, |_, _| true);
+        }
+        search
+    }
+
+    /// Whether words are looked for in all that the files hold.
+    fn is_of_bytes(&self) -> bool {
+        self.query.everything && !self.query.words().is_empty()
+    }
+
+    /// The ids of the sessions that are searched.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.sessions.iter().map(|sought| &*sought.digest.header.id)
+    }
+
+    /// The files of the sessions that are found.
+    pub(super) fn files(&self) -> HashSet<PathBuf> {
+        if self.is_of_bytes() {
+            let mut found = HashSet::new();
+            self.bytes(usize::MAX, |batch, _| {
+                found.extend(batch.hits.into_iter().map(|hit| hit.path));
+                true
+            });
+            return found;
+        }
+        let found: HashSet<SessionKey> = self.found().into_iter().map(|hit| hit.session).collect();
+        let is_found = |sought: &&Sought| found.contains(&sought.key);
+        self.sessions.iter().filter(is_found).map(|sought| sought.digest.path.clone()).collect()
+    }
+
+    /// The sessions in which texts, or what is listed of them, fulfil the query, the best first.
+    fn found(&self) -> Vec<SessionHit> {
+        let asked = (&self.query, &self.here);
+        self.searcher.look(self.chosen.files, &self.sessions, asked, || false).unwrap_or_default()
+    }
+
+    /// Looks for the words in all that the files hold, those of the newest sessions first, until `told` has enough; it
+    /// gets the sessions by their files as well.
+    fn bytes(&self, most: usize, mut told: impl FnMut(grep::Batch, &HashMap<&PathBuf, &Digest>) -> bool) {
+        let asked = (&self.query, &self.here);
+        let fit = self.searcher.fit((self.chosen.files, &self.sessions), asked, || false).unwrap_or_default();
+        let paths: Vec<&PathBuf> = fit.iter().map(|session| &session.digest.path).collect();
+        let by_path = fit.iter().map(|sought| (&sought.digest.path, &*sought.digest)).collect();
+        let asked = (&*self.query.words(), most, Order::Given);
+        grep::each(self.chosen.files, &paths, asked, || false, |batch| told(batch, &by_path));
+    }
+
+    /// Passes on the hits, the best first.
+    pub(super) fn each(
+        &self,
+        page: Page<'_>,
+        unreadable: &mut Vec<Unreadable>,
+        mut told: impl FnMut(Vec<HitLine>) -> Result<()>,
+    ) -> Result<Sum> {
+        if self.is_of_bytes() {
+            return self.everything(page, unreadable, told);
+        }
+        let by_key: HashMap<SessionKey, &Sought> = self.sessions.iter().map(|session| (session.key, session)).collect();
+        let matcher = Matcher::new(&self.query, &self.here);
+        let (mut sum, mut total, mut after, mut is_more) = (Sum::default(), 0, page.after, false);
+        for found in self.found() {
+            let Some(&sought) = by_key.get(&found.session) else { continue };
+            let session = &*sought.digest;
+            let places = if found.at.is_none() { None } else { Some(self.places(sought, &found, &matcher)) };
+            total += places.as_ref().map_or(1, Vec::len);
+            // What stands before the hit behind which to go on was printed before.
+            let skipped = after.and_then(|after| skipped(session, places.as_deref(), after));
+            if after.is_some() && skipped.is_none() {
+                continue;
+            }
+            let (skipped, room) = (skipped.unwrap_or_default(), page.limit - sum.printed);
+            after = None;
+            is_more |= places.as_ref().map_or(1, Vec::len) > skipped + room;
+            let lines = match places {
+                None if skipped > 0 || room == 0 => Ok(Vec::new()),
+                None => title_line(session, &found, &matcher).map(|line| vec![line]),
+                Some(places) => {
+                    let places = places.into_iter().skip(skipped).take(room).collect();
+                    self.entries(session, places, &found, &matcher)
+                }
+            };
+            match lines {
+                Ok(lines) => {
+                    sum.printed += lines.len();
+                    sum.next = lines.last().map(|line| line.hit.clone()).or(sum.next);
+                    told(lines)?;
+                }
+                Err(error) => unreadable.push(Unreadable::new(&session.path, &format!("{error:#}"))),
+            }
+        }
+        if let Some(after) = after {
+            return Err(unknown(after));
+        }
+        Ok(Sum { total: Some(total), next: sum.next.filter(|_| is_more), ..sum })
+    }
+
+    /// Passes on the hits in all that the files hold, those of the newest sessions first.
+    fn everything(
+        &self,
+        page: Page<'_>,
+        unreadable: &mut Vec<Unreadable>,
+        mut told: impl FnMut(Vec<HitLine>) -> Result<()>,
+    ) -> Result<Sum> {
+        let (mut sum, mut after, mut result) = (Sum::default(), page.after, Ok(()));
+        self.bytes(if after.is_some() { usize::MAX } else { page.limit }, |batch, by_path| {
+            unreadable.extend(batch.unreadable);
+            let line = |hit: grep::EntryHit| {
+                let session = by_path.get(&hit.path)?;
+                let what = (Some(hit.field.name()), hit.active);
+                let time = session.modified; // the entry's own would take another look at its line
+                Some(HitLine::new(session, (Some(hit.offset), hit.id), what, time, hit.snippet))
+            };
+            let lines: Result<Vec<HitLine>> = batch.hits.into_iter().filter_map(line).collect();
+            result = lines.and_then(|mut lines| {
+                if let Some(last) = after {
+                    let Some(at) = lines.iter().position(|line| line.hit == last) else { return Ok(()) };
+                    (after, lines) = (None, lines.split_off(at + 1));
+                }
+                lines.truncate(page.limit - sum.printed);
+                sum.printed += lines.len();
+                sum.next = lines.last().map(|line| line.hit.clone()).or(sum.next.take());
+                told(lines)
+            });
+            result.is_ok() && sum.printed < page.limit
+        });
+        result?;
+        if let Some(after) = after {
+            return Err(unknown(after));
+        }
+        // It is not looked for more than is wanted.
+        let is_full = sum.printed == page.limit;
+        let total = (!is_full && page.after.is_none()).then_some(sum.printed);
+        Ok(Sum { total, next: sum.next.filter(|_| is_full), ..sum })
+    }
+
+    /// Where in a session something stands that is looked for.
+    fn places(&self, sought: &Sought, found: &SessionHit, matcher: &Matcher) -> Vec<(Index, MatchField)> {
+        let mut places: Vec<(Index, MatchField)> = self.searcher.with_texts(self.chosen.files, sought, |texts| {
+            texts.map(|texts| matcher.entries(&sought.digest, texts)).unwrap_or_default()
+        });
+        if let (true, Some(At::Place(at)), Some(place)) = (places.is_empty(), found.at, &found.hit.place) {
+            places.push((at, place.field));
+        }
+        places
+    }
+
+    /// The entries of a session in which something stands that is looked for.
+    fn entries(
+        &self,
+        session: &Digest,
+        places: Vec<(Index, MatchField)>,
+        found: &SessionHit,
+        matcher: &Matcher,
+    ) -> Result<Vec<HitLine>> {
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut bodies = Bodies::open(self.chosen.files, &session.path)?;
+        let has_ids = session.header.version >= 2.0;
+        let mut lines = Vec::new();
+        for (at, field) in places {
+            let Some(&offset) = session.details().offsets.get(at as usize) else { continue };
+            let line = bodies.line_at(offset)?;
+            let entry = read::line(&line).ok().flatten();
+            let (field, said) = match field {
+                MatchField::Label => {
+                    ("label", session.labels.iter().find(|label| label.at == at).map(|label| label.text.to_string()))
+                }
+                MatchField::File => {
+                    let touched = session.details().touches.iter().find(|touched| touched.entry == at);
+                    ("file", touched.map(|touched| touched.path.to_string()))
+                }
+                _ => {
+                    let said = entry.as_ref().and_then(searched);
+                    said.map_or(("", None), |(field, text)| (field.name(), Some(text)))
+                }
+            };
+            let said = said.unwrap_or_default();
+            let snippet = Snippet::around(&said, &matcher.marks(&said, found.hit.tier == Tier::Fuzzy));
+            let time = entry.as_ref().and_then(|entry| entry.timestamp.and_then(Stamp::ms));
+            let id = entry.and_then(|entry| entry.id).filter(|_| has_ids).map(|id| id.text().into_owned());
+            let what = (Some(field), Some(session.is_active(at)));
+            lines.push(HitLine::new(session, (Some(offset), id), what, time, snippet)?);
+        }
+        Ok(lines)
+    }
+}
+
+/// The hit of a session that was found by what a list shows of it.
+fn title_line(session: &Digest, found: &SessionHit, matcher: &Matcher) -> Result<HitLine> {
+    let (field, text) = match found.hit.place.as_ref().map(|place| place.field) {
+        Some(MatchField::Name) => (Some("name"), session.name.as_deref().unwrap_or_default()),
+        Some(MatchField::Id) => (Some("id"), &*session.header.id),
+        Some(MatchField::Cwd) => (Some("cwd"), &*session.header.cwd),
+        Some(MatchField::FirstMessage) => {
+            (Some("firstMessage"), capped(session.first_message.as_deref().unwrap_or_default()))
+        }
+        _ => (None, session.title()),
+    };
+    let snippet = Snippet::around(text, &matcher.marks(text, found.hit.tier == Tier::Fuzzy));
+    HitLine::new(session, (None, None), (field, None), session.modified, snippet)
+}
+
+impl HitLine {
+    /// A hit at a place in the file, by an entry's id; what was found there, and whether it is on the way to the leaf.
+    fn new(
+        session: &Digest,
+        (offset, entry_id): (Option<u64>, Option<String>),
+        (field, active): (Option<&'static str>, Option<bool>),
+        time: Option<i64>,
+        snippet: Snippet,
+    ) -> Result<Self> {
+        Ok(Self {
+            schema: SCHEMA,
+            r#type: "hit",
+            hit: name(session, offset),
+            path: (&*resolve::absolute(&session.path)?).into(),
+            id: session.header.id.clone(),
+            entry_id,
+            field,
+            active,
+            snippet: snippet.text,
+            ranges: snippet.ranges.into_iter().map(|range| [range.start, range.end]).collect(),
+            time: time.and_then(time::iso),
+            title: cut(session.title(), MOST_TITLE).to_string(),
+            name: session.name.as_deref().map(String::from),
+            cwd: session.header.cwd.clone(),
+            project: file_name(Path::new(&session.header.cwd)),
+            modified: session.modified.and_then(time::iso),
+            age: session.modified,
+        })
+    }
+
+    /// Its row in the table: ids of so many characters.
+    pub(super) fn row(&self, now: i64, ids: usize, home: &str) -> [String; 7] {
+        let age = self.age.map_or("?".into(), |then| time::age(now, then));
+        let (id, project) = (cut(&self.id, ids).to_string(), shorten(&self.cwd, home).into_owned());
+        let path = if self.active == Some(false) { "abandoned" } else { "" };
+        let snippet = self.snippet.split_whitespace().collect::<Vec<_>>().join(" ");
+        [age, id, project, self.title.clone(), path.into(), self.field.unwrap_or_default().into(), snippet]
+    }
+}
