@@ -344,6 +344,7 @@ class Live {
 				...this.#process,
 				session,
 				id: ctx.sessionManager.getSessionId(),
+				name: ctx.sessionManager.getSessionName() ?? null,
 				entry: ctx.sessionManager.getLeafId(),
 				cwd: ctx.sessionManager.getCwd(),
 				state,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -46,17 +47,18 @@ impl Live {
         if self.line {
             return line(&live::told(Some(&state)));
         }
+        let mut titles = Titles::default();
         if !self.follow {
             let pis = live::running(Some(&state));
-            return if self.json { json(&pis) } else { list(&pis, chosen) }.map(|()| ExitCode::SUCCESS);
+            return if self.json { json(&pis) } else { list(&pis, &mut titles, chosen) }.map(|()| ExitCode::SUCCESS);
         }
         let mut last: Option<Pis> = None;
         let mut ended = Ok(());
         live::follow(&state, |pis| {
             ended = match (&last, self.json) {
                 (_, true) => json(&pis),
-                (None, false) => list(&pis, chosen),
-                (Some(last), false) => changes(last, &pis, chosen),
+                (None, false) => list(&pis, &mut titles, chosen),
+                (Some(last), false) => changes((last, &pis), &mut titles, chosen),
             };
             last = Some(pis);
             ended.is_ok()
@@ -79,12 +81,25 @@ fn line(told: &[Told]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The title of the session that a pi has open; of one whose file pi has not written yet there is none.
-fn title(told: &Told) -> String {
-    resolve::digest(&told.session).map_or_else(|_| "(new)".into(), |digest| digest.title().to_owned())
+/// What sessions are called: those without a name by what they begin with, which is read once.
+#[derive(Default)]
+struct Titles(HashMap<PathBuf, String>);
+
+impl Titles {
+    fn of(&mut self, told: &Told) -> String {
+        if let Some(name) = &told.name {
+            return name.clone();
+        }
+        if let Some(title) = self.0.get(&told.session) {
+            return title.clone();
+        }
+        // pi writes the file with the first answer.
+        let Ok(digest) = resolve::digest(&told.session) else { return "(new)".into() };
+        self.0.entry(told.session.clone()).or_insert_with(|| digest.title().to_owned()).clone()
+    }
 }
 
-fn list(pis: &Pis, chosen: &Chosen) -> Result<()> {
+fn list(pis: &Pis, titles: &mut Titles, chosen: &Chosen) -> Result<()> {
     const COLUMNS: [Column; 7] = [
         Column::Whole,
         Column::Number,
@@ -96,19 +111,17 @@ fn list(pis: &Pis, chosen: &Chosen) -> Result<()> {
     ];
     let mut told: Vec<&Told> = pis.told.iter().collect();
     told.sort_by_key(|told| (told.state, told.since));
-    let row = |told: &&Told| {
+    let row = |told: &Told| {
         let model = told.model.clone().unwrap_or_default();
         let cwd = shorten(&told.cwd, &chosen.home).into_owned();
         let since = time::age(now(), told.since);
-        [told.state.name().into(), since, told.pid.to_string(), model, dollars(told.cost), cwd, title(told)]
+        [told.state.name().into(), since, told.pid.to_string(), model, dollars(told.cost), cwd, titles.of(told)]
     };
-    let mut rows: Vec<[String; 7]> = told.iter().map(row).collect();
-    let mut silent: Vec<_> = pis.by_dir.iter().collect();
-    silent.sort_unstable();
-    rows.extend(silent.into_iter().map(|(dir, count)| {
+    let mut rows: Vec<[String; 7]> = told.into_iter().map(row).collect();
+    rows.extend(silent(pis).map(|(dir, count)| {
         let dir = shorten(&dir.to_string_lossy(), &chosen.home).into_owned();
         let what =
-            if *count == 1 { "one that does not say more".into() } else { format!("{count} that do not say more") };
+            if count == 1 { "one that does not say more".into() } else { format!("{count} that do not say more") };
         ["?".into(), String::new(), String::new(), String::new(), String::new(), dir, what]
     }));
     if rows.is_empty() {
@@ -119,13 +132,20 @@ fn list(pis: &Pis, chosen: &Chosen) -> Result<()> {
     Ok(out.flush()?)
 }
 
+/// The directories in which other pis run, and how many.
+fn silent(pis: &Pis) -> impl Iterator<Item = (&PathBuf, usize)> {
+    let mut dirs: Vec<_> = pis.by_dir.iter().map(|(dir, &count)| (dir, count)).collect();
+    dirs.sort_unstable();
+    dirs.into_iter()
+}
+
 /// What changed, a line for each pi.
-fn changes(before: &Pis, after: &Pis, chosen: &Chosen) -> Result<()> {
+fn changes((before, after): (&Pis, &Pis), titles: &mut Titles, chosen: &Chosen) -> Result<()> {
     let known: HashMap<u32, &Told> = before.told.iter().map(|told| (told.pid, told)).collect();
     let mut out = output::stdout();
     let mut say = |what: &str, told: &Told| {
         let place = shorten(&told.cwd, &chosen.home);
-        writeln!(out, "{}", clean(&format!("{what}  {}  {place}  {}", told.pid, title(told))))
+        writeln!(out, "{}", clean(&format!("{what}  {}  {place}  {}", told.pid, titles.of(told))))
     };
     for told in &after.told {
         let was = known.get(&told.pid);
@@ -198,7 +218,7 @@ fn json(pis: &Pis) -> Result<()> {
     let fields = |told: &Told| PiFields {
         path: (&*told.session).into(),
         id: told.id.clone(),
-        name: resolve::digest(&told.session).ok().and_then(|digest| digest.name.as_deref().map(String::from)),
+        name: told.name.clone(),
         cwd: told.cwd.clone(),
         live: told.into(),
     };

@@ -1,9 +1,9 @@
 //! `pitree show`: an entry in its surroundings, with what it says, and the ids to go on from.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::iter::successors;
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -19,6 +19,7 @@ use crate::cli::{Chosen, completions, output, resolve};
 use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::render::entry::{related, written};
+use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
 use crate::session::tree::{Index, Tree};
 
@@ -96,21 +97,24 @@ impl Show {
             Some(word) => resolve::entry(word, &tree)?,
             None => last(&tree).context("the session has no entries")?,
         };
-        let (way, at) = way(&tree, asked);
+        let branch = branch(&tree, asked);
+        let is_said = |at: &Index| *at == asked || !tree.nodes[*at as usize].kind.is_bookkeeping();
+        let way: Vec<Index> = branch.iter().copied().filter(is_said).collect();
+        let at = way.iter().position(|&at| at == asked).unwrap_or_default();
         let from = at.saturating_sub(self.context);
         let to = (at + self.context + 1).min(way.len());
         let id = |at: Index| tree.nodes[at as usize].id.as_deref();
-        let mut entries = Vec::new();
-        for (place, &index) in way.iter().enumerate().take(to).skip(from) {
-            let next = way.get(place + 1).copied();
-            entries.push(self.entry(&tree, (index, next), index == asked, (chosen, &path))?);
-        }
-        let digest = resolve::digest(&path).ok();
+        let mut bodies = Bodies::open(chosen.files, &path)?;
+        let on_branch: HashSet<Index> = branch.into_iter().collect();
+        let shown = way[from..to].iter();
+        let entries = shown.map(|&at| self.entry(&tree, at, at == asked, (&on_branch, &mut bodies)));
+        let entries = entries.collect::<Result<Vec<_>>>()?;
+        let name = name(&tree, &mut bodies)?;
         let shown = Shown {
             schema: SCHEMA,
             path: (&*resolve::absolute(&path)?).into(),
             id: &tree.header.id,
-            name: digest.as_ref().and_then(|digest| digest.name.as_deref()),
+            name: name.as_deref(),
             cwd: &tree.header.cwd,
             entries,
             previous: from.checked_sub(1).and_then(|before| id(way[before])),
@@ -126,16 +130,15 @@ impl Show {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// An entry; `next` is where its branch goes on.
+    /// An entry of a branch.
     fn entry<'a>(
         &self,
         tree: &'a Tree,
-        (at, next): (Index, Option<Index>),
+        at: Index,
         asked: bool,
-        (chosen, path): (&Chosen, &Path),
+        (on_branch, bodies): (&HashSet<Index>, &mut Bodies),
     ) -> Result<EntryFields<'a>> {
         let node = &tree.nodes[at as usize];
-        let mut bodies = Bodies::open(chosen.files, path)?;
         let line = bodies.line(node)?;
         let others: Result<Vec<Vec<u8>>> =
             related(tree, at).into_iter().map(|at| bodies.line(&tree.nodes[at as usize])).collect();
@@ -145,11 +148,10 @@ impl Show {
         let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();
         let text = if self.full { whole } else { start(whole, self.chars) };
         let id = |at: Index| tree.nodes[at as usize].id.as_deref();
-        let goes_on = |child: &Index| next.is_none_or(|next| !tree.path(next).contains(child));
         Ok(EntryFields {
             id: node.id.as_deref(),
             parent_id: tree.parent(at).and_then(id),
-            branches: tree.branches(at).filter(goes_on).filter_map(id).collect(),
+            branches: tree.branches(at).filter(|at| !on_branch.contains(at)).filter_map(id).collect(),
             r#type: entry.type_name.text().into_owned(),
             role: entry.role().map(|role| role.text().into_owned()),
             time: node.time.and_then(time::iso),
@@ -174,18 +176,22 @@ fn start(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end])
 }
 
-/// The entries on the way to one, and behind it on the branch that goes on to the leaf, else on the newest; and which of
-/// them it is.
-fn way(tree: &Tree, asked: Index) -> (Vec<Index>, usize) {
-    let is_said = |at: &Index| *at == asked || !tree.nodes[*at as usize].kind.is_bookkeeping();
-    let mut way: Vec<Index> = tree.path(asked).into_iter().filter(is_said).collect();
-    let at = way.len() - 1;
+/// The entries on the way to one, and behind it on the branch that goes on to the leaf, else on the newest.
+fn branch(tree: &Tree, asked: Index) -> Vec<Index> {
     let behind = |&at: &Index| {
         let children = tree.children(at);
         children.iter().copied().find(|&child| tree.is_active(child)).or(children.iter().copied().max())
     };
-    way.extend(successors(Some(asked), behind).skip(1).filter(is_said));
-    (way, at)
+    let mut branch = tree.path(asked);
+    branch.extend(successors(Some(asked), behind).skip(1));
+    branch
+}
+
+/// The name of the session: the last one that was set, on whatever branch.
+fn name(tree: &Tree, bodies: &mut Bodies) -> Result<Option<String>> {
+    let Some(last) = tree.nodes.iter().rfind(|node| node.kind == Kind::SessionInfo) else { return Ok(None) };
+    let line = bodies.line(last)?;
+    Ok(read::line(&line).ok().flatten().and_then(|entry| entry.session_name()))
 }
 
 fn text(out: &mut impl Write, shown: &Shown<'_>) -> Result<()> {

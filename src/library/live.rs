@@ -57,8 +57,18 @@ impl Library {
     /// Finds the sessions in which a pi is at work.
     pub(crate) fn note_live(&mut self, now: i64) {
         let mut live: HashMap<SessionKey, Live> = HashMap::new();
+        // One whose session is known by another path is found by its id.
+        let mut by_id: HashMap<&str, &Told> = HashMap::new();
         for told in &self.pis.told {
-            live.extend(self.told_key(told).map(|key| (key, Live::Told(told.clone()))));
+            match self.key_of(&told.session).filter(|&key| self.has(key)) {
+                Some(key) => drop(live.insert(key, Live::Told(told.clone()))),
+                None => drop(by_id.insert(&told.id, told)),
+            }
+        }
+        let is_same = |key: SessionKey, told: &Told| self[key].path.file_name() == told.session.file_name();
+        for key in self.keys().filter(|_| !by_id.is_empty()) {
+            let told = by_id.get(&*self[key].header.id).filter(|told| is_same(key, told));
+            live.extend(told.map(|&told| (key, Live::Told(told.clone()))));
         }
         let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
         // A sub-agent's is written by the pi of the session that it belongs to.
@@ -78,15 +88,6 @@ impl Library {
             live.entry(key).or_insert(Live::Guessed);
         }
         self.live = live;
-    }
-
-    /// The session that a pi says it has open: by its path, or by its id where it is reached by another one.
-    fn told_key(&self, told: &Told) -> Option<SessionKey> {
-        let is_same = |&key: &SessionKey| {
-            self[key].header.id == told.id && self[key].path.file_name() == told.session.file_name()
-        };
-        let by_path = self.key_of(&told.session).filter(|&key| self.has(key));
-        by_path.or_else(|| self.keys().find(is_same))
     }
 
     /// What is known of the pi in a session; nothing, if none seems to be there.
@@ -127,11 +128,15 @@ impl Library {
 
 /// What tells that a pi may be at work in any of some sessions: see [`Library::signs`].
 pub(crate) fn signs(sessions: &[&Digest], pis: &Pis, now: i64, home: &str) -> Vec<String> {
-    let has_open = |session: &&&Digest| pis.told.iter().find(|told| told.session == session.path);
-    let told = sessions.iter().filter_map(|session| Some((*session, has_open(&session)?)));
-    let told: Vec<String> = told.map(|(session, told)| told_in_words(session, told, sessions.len(), now)).collect();
-    let silent = sessions.iter().filter(|session| has_open(session).is_none());
-    let (running, others): (Vec<&Digest>, Vec<&Digest>) = silent.partition(|session| runs_in(pis, session) > 0);
+    let open: HashMap<&Path, &Told> = pis.told.iter().map(|told| (&*told.session, told)).collect();
+    let (mut told, mut running, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for &session in sessions {
+        match open.get(&*session.path) {
+            Some(pi) => told.push(told_in_words(session, pi, sessions.len(), now)),
+            None if runs_in(pis, session) > 0 => running.push(session),
+            None => others.push(session),
+        }
+    }
     let mut dirs: Vec<&str> = running.iter().map(|session| session.header.cwd.as_str()).collect();
     dirs.sort_unstable();
     dirs.dedup();
@@ -206,6 +211,7 @@ mod tests {
             pid: 7,
             session: session.into(),
             id: id.into(),
+            name: None,
             entry: None,
             cwd: "/a".into(),
             state: State::Blocked,

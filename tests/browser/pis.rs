@@ -15,6 +15,7 @@ fn told(world: &World, session: &str, state: State, minutes: i64) -> Told {
         pid: 4711,
         session: world.path(session),
         id: session.into(),
+        name: None,
         entry: None,
         cwd: "/nowhere".into(),
         state,

@@ -69,6 +69,8 @@ pub struct Told {
     pub session: PathBuf,
     /// The id of the session.
     pub id: String,
+    /// Its name.
+    pub name: Option<String>,
     /// The entry at which it is; none before the first one.
     pub entry: Option<String>,
     /// Its working directory.
@@ -92,6 +94,7 @@ struct Said {
     r#where: String,
     session: PathBuf,
     id: String,
+    name: Option<String>,
     entry: Option<String>,
     cwd: String,
     state: State,
@@ -143,6 +146,7 @@ impl From<Said> for Told {
             pid: said.pid,
             session: said.session,
             id: said.id,
+            name: said.name,
             entry: said.entry,
             cwd: said.cwd,
             state: said.state,

@@ -212,8 +212,7 @@ impl Builder {
             }
             Kind::OtherMessage => self.is_hidden_in_pi |= entry.message.is_none(),
             Kind::SessionInfo => {
-                let name = entry.name.map(|name| js_trim(&name.text()).to_string());
-                self.digest.name = name.filter(|name| !name.is_empty());
+                self.digest.name = entry.session_name();
             }
             // What they say is gathered with the lines.
             Kind::Label => self.label_lines.push(at),

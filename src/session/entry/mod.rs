@@ -12,6 +12,7 @@ pub mod same;
 pub mod system;
 
 use crate::base::js::is_js_space;
+use crate::base::js::js_trim;
 use crate::base::time;
 use crate::session::entry::kind::Kind;
 use crate::session::json::Str;
@@ -360,6 +361,11 @@ impl Entry<'_> {
     /// US dollars that the entry cost.
     pub fn cost(&self) -> f64 {
         self.used().map_or(0.0, |usage| usage.cost)
+    }
+
+    /// The name that the entry gives its session, as pi trims it (1.5.2); none if it takes the name away.
+    pub(crate) fn session_name(&self) -> Option<String> {
+        self.name.map(|name| js_trim(&name.text()).to_owned()).filter(|name| !name.is_empty())
     }
 
     /// All the text of the entry: what was said, summarised, run, or set.
