@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::app::layers::Layer;
 use crate::app::layers::context;
-use crate::app::message::{Answer, Body, Clip};
+use crate::app::message::{Answer, Body, Clip, Start};
 use crate::base::text::Tone;
 use crate::changes::{Request, Seen};
 use crate::disk::live::ask::What;
@@ -104,25 +104,29 @@ pub enum After {
 /// Going on in pi: what is still to be done until it starts.
 #[derive(Clone, Debug)]
 pub struct GoOn {
-    /// The session file.
-    pub path: PathBuf,
-    /// Its working directory; empty if it names none.
-    pub cwd: String,
+    /// What pi is started with.
+    pub start: Start,
     /// The entry whose text goes back to the user.
     pub text_of: Option<(Arc<Tree>, Index)>,
     /// The change that puts the session there.
     pub request: Option<Request>,
     /// The text that goes back, when it is read.
     pub text: Option<String>,
-    /// What pi is told first: where it goes by itself.
-    pub first: Option<String>,
-    /// What a picker says is to stand in pi's editor.
-    pub draft: Option<String>,
 }
 
 impl GoOn {
     /// Where a session was left.
     pub(crate) fn at(path: PathBuf, cwd: String) -> Self {
-        Self { path, cwd, text_of: None, request: None, text: None, first: None, draft: None }
+        Self::of(Start { path, cwd, first: None })
+    }
+
+    /// Where pi goes from a start.
+    pub(crate) fn of(start: Start) -> Self {
+        Self { start, text_of: None, request: None, text: None }
+    }
+
+    /// The same, and pi is told something first.
+    pub(crate) fn told(&self, first: String) -> Self {
+        Self { start: Start { first: Some(first), ..self.start.clone() }, ..self.clone() }
     }
 }

@@ -68,14 +68,7 @@ pub enum Msg {
     /// A copy was shown; what is to be known of that.
     Shown(Option<String>),
     /// pi could not be started: the session's directory is gone.
-    Gone {
-        /// The session file.
-        path: PathBuf,
-        /// The directory.
-        cwd: String,
-        /// What pi is told first.
-        first: Option<String>,
-    },
+    Gone(Start),
     /// Some of the work that was asked for is done.
     Reply(Ticket, Reply),
 }
@@ -210,14 +203,7 @@ pub enum Effect {
     /// Have work done, as long as it is wanted.
     Ask(Ticket, Work),
     /// Give the terminal to pi: for good, or until it ends.
-    Resume {
-        /// The session file.
-        path: PathBuf,
-        /// The working directory; empty if the file names none.
-        cwd: String,
-        /// What pi is told first.
-        first: Option<String>,
-    },
+    Resume(Start),
     /// Give the terminal to a program that shows a copy of a text.
     Open(Copy),
     /// End, with an answer on standard output.
@@ -397,20 +383,24 @@ pub struct Body {
     pub at: Index,
 }
 
+/// What pi is started with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The session file.
+    pub path: PathBuf,
+    /// The working directory; empty if the file names none.
+    pub cwd: String,
+    /// What pi is told first, by the extension that understands it: where it goes by itself.
+    pub first: Option<String>,
+}
+
 /// What is put on the clipboard.
 #[derive(Clone, Debug)]
 pub enum Clip {
     /// A text.
     Text(String),
     /// The command that resumes a session.
-    Command {
-        /// The file.
-        path: PathBuf,
-        /// The working directory; empty if the file names none.
-        cwd: String,
-        /// What pi is told first.
-        first: Option<String>,
-    },
+    Command(Start),
 }
 
 /// A session and an entry of it, chosen in a picker.
@@ -449,12 +439,5 @@ pub enum Answer {
     /// A session and an entry of it, for a program.
     Json(Box<Chosen>),
     /// The command that resumes a session.
-    Command {
-        /// The file.
-        path: PathBuf,
-        /// The working directory; empty if the file names none.
-        cwd: String,
-        /// What pi is told first.
-        first: Option<String>,
-    },
+    Command(Start),
 }

@@ -2,13 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
+use crate::app::message::Start;
 use crate::base::paths;
 use crate::changes::{Done, Request};
 use crate::cli::change::{Changer, Step, Switches};
@@ -96,20 +97,20 @@ impl Resume {
         };
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
         let cwd = pi::place(&tree.header.cwd, locate::state_dir().as_deref());
-        let start = Start { session, cwd, text, first, pi: &config.pi };
-        self.go_on(&changer, done.as_ref(), &start)
+        let going = Going { start: Start { path: session, cwd, first }, text, pi: &config.pi };
+        self.go_on(&changer, done.as_ref(), &going)
     }
 
-    fn go_on(&self, changer: &Changer<'_>, done: Option<&Done>, start: &Start<'_>) -> Result<ExitCode> {
+    fn go_on(&self, changer: &Changer<'_>, done: Option<&Done>, going: &Going<'_>) -> Result<ExitCode> {
         if self.dry_run || self.json {
             if let Some(done) = done {
                 changer.say(done, Step::Make)?;
             }
             let mut out = output::stdout();
             if self.json {
-                output::json(&mut out, &start.object())?;
+                output::json(&mut out, &going.object())?;
             } else {
-                writeln!(out, "would: run {}", crate::base::text::clean(&start.line()))?;
+                writeln!(out, "would: run {}", crate::base::text::clean(&going.line()))?;
             }
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
@@ -117,16 +118,16 @@ impl Resume {
         if let Some(done) = done {
             changer.say_aside(done);
         }
-        if let Some(text) = start.text.as_ref().filter(|_| start.first.is_none()) {
+        if let Some(text) = going.text.as_ref().filter(|_| going.start.first.is_none()) {
             give_back(text);
         }
         if !self.print {
-            bail!("{}", start.command().replace_process());
+            bail!("{}", going.launch().replace_process());
         }
-        if !start.cwd.is_empty() && !pi::is_there(&start.cwd) {
-            output::complain(&format!("the session's directory is gone: {}", start.cwd));
+        if !going.start.cwd.is_empty() && !pi::is_there(&going.start.cwd) {
+            output::complain(&format!("the session's directory is gone: {}", going.start.cwd));
         }
-        let printed = product::print(OsStr::new(&start.line()));
+        let printed = product::print(OsStr::new(&going.line()));
         printed.with_context(|| done.map_or("can't print the command".into(), |done| changer.unprinted(done)))?;
         Ok(ExitCode::SUCCESS)
     }
@@ -145,13 +146,10 @@ fn no_summary(moves: bool, config: &Config) -> String {
 }
 
 /// What pi starts with.
-struct Start<'a> {
-    session: PathBuf,
-    cwd: String,
+struct Going<'a> {
+    start: Start,
     /// What goes back to the user.
     text: Option<String>,
-    /// What pi is told first: then it gives the text back.
-    first: Option<String>,
     /// The command that is pi.
     pi: &'a [String],
 }
@@ -170,20 +168,20 @@ struct CommandLine<'a> {
     text: Option<&'a str>,
 }
 
-impl Start<'_> {
-    fn command(&self) -> pi::Start<'_> {
-        pi::Start { pi: self.pi, session: &self.session, cwd: &self.cwd, first: self.first.as_deref() }
+impl Going<'_> {
+    fn launch(&self) -> pi::Launch<'_> {
+        pi::Launch { pi: self.pi, start: &self.start }
     }
 
     fn line(&self) -> String {
-        self.command().command_line()
+        self.launch().command_line()
     }
 
     fn object(&self) -> CommandLine<'_> {
-        let words = self.command().words();
+        let words = self.launch().words();
         CommandLine {
-            path: (&*self.session).into(),
-            cwd: &self.cwd,
+            path: (&*self.start.path).into(),
+            cwd: &self.start.cwd,
             command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
             command_bytes: words
                 .iter()

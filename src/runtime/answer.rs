@@ -12,7 +12,7 @@ use crate::disk::files::Files;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
 use crate::runtime::product;
-use crate::runtime::resume::{self, Start};
+use crate::runtime::resume;
 use crate::session::entry::read;
 use crate::session::tree::resume::at;
 
@@ -27,10 +27,7 @@ pub(super) fn print(setting: &Setting, files: Files, answer: &Answer) -> Result<
     let answer = match answer {
         Answer::Path(path) => path.clone().into_os_string(),
         Answer::Id(id) => id.into(),
-        Answer::Command { path, cwd, first } => {
-            let cwd = resume::place(cwd, locate::state_dir().as_deref());
-            Start { pi: &setting.pi, session: path, cwd: &cwd, first: first.as_deref() }.command_line().into()
-        }
+        Answer::Command(start) => resume::line(&setting.pi, start, locate::state_dir().as_deref()).into(),
         Answer::Json(chosen) => return object(chosen, files),
     };
     product::print(&answer)

@@ -45,7 +45,7 @@ use keys::Gate;
 use lanes::{Job, Lanes};
 pub use os::Hold;
 pub(crate) use os::survive_file_size_limit;
-use resume::{Outcome, Start};
+use resume::{Launch, Outcome};
 use terminal::Screen;
 use work::Desk;
 
@@ -274,7 +274,7 @@ impl Browser {
 
     fn perform(&mut self, mut effects: Vec<Effect>, screen: &mut Screen) -> Result<Option<End>> {
         // Nothing is begun that would be cut off by leaving.
-        effects.sort_by_key(|effect| !matches!(effect, Effect::Resume { .. }));
+        effects.sort_by_key(|effect| !matches!(effect, Effect::Resume(_)));
         for effect in effects {
             match effect {
                 Effect::Quit => return Ok(Some(End::Quit)),
@@ -288,23 +288,19 @@ impl Browser {
                 Effect::Ask(ticket, Work::Copy(clip)) => {
                     let text = clipboard::clean(&match clip {
                         Clip::Text(text) => text,
-                        Clip::Command { path, cwd, first } => {
-                            let cwd = resume::place(&cwd, self.state_dir.as_deref());
-                            let (pi, first) = (&*self.model.setting.pi, first.as_deref());
-                            Start { pi, session: &path, cwd: &cwd, first }.command_line()
-                        }
+                        Clip::Command(start) => resume::line(&self.model.setting.pi, &start, self.state_dir.as_deref()),
                     });
                     let is_sent = clipboard::give_to_terminal(&text);
                     self.lanes.start(ticket, Job::Copy(text, is_sent));
                 }
                 Effect::Ask(ticket, work) => self.lanes.start(ticket, Job::Work(work)),
-                Effect::Resume { path, cwd, first } => {
+                Effect::Resume(start) => {
                     self.memory.keep(&self.model);
                     let setting = self.model.setting.clone();
                     let returns = (setting.after_pi == AfterPi::Return).then_some(&self.gate);
-                    let start = Start { pi: &setting.pi, session: &path, cwd: &cwd, first: first.as_deref() };
-                    let msg = match resume::resume(&start, self.state_dir.as_deref(), (screen, returns))? {
-                        Outcome::Gone => Msg::Gone { path, cwd, first },
+                    let launch = Launch { pi: &setting.pi, start: &start };
+                    let msg = match resume::resume(launch, self.state_dir.as_deref(), (screen, returns))? {
+                        Outcome::Gone => Msg::Gone(start),
                         Outcome::NotStarted(reason) => Msg::NotResumed(reason),
                         Outcome::Ended(failure) => Msg::Returned(failure),
                     };

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::app::message::Start;
 use crate::base::shell::quote;
 use crate::disk::{goto, locate, moved, program};
 use crate::runtime::away;
@@ -26,17 +27,11 @@ pub(super) enum Outcome {
     Ended(Option<String>),
 }
 
-/// What pi is started with.
+/// A pi, by its command, and what it is started with.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Start<'a> {
-    /// The command that is pi.
+pub(crate) struct Launch<'a> {
     pub(crate) pi: &'a [String],
-    /// The session file.
-    pub(crate) session: &'a Path,
-    /// The directory; empty if none is known.
-    pub(crate) cwd: &'a str,
-    /// What pi is told first, by the extension that understands it.
-    pub(crate) first: Option<&'a str>,
+    pub(crate) start: &'a Start,
 }
 
 /// Starts pi on a session from the browser, in its directory or in what that was said to be now: in the place of this
@@ -45,16 +40,16 @@ pub(crate) struct Start<'a> {
 /// # Errors
 /// The terminal can't be taken back.
 pub(super) fn resume(
-    start: &Start<'_>,
+    Launch { pi, start }: Launch<'_>,
     state: Option<&Path>,
     (screen, returns): (&mut Screen, Option<&Gate>),
 ) -> Result<Outcome> {
-    let cwd = place(start.cwd, state);
-    let start = Start { cwd: &cwd, ..*start };
-    if !cwd.is_empty() && !is_there(&cwd) {
+    let start = there(start, state);
+    if !start.cwd.is_empty() && !is_there(&start.cwd) {
         return Ok(Outcome::Gone);
     }
-    let mut command = match start.command() {
+    let launch = Launch { pi, start: &start };
+    let mut command = match launch.command() {
         Ok(command) => command,
         Err(reason) => return Ok(Outcome::NotStarted(reason)),
     };
@@ -65,10 +60,10 @@ pub(super) fn resume(
         },
         None => screen.pause(|| terminal::replaced(|| os::replace_process(&mut command)))?.0,
     };
-    Ok(Outcome::NotStarted(start.not_started(&error.to_string())))
+    Ok(Outcome::NotStarted(launch.not_started(&error.to_string())))
 }
 
-impl Start<'_> {
+impl Launch<'_> {
     /// Lets pi take the place of this process. Returns only if that is not possible: why, and what to do, on several lines.
     pub(crate) fn replace_process(&self) -> String {
         match self.command() {
@@ -80,7 +75,7 @@ impl Start<'_> {
     /// The command that goes on with a session, for a shell: with the way to its directory, unless that is gone or unknown.
     pub(crate) fn command_line(&self) -> String {
         let words: Vec<String> = self.words().iter().map(quote).collect();
-        let cwd = self.cwd;
+        let cwd = &*self.start.cwd;
         let there = if is_there(cwd) { format!("cd {} && ", quote(from_root(Path::new(cwd)))) } else { String::new() };
         there + &words.join(" ")
     }
@@ -93,14 +88,14 @@ impl Start<'_> {
     /// What stands behind pi's own command.
     fn arguments(&self) -> Vec<OsString> {
         // Without its file nothing is told: then pi opens the session where it was left.
-        let told = self.first.and_then(|first| Some((extension()?, first)));
+        let told = self.start.first.as_ref().and_then(|first| Some((extension()?, first)));
         let extension = told.iter().flat_map(|(file, _)| ["-e".into(), OsString::from(file)]);
-        let session = ["--session".into(), from_root(self.session)];
+        let session = ["--session".into(), from_root(&self.start.path)];
         extension.chain(session).chain(told.as_ref().map(|(_, first)| first.into())).collect()
     }
 
     fn command(&self) -> Result<Command, String> {
-        let Self { pi, cwd, .. } = *self;
+        let (pi, cwd) = (self.pi, &*self.start.cwd);
         let Some((name, arguments)) = pi.split_first() else {
             return Err("The setting pi in config.toml names no command.".into());
         };
@@ -147,6 +142,16 @@ fn from_root(path: &Path) -> OsString {
     absolute(path).unwrap_or_else(|_| path.to_path_buf()).into()
 }
 
+/// The command that goes on from a start, for a shell, in what its directory was said to be now if it is gone.
+pub(super) fn line(pi: &[String], start: &Start, state: Option<&Path>) -> String {
+    Launch { pi, start: &there(start, state) }.command_line()
+}
+
+/// The same start in what its directory was said to be now, if it is gone.
+fn there(start: &Start, state: Option<&Path>) -> Start {
+    Start { cwd: place(&start.cwd, state), ..start.clone() }
+}
+
 /// The directory of a session, or what it was said to be now if it is gone.
 pub(crate) fn place(cwd: &str, state: Option<&Path>) -> String {
     moved::now(state, cwd).map_or_else(|| cwd.into(), |place| place.to_string_lossy().into_owned())
@@ -165,7 +170,10 @@ mod tests {
     fn quotes_for_the_shell() {
         let pi = ["pi".to_string(), "--model".into(), "a b".into()];
         let session = Path::new("/s/it's.jsonl");
-        let line = |cwd| Start { pi: &pi, session, cwd, first: None }.command_line();
+        let line = |cwd: &str| {
+            let start = Start { path: session.into(), cwd: cwd.into(), first: None };
+            Launch { pi: &pi, start: &start }.command_line()
+        };
         assert_eq!(line("/gone or not"), r"pi --model 'a b' --session '/s/it'\''s.jsonl'");
         assert_eq!(line("/"), r"cd / && pi --model 'a b' --session '/s/it'\''s.jsonl'");
     }

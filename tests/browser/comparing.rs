@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use pitree::app::layers::Layer;
-use pitree::app::message::{Answer, Effect, Msg, Work};
+use pitree::app::message::{Answer, Effect, Msg, Start, Work};
 use pitree::app::panes::tree::rows::Item;
 use pitree::app::setting::Print;
 use pitree::keymap::Place;
@@ -225,7 +225,8 @@ fn the_chosen_side_is_resumed() {
     let mut browser = family.compared(120, 40);
     let before = fs::read_to_string(family.path("fork")).unwrap();
     browser.press("b enter");
-    let resumed = |effect: &Effect| matches!(effect, Effect::Resume { path, .. } if *path == family.path("fork"));
+    let resumed =
+        |effect: &Effect| matches!(effect, Effect::Resume(Start { path, .. }) if *path == family.path("fork"));
     assert!(browser.wants.iter().any(resumed), "{:?}", browser.wants);
     assert_eq!(fs::read_to_string(family.path("fork")).unwrap(), before);
     // Of a branch that is no leaf it is asked first, as in the tree.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pitree::app::message::Effect;
+use pitree::app::message::{Effect, Start};
 use pitree::app::panes::tree::rows::Item;
 
 use crate::common::session::Session;
@@ -115,7 +115,7 @@ fn what_is_done_to_an_entry_of_a_fork_is_done_in_its_file() {
     go_to(&mut browser, "home");
     browser.press("enter");
     let there = |path: &Path| path == files.paths[1];
-    let resumed = |effect: &Effect| matches!(effect, Effect::Resume { path, .. } if there(path));
+    let resumed = |effect: &Effect| matches!(effect, Effect::Resume(Start { path, .. }) if there(path));
     if !browser.wants.iter().any(resumed) {
         shows(&browser, "Resume from here");
         browser.press("esc");

@@ -121,7 +121,7 @@ impl Browser {
         for effect in effects {
             let is_outside = matches!(
                 effect,
-                Effect::Resume { .. } | Effect::Open(_) | Effect::Suspend | Effect::Quit | Effect::Answer(_)
+                Effect::Resume(_) | Effect::Open(_) | Effect::Suspend | Effect::Quit | Effect::Answer(_)
             );
             if is_outside {
                 self.wants.push(effect);

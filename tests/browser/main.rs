@@ -39,7 +39,7 @@ mod tickets;
 
 use common::session::Session;
 use harness::{Browser, shows};
-use pitree::app::message::{Effect, Msg, Reply};
+use pitree::app::message::{Effect, Msg, Reply, Start};
 use pitree::app::panes::preview::Subject;
 use pitree::app::ticket::Ticket;
 use pitree::config::{Filter, Sort};
@@ -184,7 +184,7 @@ fn enter_resumes_a_session_or_its_leaf_and_folds_a_project() {
     let mut browser = Browser::on(&[&fixtures], 160, 40);
     browser.press("enter");
     let path = browser.session().unwrap().path.clone();
-    assert!(matches!(&browser.wants[..], [Effect::Resume { path: wanted, .. }] if *wanted == path));
+    assert!(matches!(&browser.wants[..], [Effect::Resume(Start { path: wanted, .. })] if *wanted == path));
     browser.press("l enter");
     assert_eq!(browser.wants.len(), 2, "the leaf");
     browser.press("g enter");

@@ -1,6 +1,6 @@
 //! pitree as a picker: Enter answers.
 
-use pitree::app::message::{Answer, Effect, Msg, Reply};
+use pitree::app::message::{Answer, Effect, Msg, Reply, Start};
 use pitree::app::setting::Print;
 use pitree::app::ticket::Ticket;
 use pitree::disk::news::News;
@@ -32,7 +32,11 @@ fn answers_with_what_is_asked_for() {
         (Print::Entry, "enter", Answer::Id("a3".into())),
         (Print::Entry, "l g enter", Answer::Id("u1".into())),
         (Print::Entry, "l g tab enter", Answer::Id("u1".into())),
-        (Print::Command, "enter", Answer::Command { path: world.path("main"), cwd: "/nowhere".into(), first: None }),
+        (
+            Print::Command,
+            "enter",
+            Answer::Command(Start { path: world.path("main"), cwd: "/nowhere".into(), first: None }),
+        ),
     ] {
         let mut browser = picker(&world, print);
         assert!(browser.footer().contains("↵ choose"));
@@ -60,7 +64,10 @@ fn a_command_for_another_entry_asks_and_changes_first() {
     browser.press("enter");
     assert!(browser.wants.is_empty() && browser.screen().contains("Resume from here"));
     browser.press("h");
-    assert_eq!(answers(&browser), [Answer::Command { path: world.path("main"), cwd: "/nowhere".into(), first: None }]);
+    assert_eq!(
+        answers(&browser),
+        [Answer::Command(Start { path: world.path("main"), cwd: "/nowhere".into(), first: None })]
+    );
     assert!(world.text("main").lines().last().unwrap().contains("\"parentId\":\"a2\""));
 }
 

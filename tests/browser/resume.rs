@@ -1,6 +1,6 @@
 //! Going on in pi from any entry.
 
-use pitree::app::message::{Effect, Msg};
+use pitree::app::message::{Effect, Msg, Start};
 
 use super::changes::{World, to_entry};
 use super::common::session::Session;
@@ -8,7 +8,7 @@ use super::harness::{Browser, shows};
 
 fn resumed(browser: &Browser) -> Vec<String> {
     let path = |effect: &Effect| match effect {
-        Effect::Resume { path, .. } => path.file_stem().unwrap().to_string_lossy().into_owned(),
+        Effect::Resume(Start { path, .. }) => path.file_stem().unwrap().to_string_lossy().into_owned(),
         other => format!("{other:?}"),
     };
     browser.wants.iter().map(path).collect()
@@ -97,7 +97,7 @@ fn as_a_new_session_the_other_one_stays_as_it_is() {
     shows(&browser, "an empty conversation");
     browser.press("n");
     assert_eq!(world.text("main"), before);
-    let [Effect::Resume { path, cwd, .. }] = &browser.wants[..] else { panic!("{:?}", browser.wants) };
+    let [Effect::Resume(Start { path, cwd, .. })] = &browser.wants[..] else { panic!("{:?}", browser.wants) };
     assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 1, "a header alone");
     assert_eq!((cwd.as_str(), &browser.copied[..]), ("/nowhere", &["the main session".to_string()][..]));
 }
@@ -209,7 +209,7 @@ fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::Pa
     assert_eq!(resumed(&browser), ["s"]);
     browser.wants.clear();
     let cwd = gone.to_str().unwrap().to_string();
-    browser.send(Msg::Gone { path, cwd: cwd.clone(), first: None });
+    browser.send(Msg::Gone(Start { path, cwd: cwd.clone(), first: None }));
     shows(&browser, "The session's directory is gone");
     (dir, browser, cwd, moved)
 }
@@ -217,7 +217,7 @@ fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::Pa
 /// Where pi is to go on.
 fn places(browser: &Browser) -> Vec<String> {
     let place = |effect: &Effect| match effect {
-        Effect::Resume { cwd, .. } => cwd.clone(),
+        Effect::Resume(Start { cwd, .. }) => cwd.clone(),
         other => format!("{other:?}"),
     };
     browser.wants.iter().map(place).collect()
@@ -281,7 +281,7 @@ fn where_the_directory_is_gone_pi_can_go_on_here_or_not_at_all() {
 /// What pi is told first, each time.
 fn told(browser: &Browser) -> Vec<Option<&str>> {
     let first = |effect: &Effect| match effect {
-        Effect::Resume { first, .. } => first.clone(),
+        Effect::Resume(Start { first, .. }) => first.clone(),
         other => panic!("{other:?}"),
     };
     let first: Vec<Option<String>> = browser.wants.iter().map(first).collect();
@@ -336,8 +336,8 @@ fn where_the_directory_is_gone_pi_is_told_the_same_in_another_one() {
     browser.press("l");
     to_entry(&mut browser, "left it is");
     browser.press("enter h");
-    let Some(Effect::Resume { path, cwd, first }) = browser.wants.pop() else { panic!("{:?}", browser.wants) };
-    browser.send(Msg::Gone { path, cwd, first: first.clone() });
+    let Some(Effect::Resume(Start { path, cwd, first })) = browser.wants.pop() else { panic!("{:?}", browser.wants) };
+    browser.send(Msg::Gone(Start { path, cwd, first: first.clone() }));
     shows(&browser, "The session's directory is gone");
     browser.press("h");
     assert_eq!(told(&browser), [first.as_deref()]);

@@ -348,7 +348,7 @@ fn enter_goes_to_the_hit_and_then_resumes_there() {
     browser.press("enter");
     assert_eq!((entry(&browser).as_str(), browser.model.focus), ("Keys rotate", Place::Tree));
     browser.press("enter h");
-    assert!(browser.wants.iter().any(|effect| matches!(effect, Effect::Resume { .. })), "{:?}", browser.wants);
+    assert!(browser.wants.iter().any(|effect| matches!(effect, Effect::Resume(_))), "{:?}", browser.wants);
     let text = fs::read_to_string(sessions.join("branches.jsonl")).unwrap();
     let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     assert_eq!((&last["type"], &last["parentId"], &last["targetId"]), (&"label".into(), &"a4".into(), &"a4".into()));

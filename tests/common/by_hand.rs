@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use pitree::app::message::{Clip, Msg, Reply, Work};
+use pitree::app::message::{Clip, Msg, Reply, Start, Work};
 use pitree::app::setting::Setting;
 use pitree::app::ticket::Ticket;
 use pitree::changes::Changes;
@@ -37,7 +37,7 @@ pub(crate) fn without_pis(msg: Msg) -> Msg {
 pub(crate) fn text_of(clip: Clip) -> String {
     match clip {
         Clip::Text(text) => text,
-        Clip::Command { path, cwd, .. } => format!("command {cwd} {}", path.display()),
+        Clip::Command(Start { path, cwd, .. }) => format!("command {cwd} {}", path.display()),
     }
 }
 

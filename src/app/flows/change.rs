@@ -1,6 +1,6 @@
 //! Changes: what is said when one was made, and what is asked when it was not.
 
-use crate::app::command::{After, Command, GoOn};
+use crate::app::command::{After, Command};
 use crate::app::context::Context;
 use crate::app::flows::{cancel, delete, undo};
 use crate::app::layers::Layer;
@@ -56,8 +56,9 @@ fn take_done(context: &Context<'_>, (done, said): (Done, Command), new: Option<S
             new.or_else(made).map_or_else(Command::nothing, Command::Select)
         }
         After::GoOn(go_on) => {
-            let path = done.made.unwrap_or_else(|| go_on.path.clone());
-            Command::GoOn(GoOn { path, ..*go_on })
+            let mut go_on = *go_on;
+            go_on.start.path = done.made.unwrap_or(go_on.start.path);
+            Command::GoOn(go_on)
         }
     };
     Command::All(vec![said, then])

@@ -37,8 +37,8 @@ pub fn ask(context: &Context<'_>) -> Command {
     choices.push(Choice::new('p', "session path", path, Some(copy_path(&session.path, &session.header.id))));
     let id = session.header.id.clone();
     choices.push(Choice::new('s', "session id", id.clone(), text(id)));
-    let command =
-        Command::Copy(Clip::Command { path: session.path.clone(), cwd: session.header.cwd.clone(), first: None });
+    let start = GoOn::at(session.path.clone(), session.header.cwd.clone()).start;
+    let command = Command::Copy(Clip::Command(start));
     choices.push(Choice::new('c', "command", "that resumes the session in pi, for a shell", Some(command)));
     Command::show(Layer::Question(Question::new("Copy", Vec::new(), choices)))
 }

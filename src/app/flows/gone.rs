@@ -10,7 +10,7 @@ use crate::app::layers::answer::Purpose;
 use crate::app::layers::prompt::Prompt;
 use crate::app::layers::question::{Choice, Question};
 use crate::app::layers::{Layer, Layers};
-use crate::app::message::{Clip, Work};
+use crate::app::message::{Clip, Start, Work};
 use crate::app::widgets::line::LineEdit;
 use crate::base::paths::shorten;
 use crate::base::text::Tone;
@@ -21,7 +21,7 @@ use crate::render::DocLine;
 const MOST_FILES: usize = 500;
 
 /// What is to be looked for.
-pub(crate) fn look(context: &Context<'_>, path: &Path, cwd: &str) -> Work {
+pub(crate) fn look(context: &Context<'_>, Start { path, cwd, .. }: &Start) -> Work {
     let library = context.library;
     let session = library.key_of(path).map(|key| &library[key]);
     let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
@@ -34,7 +34,7 @@ pub(crate) fn look(context: &Context<'_>, path: &Path, cwd: &str) -> Work {
 /// Asks where to go on.
 pub(crate) fn ask(context: &Context<'_>, go_on: GoOn, candidates: &[Candidate]) -> Command {
     let home = &context.setting.home;
-    let gone = &go_on.cwd;
+    let gone = &go_on.start.cwd;
     let lines = vec![
         DocLine::new(Tone::Warning, &shorten(gone, home)),
         DocLine::new(Tone::Text, "pi asks for confirmation before it resumes in another directory."),
@@ -50,14 +50,19 @@ pub(crate) fn ask(context: &Context<'_>, go_on: GoOn, candidates: &[Candidate]) 
         Choice::new(key, "moved", what, Some(elsewhere))
     };
     let mut choices: Vec<Choice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
-    let here = Command::GoOn(GoOn { cwd: String::new(), ..go_on.clone() });
-    choices.push(Choice::new('h', "here", "in the directory where pitree was started", Some(here)));
-    let purpose = Purpose::Directory { path: go_on.path.clone(), gone: gone.clone(), first: go_on.first.clone() };
+    let here = Start { cwd: String::new(), ..go_on.start.clone() };
+    let choice = Command::GoOn(GoOn { start: here.clone(), ..go_on.clone() });
+    choices.push(Choice::new('h', "here", "in the directory where pitree was started", Some(choice)));
+    let purpose = Purpose::Directory(go_on.start.clone());
     let prompt = Layer::Prompt(Prompt::new(purpose, "directory: ", &start(gone)));
     let other = "in another directory; remembered for all sessions of this one";
     choices.push(Choice::new('d', "directory", other, Some(Command::show(prompt))));
-    let clip = Clip::Command { path: go_on.path, cwd: String::new(), first: go_on.first };
-    choices.push(Choice::new('y', "copy", "copy the command, to run it elsewhere", Some(Command::Copy(clip))));
+    choices.push(Choice::new(
+        'y',
+        "copy",
+        "copy the command, to run it elsewhere",
+        Some(Command::Copy(Clip::Command(here))),
+    ));
     choices.push(cancel_by('c'));
     Command::show(Layer::Question(Question::new("The session's directory is gone", lines, choices)))
 }
@@ -79,7 +84,10 @@ pub(crate) fn go(layers: &mut Layers<Command>, go_on: GoOn, kept: Result<PathBuf
         }
     }
     match kept {
-        Ok(dir) => Command::GoOn(GoOn { cwd: dir.to_string_lossy().into_owned(), ..go_on }),
+        Ok(dir) => {
+            let start = Start { cwd: dir.to_string_lossy().into_owned(), ..go_on.start };
+            Command::GoOn(GoOn { start, ..go_on })
+        }
         Err(why) => Command::Complain("pi was not started", why),
     }
 }
@@ -87,7 +95,7 @@ pub(crate) fn go(layers: &mut Layers<Command>, go_on: GoOn, kept: Result<PathBuf
 /// The line for a directory, if it is on top.
 fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
     match layers.top_mut() {
-        Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, Purpose::Directory { .. }) => Some(prompt),
+        Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, Purpose::Directory(_)) => Some(prompt),
         _ => None,
     }
 }

@@ -82,9 +82,7 @@ pub fn accept(context: &Context<'_>, purpose: Purpose, text: String) -> Command 
         }
         Purpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),
         Purpose::Word(_) => Command::Say(Tone::Dim, "nothing was deleted".into()),
-        Purpose::Directory { path, gone, first } => {
-            Command::Elsewhere { then: GoOn { first, ..GoOn::at(path, gone) }, dir: text }
-        }
+        Purpose::Directory(start) => Command::Elsewhere { then: GoOn::of(start), dir: text },
     }
 }
 

@@ -103,7 +103,7 @@ fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
     let tree = context.tree.file(key).filter(|tree| !tree.is_partial);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
         let at = Some(EntryId::of(tree, tree.leaf?));
-        let request = Some(Request::Fork { path: leaf.path.clone(), at, migrate: false });
+        let request = Some(Request::Fork { path: leaf.start.path.clone(), at, migrate: false });
         let there = Command::GoOn(GoOn { request, ..leaf.clone() });
         Some(Choice::new('n', "new session", "a new file with all entries; that pi keeps this one", Some(there)))
     });
@@ -122,16 +122,15 @@ fn question(
     pi_goes: bool,
 ) -> Question<Command> {
     let to = resume::at(tree, chosen);
-    let path = leaf.path.clone();
+    let path = leaf.start.path.clone();
     let at = to.at.map(|at| EntryId::of(tree, at));
     let mut choices = if pi_goes { by_itself(tree, chosen, to, leaf) } else { vec![by_a_line(tree, to, leaf)] };
-    let given = to.text_of.filter(|_| pi_goes).map(|text_of| resume::give_back(tree, text_of, &path));
-    let fork = GoOn {
-        request: Some(Request::Fork { path: path.clone(), at, migrate: false }),
+    let request = Some(Request::Fork { path: path.clone(), at, migrate: false });
+    let given = to.text_of.filter(|_| pi_goes).and_then(|text_of| resume::give_back(tree, text_of, &path));
+    let fork = match given {
+        Some(first) => GoOn { request, ..leaf.told(first) },
         // What pi can't give back itself is copied.
-        text_of: to.text_of.filter(|_| !matches!(given, Some(Some(_)))).map(|at| (tree.clone(), at)),
-        first: given.flatten(),
-        ..leaf.clone()
+        None => GoOn { request, text_of: to.text_of.map(|at| (tree.clone(), at)), ..leaf.clone() },
     };
     let new = "as a new session: a new file with the path to this entry; this session stays as it is";
     let sees = Sight { session: key, path, tree: tree.clone(), chosen, at: to.at };
@@ -150,7 +149,7 @@ fn question(
 
 /// pi goes there by itself, with a summary of the branch that is left if that is wanted and there is one.
 fn by_itself(tree: &Tree, chosen: Index, to: Resume, leaf: &GoOn) -> Vec<Choice<Command>> {
-    let goto = |summarize| GoOn { first: Some(resume::goto(tree, chosen, summarize)), ..leaf.clone() };
+    let goto = |summarize| leaf.told(resume::goto(tree, chosen, summarize));
     let here = "in this session; nothing is written to it until you say something";
     let mut choices = vec![Choice::new('h', "here", here, Some(Command::GoOn(goto(false))))];
     if left(tree, to.at).is_some() {
@@ -168,7 +167,7 @@ fn by_a_line(tree: &Arc<Tree>, to: Resume, leaf: &GoOn) -> Choice<Command> {
         true => ("in this session; nothing is written", None),
         false => {
             let what = "in this session: one line is added to its file, which moves the leaf; nothing is removed";
-            (what, Some(request(leaf.path.clone())))
+            (what, Some(request(leaf.start.path.clone())))
         }
     };
     let text_of = to.text_of.map(|at| (tree.clone(), at));
@@ -237,13 +236,13 @@ pub enum NextStep {
     Start,
 }
 
-/// What is to be done next; `go_on` is then what is left.
-pub fn step(go_on: &mut GoOn) -> NextStep {
+/// What is to be done next; `go_on` is then what is left. A text that is not copied stays in it.
+pub fn step(go_on: &mut GoOn, copies: bool) -> NextStep {
     if let Some((tree, at)) = go_on.text_of.take() {
-        NextStep::Read(Body { path: go_on.path.clone(), tree, at })
+        NextStep::Read(Body { path: go_on.start.path.clone(), tree, at })
     } else if let Some(request) = go_on.request.take() {
         NextStep::Change(request, After::GoOn(Box::new(go_on.clone())))
-    } else if let Some(text) = go_on.text.take() {
+    } else if let Some(text) = go_on.text.take_if(|_| copies) {
         NextStep::Copy(Clip::Text(text))
     } else {
         NextStep::Start

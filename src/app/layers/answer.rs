@@ -1,7 +1,6 @@
 //! What layers answer when something happens to them, and what they see of the world.
 
-use std::path::PathBuf;
-
+use crate::app::message::Start;
 use crate::app::setting::Setting;
 use crate::changes::Seen;
 use crate::keymap::Action;
@@ -60,14 +59,7 @@ pub enum Purpose {
     /// The word without which nothing is deleted for good, and what goes then.
     Word(Vec<Seen>),
     /// What the gone directory of a session is now.
-    Directory {
-        /// The session file.
-        path: PathBuf,
-        /// The directory.
-        gone: String,
-        /// What pi is told first.
-        first: Option<String>,
-    },
+    Directory(Start),
 }
 
 /// What a row leads to.

@@ -39,7 +39,7 @@ impl Prompt {
     }
 
     pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>) -> Answer<C> {
-        let is_dir = matches!(self.purpose, Purpose::Directory { .. });
+        let is_dir = matches!(self.purpose, Purpose::Directory(_));
         match action {
             Some(Action::Accept) if is_dir => Answer::Tried(self.purpose.clone(), self.line.value().into()),
             Some(Action::Accept) => Answer::Accepted(self.purpose.clone(), self.line.value().into()),

@@ -1,14 +1,12 @@
 //! Carrying out commands.
 
 use super::searching;
-use std::path::PathBuf;
-
 use crate::app::command::{After, Command, GoOn};
 use crate::app::flows::{delete, gone, refusal, resume, sight};
 use crate::app::layers::Layer;
 use crate::app::layers::context::Sight;
 use crate::app::layers::note::Note;
-use crate::app::message::{Answer, Chosen, Clip, Effect, Work};
+use crate::app::message::{Answer, Chosen, Effect, Start, Work};
 use crate::app::model::{Errand, Model, Pending};
 use crate::app::setting::Print;
 use crate::base::text::{Tone, width};
@@ -60,11 +58,11 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
         }
         Command::GoOn(next) => go_on(model, next, effects),
         Command::LookForMoved(then) => {
-            let work = gone::look(&model.context(), &then.path, &then.cwd);
+            let work = gone::look(&model.context(), &then.start);
             errand(model, work, Some(then), effects);
         }
         Command::Elsewhere { then, dir } => {
-            let work = Work::Remember { gone: then.cwd.clone(), dir };
+            let work = Work::Remember { gone: then.start.cwd.clone(), dir };
             errand(model, work, Some(then), effects);
         }
         Command::Copy(clip) => errand(model, Work::Copy(clip), None, effects),
@@ -134,13 +132,11 @@ pub(super) fn errand(model: &mut Model, work: Work, then: Option<GoOn>, effects:
 
 /// Takes the next step of going on in pi.
 fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
-    match resume::step(&mut next) {
+    // A program gets the text with the answer.
+    let copies = model.setting.picker != Some(Print::Json);
+    match resume::step(&mut next, copies) {
         resume::NextStep::Read(body) => errand(model, Work::Text(body), Some(next), effects),
         resume::NextStep::Change(request, after) => change(model, request, after, effects),
-        resume::NextStep::Copy(Clip::Text(text)) if model.setting.picker == Some(Print::Json) => {
-            next.draft = Some(text);
-            go_on(model, next, effects);
-        }
         resume::NextStep::Copy(clip) => errand(model, Work::Copy(clip), Some(next), effects),
         // Nothing that was begun is cut off by leaving.
         resume::NextStep::Start if !model.changes.is_empty() => {
@@ -150,19 +146,19 @@ fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
             model.say(Tone::Dim, "pi starts after the current change; any key cancels that");
         }
         resume::NextStep::Start => {
-            let GoOn { path, cwd, first, draft, .. } = next;
+            let GoOn { start, text, .. } = next;
             effects.push(match model.setting.picker {
                 // A fork was made.
-                Some(Print::Json) => Effect::Answer(Answer::Json(Box::new(fork(model, path, cwd, draft)))),
-                Some(_) => Effect::Answer(Answer::Command { path, cwd, first }),
-                None => Effect::Resume { path, cwd, first },
+                Some(Print::Json) => Effect::Answer(Answer::Json(Box::new(fork(model, start, text)))),
+                Some(_) => Effect::Answer(Answer::Command(start)),
+                None => Effect::Resume(start),
             });
         }
     }
 }
 
 /// A new session, as a picker says it: at its leaf.
-fn fork(model: &Model, path: PathBuf, cwd: String, draft: Option<String>) -> Chosen {
+fn fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<String>) -> Chosen {
     let session = model.library.key_of(&path).and_then(|key| model.library.get(key));
     let id = session.map_or(String::new(), |session| session.header.id.clone());
     let name = session.and_then(|session| session.name.as_deref()).map(String::from);

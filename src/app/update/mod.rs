@@ -57,10 +57,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
         Msg::Returned(failure) => act::returned(model, failure, &mut effects),
         Msg::Shown(said) => said.into_iter().for_each(|said| model.say(Tone::Warning, said)),
-        Msg::Gone { path, cwd, first } => {
-            let then = GoOn { first, ..GoOn::at(path, cwd) };
-            carry::carry(model, Command::LookForMoved(then), &mut effects);
-        }
+        Msg::Gone(start) => carry::carry(model, Command::LookForMoved(GoOn::of(start)), &mut effects),
         Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("pi was not started", text))),
     }
     settle::settle(model, &mut effects);
