@@ -40,7 +40,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["runtime", "cli"]),
     ("Instant::now", &["disk", "library", "runtime"]),
     // A draft is its process's own.
-    ("std::process", &["cli", "runtime", "disk/trash/command.rs", "disk/create.rs", "disk/index/volume.rs"]),
+    (
+        "std::process",
+        &["cli", "runtime", "disk/trash/command.rs", "disk/beside.rs", "disk/create.rs", "disk/index/volume.rs"],
+    ),
     ("Color::", &["ui/theme.rs"]),
 ];
 

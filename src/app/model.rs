@@ -154,7 +154,7 @@ impl Model {
         let mut sessions = sessions::Pane::new(config.sort, here);
         sessions.shows.here_only = setting.here_only;
         let preview = preview::Pane::new(&setting.glyphs);
-        let setting_at = setting.at.clone();
+        let to_open = setting.at.clone();
         Self {
             setting,
             now,
@@ -175,7 +175,7 @@ impl Model {
             errand: None,
             scan: Scan { claim: None, changed: HashSet::new() },
             watching: None,
-            to_open: setting_at,
+            to_open,
             following_pis: None,
             pi_goes: None,
             asking_pi: None,

@@ -104,6 +104,15 @@ pub struct Options {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(flatten)]
+    Sessions(OnSessions),
+    #[command(flatten)]
+    Pitree(OnPitree),
+}
+
+/// What is done with sessions.
+#[derive(Debug, Subcommand)]
+enum OnSessions {
     Ls(ls::Ls),
     Tree(tree::TreeCommand),
     Context(context::ContextCommand),
@@ -123,6 +132,11 @@ enum Command {
     Redo(undo::Redo),
     Index(index::IndexCommand),
     Live(live::Live),
+}
+
+/// What is about pitree itself.
+#[derive(Debug, Subcommand)]
+enum OnPitree {
     Config(config::ConfigCommand),
     Pi(pi::PiCommand),
     Completions(completions::Completions),
@@ -171,6 +185,13 @@ impl Chosen {
     /// Where sessions are, and how they are read.
     fn sources(&self) -> Sources<'_> {
         Sources { files: self.files, dirs: &self.located.dirs, home: &self.home, cache: self.cache.as_deref() }
+    }
+
+    /// What a tree shows at first: as the configuration says, or pi's settings; what pitree has no word for is passed over.
+    fn filter(&self) -> Filter {
+        let of_pi = || locate::tree_filter(&Environment::current())?.parse().ok();
+        let asks_pi = self.config.filter_of_pi && self.files == Files::Disk;
+        asks_pi.then(of_pi).flatten().unwrap_or(self.config.filter)
     }
 
     /// Refuses what needs files that are there.
@@ -227,15 +248,14 @@ pub fn run() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<ExitCode> {
-    if let Some(Command::Config(command)) = &cli.command {
-        return command.run(cli.options.config.as_deref());
-    }
-    match &cli.command {
-        Some(Command::Completions(command)) => return command.run(),
-        Some(Command::Init(command)) => return command.run(),
-        Some(Command::Skill(_)) => return skill::Skill::run(),
-        Some(Command::Pi(command)) => return command.run(),
-        _ => {}
+    if let Some(Command::Pitree(command)) = &cli.command {
+        return match command {
+            OnPitree::Config(command) => command.run(cli.options.config.as_deref()),
+            OnPitree::Pi(command) => command.run(),
+            OnPitree::Completions(command) => command.run(),
+            OnPitree::Init(command) => command.run(),
+            OnPitree::Skill(_) => skill::Skill::run(),
+        };
     }
     // clap sees this conflict only where both stand on the same side of a command's name.
     if cli.options.demo && !cli.options.dir.is_empty() {
@@ -253,31 +273,30 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         output::complain(&format!("unknown command {word}; did you mean {name}?\n{search}"));
         return Ok(ExitCode::from(2));
     }
-    let context = context(&cli.options)?;
-    match cli.command {
-        Some(Command::Ls(command)) => command.run(&context),
-        Some(Command::Tree(command)) => command.run(&context),
-        Some(Command::Context(command)) => command.run(&context),
-        Some(Command::Labels(command)) => command.run(&context),
-        Some(Command::Files(command)) => command.run(&context),
-        Some(Command::Diff(command)) => command.run(&context),
-        Some(Command::Search(command)) => command.run(&context),
-        Some(Command::Show(command)) => command.run(&context),
-        Some(Command::Path(command)) => command.run(&context),
-        Some(Command::Resume(command)) => command.run(&context),
-        Some(Command::Fork(command)) => command.run(&context),
-        Some(Command::Rename(command)) => command.run(&context),
-        Some(Command::Label(command)) => command.run(&context),
-        Some(Command::Rm(command)) => command.run(&context),
-        Some(Command::Restore(command)) => command.run(&context),
-        Some(Command::Undo(command)) => command.run(&context),
-        Some(Command::Redo(command)) => command.run(&context),
-        Some(Command::Index(command)) => command.run(&context),
-        Some(Command::Live(command)) => command.run(&context),
-        Some(Command::Config(_) | Command::Completions(_) | Command::Init(_) | Command::Pi(_) | Command::Skill(_)) => {
-            Ok(ExitCode::SUCCESS)
-        }
-        None => browse(context, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat()),
+    let chosen = context(&cli.options)?;
+    let Some(Command::Sessions(command)) = cli.command else {
+        return browse(chosen, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat());
+    };
+    match command {
+        OnSessions::Ls(command) => command.run(&chosen),
+        OnSessions::Tree(command) => command.run(&chosen),
+        OnSessions::Context(command) => command.run(&chosen),
+        OnSessions::Labels(command) => command.run(&chosen),
+        OnSessions::Files(command) => command.run(&chosen),
+        OnSessions::Diff(command) => command.run(&chosen),
+        OnSessions::Search(command) => command.run(&chosen),
+        OnSessions::Show(command) => command.run(&chosen),
+        OnSessions::Path(command) => command.run(&chosen),
+        OnSessions::Resume(command) => command.run(&chosen),
+        OnSessions::Fork(command) => command.run(&chosen),
+        OnSessions::Rename(command) => command.run(&chosen),
+        OnSessions::Label(command) => command.run(&chosen),
+        OnSessions::Rm(command) => command.run(&chosen),
+        OnSessions::Restore(command) => command.run(&chosen),
+        OnSessions::Undo(command) => command.run(&chosen),
+        OnSessions::Redo(command) => command.run(&chosen),
+        OnSessions::Index(command) => command.run(&chosen),
+        OnSessions::Live(command) => command.run(&chosen),
     }
 }
 
@@ -293,7 +312,9 @@ fn browse(
         return Ok(wrong);
     }
     let at = at.map(|word| resolve::session(&word, &chosen)).transpose()?;
+    let filter = chosen.filter();
     let Chosen { config, files, mut located, home, cache } = chosen;
+    let config = Config { filter, ..config };
     // What is written down of a change must hold wherever pitree is started the next time.
     for dir in &mut located.dirs {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone());
@@ -329,11 +350,6 @@ fn context(options: &Options) -> Result<Chosen> {
         return Ok(Chosen { config, files: Files::Demo, located, home: demo::HOME.into(), cache: None });
     }
     let environment = Environment::current();
-    if config.filter_of_pi {
-        // What pi has no word for stays as it is.
-        let filter = locate::tree_filter(&environment).and_then(|name| name.parse().ok());
-        config.filter = filter.unwrap_or(config.filter);
-    }
     let mut located = locate::sessions(&options.dir, &config.dirs, &environment);
     for dir in located.dirs.iter_mut().filter(|dir| dir.is_absolute()) {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone()); // with each part once

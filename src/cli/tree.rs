@@ -47,7 +47,7 @@ impl TreeCommand {
         if self.json {
             json(&mut out, &tree, &path, chosen)?;
         } else {
-            text(&mut out, &tree, self.filter.unwrap_or(chosen.config.filter), chosen)?;
+            text(&mut out, &tree, self.filter.unwrap_or_else(|| chosen.filter()), chosen)?;
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)

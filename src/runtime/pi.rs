@@ -1,30 +1,21 @@
 //! What the pi at hand can do: it is asked once which version it is, and that is kept until its program changes.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::thread;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::disk::stamp::Stamp;
-use crate::disk::{program, state};
+use crate::disk::{beside, program, state};
 
 /// The oldest pi that was seen to go to an entry by `assets/pi/goto.ts`.
 const SINCE: [u64; 3] = [0, 70, 6];
 
 /// So long pi may take to say which version it is: its start takes most of a second.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How long it takes until it is seen that it ended.
-const LOOK: Duration = Duration::from_millis(5);
-
-/// As much of what it says is read, in bytes.
-const MOST: u64 = 4096;
 
 /// As many pis are kept in mind: more are not in use.
 const KEPT: usize = 32;
@@ -80,36 +71,13 @@ fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
 fn ask(command: &mut Command) -> Option<String> {
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.env("PI_OFFLINE", "1");
-    let mut child = command.spawn().ok()?;
-    let said = said(&mut child)?;
+    let mut child = beside::start(command).ok()?;
+    let said = beside::said(child.stdout.take());
     let begun = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => {
-                let said = said.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).ok()?;
-                return said.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned);
-            }
-            Ok(None) if begun.elapsed() < PATIENCE => thread::sleep(LOOK),
-            Ok(Some(_)) => return None,
-            _ => {
-                let _ = child.kill(); // it may have ended by itself
-                let _ = child.wait();
-                return None;
-            }
-        }
-    }
-}
-
-/// What a program says on standard output, once that is all.
-fn said(child: &mut Child) -> Option<mpsc::Receiver<String>> {
-    let (sender, receiver) = mpsc::channel();
-    let mut from = child.stdout.take()?.take(MOST);
-    thread::spawn(move || {
-        let mut said = Vec::new();
-        let _ = from.read_to_end(&mut said); // what was read counts
-        let _ = sender.send(String::from_utf8_lossy(&said).into_owned());
-    });
-    Some(receiver)
+    let status = beside::ended(&mut child, |elapsed| elapsed >= PATIENCE).ok()??;
+    // Whom it left behind may hold the end of its words open.
+    let said = said.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
+    said.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned)
 }
 
 /// The three numbers of a version.

@@ -125,30 +125,25 @@ impl World {
 
     /// Waits until pitree tells some states of pis, in their order by process.
     fn wait_live(&self, states: &[&str]) -> Vec<Value> {
+        self.wait(&format!("{states:?}"), |live| {
+            live.iter().map(|pi| pi["state"].as_str().unwrap()).eq(states.iter().copied())
+        })
+    }
+
+    /// Waits until the only pi has a session open.
+    fn wait_open(&self, session: &Path) -> Value {
+        let session = session.to_str().unwrap();
+        self.wait(session, |live| live.iter().map(|pi| pi["path"].as_str().unwrap()).eq([session])).remove(0)
+    }
+
+    fn wait(&self, what: &str, is_so: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let end = Instant::now() + PATIENCE;
         loop {
             let live = self.live();
-            let is: Vec<&str> = live.iter().map(|pi| pi["state"].as_str().unwrap()).collect();
-            if is == states {
+            if is_so(&live) {
                 return live;
             }
-            assert!(Instant::now() < end, "{states:?} wanted: {live:?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
-impl World {
-    /// Waits until the only pi has a session open.
-    fn wait_open(&self, session: &Path) -> Value {
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let mut live = self.live();
-            assert_eq!(live.len(), 1);
-            if live[0]["path"] == session.to_str().unwrap() {
-                return live.remove(0);
-            }
-            assert!(Instant::now() < end, "{} wanted: {live:?}", session.display());
+            assert!(Instant::now() < end, "{what} wanted: {live:?}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

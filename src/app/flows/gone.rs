@@ -32,7 +32,7 @@ pub(crate) fn look(context: &Context<'_>, Start { path, cwd, .. }: &Start) -> Wo
 }
 
 /// Asks where to go on.
-pub(crate) fn ask(context: &Context<'_>, go_on: GoOn, candidates: &[Candidate]) -> Command {
+pub(crate) fn ask(context: &Context<'_>, go_on: &GoOn, candidates: &[Candidate]) -> Command {
     let home = &context.setting.home;
     let gone = &go_on.start.cwd;
     let lines = vec![

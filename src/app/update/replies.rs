@@ -101,7 +101,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         }
         Reply::MayBe(candidates) => {
             if let Some(go_on) = model.errand.take().and_then(|errand| errand.then) {
-                let question = gone::ask(&model.context(), go_on, &candidates);
+                let question = gone::ask(&model.context(), &go_on, &candidates);
                 carry::carry(model, question, effects);
             }
         }

@@ -1,26 +1,18 @@
 //! A command that moves a file to the trash: run in sight, and not without end.
 
 use std::fmt;
-use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use crate::base::numbers::count;
+use crate::disk::beside;
 use crate::disk::lock::{QUIET, Wait};
-
-/// How long it takes until it is seen that the command ended.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// How long its last words are waited for; somebody whom it started may hold their end open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-
-/// As much of them is kept, in bytes.
-const KEPT: u64 = 4096;
 
 /// A program did not come to an end; the file is where it was.
 #[derive(Debug)]
@@ -41,11 +33,8 @@ impl std::error::Error for Hangs {}
 pub(super) fn run((program, arguments): (&str, &[String]), path: &Path, limit: Duration, wait: Wait<'_>) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    // Ctrl+C in a terminal is for pitree, which stops when the file is gone, and ends the command with all that it started.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command.spawn().with_context(|| format!("can't run {program}"))?;
-    let words = last_words(&mut child);
+    let mut child = beside::start(&mut command).with_context(|| format!("can't run {program}"))?;
+    let words = beside::said(child.stderr.take());
     let status = ended(&mut child, program, limit, wait);
     if path.symlink_metadata().is_err() {
         return Ok(());
@@ -61,54 +50,24 @@ pub(super) fn run((program, arguments): (&str, &[String]), path: &Path, limit: D
 
 /// Waits until a program ended, or ends it.
 fn ended(child: &mut Child, program: &str, limit: Duration, wait: Wait<'_>) -> Result<ExitStatus> {
-    let begun = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        let elapsed = begun.elapsed();
-        let is_given_up = elapsed >= QUIET && wait(&format!("{program}, process {}", child.id())).is_break();
-        if is_given_up || elapsed >= limit {
-            end(child);
-            let seconds = count(usize::try_from(limit.as_secs())?, "second", "seconds");
-            return Err(Hangs(match is_given_up {
-                true => format!("{program} was ended before it was done"),
-                false => format!("{program} took longer than {seconds}, and was ended"),
-            })
-            .into());
-        }
-        thread::sleep(LOOK);
-    }
-}
-
-/// Ends a program, with those that it started.
-fn end(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill(); // it may have ended by itself
-    let _ = child.wait();
-}
-
-/// What a program says on standard error, once that is all.
-fn last_words(child: &mut Child) -> Receiver<String> {
-    let (sender, words) = mpsc::channel();
-    if let Some(from) = child.stderr.take() {
-        thread::spawn(move || {
-            let mut said = Vec::new();
-            let mut from = from.take(KEPT);
-            let _ = from.read_to_end(&mut said); // what was read is said
-            let _ = sender.send(String::from_utf8_lossy(&said).into_owned());
-            let _ = std::io::copy(from.get_mut(), &mut std::io::sink()); // or it would wait for somebody to read on
-        });
-    }
-    words
+    let (who, mut is_given_up) = (format!("{program}, process {}", child.id()), false);
+    let status = beside::ended(child, |elapsed| {
+        is_given_up = elapsed >= QUIET && wait(&who).is_break();
+        is_given_up || elapsed >= limit
+    })?;
+    let seconds = count(usize::try_from(limit.as_secs())?, "second", "seconds");
+    let hangs = || match is_given_up {
+        true => format!("{program} was ended before it was done"),
+        false => format!("{program} took longer than {seconds}, and was ended"),
+    };
+    Ok(status.ok_or_else(|| Hangs(hangs()))?)
 }
 
 #[cfg(test)]
 mod tests {
     use std::ops::ControlFlow;
+    use std::thread;
+    use std::time::Instant;
 
     use super::*;
 
