@@ -10,6 +10,7 @@
 //! | module | what belongs there | what does not |
 //! |---|---|---|
 //! | [`base`] | safe text, folded text, numbers for people, times | sessions |
+//! | `system` | what systems have otherwise, behind one door | sessions |
 //! | [`session`] | what the lines of a session file mean: entries, trees, digests, families, new lines | I/O |
 //! | [`search`] | queries: the language, matching, completion; words in raw lines | reading files |
 //! | [`render`] | an entry in full as styled lines: Markdown, code, diffs, wrapping | colours, scrolling |
@@ -37,4 +38,5 @@ pub mod render;
 pub mod runtime;
 pub mod search;
 pub mod session;
+mod system;
 pub mod ui;

@@ -11,10 +11,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// For all modules.
-const FOR_ALL: &[&str] = &["base"];
+const FOR_ALL: &[&str] = &["base", "system"];
 
 /// Each module with those that it may use, beside those [`FOR_ALL`].
 const MAY_USE: &[(&str, &[&str])] = &[
+    ("system", &[]),
     ("base", &[]),
     ("session", &[]),
     ("search", &["session"]),
@@ -30,21 +31,44 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("cli", &["session", "search", "render", "disk", "library", "changes", "keymap", "config", "app", "runtime"]),
 ];
 
+/// What may ask which system it is.
+const SYSTEM: [&str; 2] = ["system", "disk/trash"];
+
 /// What only some modules may touch: where the file system, the clock, threads and the environment are.
 const ONLY_IN: &[(&str, &[&str])] = &[
     // The terminal's own file is the terminal's business.
-    ("std::fs", &["disk", "changes", "runtime/terminal.rs"]),
-    ("fs::", &["disk", "changes", "runtime/terminal.rs"]),
-    ("std::thread", &["disk", "library", "runtime"]),
+    ("std::fs", &["disk", "changes", "system", "runtime/terminal.rs"]),
+    ("fs::", &["disk", "changes", "system", "runtime/terminal.rs"]),
+    ("std::thread", &["disk", "library", "runtime", "system"]),
     ("std::env", &["disk", "runtime"]),
     ("SystemTime::now", &["runtime", "cli"]),
     ("Instant::now", &["disk", "library", "runtime"]),
     // A draft is its process's own.
     (
         "std::process",
-        &["cli", "runtime", "disk/trash/command.rs", "disk/beside.rs", "disk/create.rs", "disk/index/volume.rs"],
+        &[
+            "cli",
+            "runtime",
+            "disk/trash/command.rs",
+            "disk/beside.rs",
+            "disk/create.rs",
+            "disk/index/volume.rs",
+            "system",
+        ],
     ),
     ("Color::", &["ui/theme.rs"]),
+    // One door to what systems have otherwise; the trash has its own. Programs for the clipboard are a table.
+    ("cfg(unix", &SYSTEM),
+    ("cfg(windows", &SYSTEM),
+    ("cfg(not(", &SYSTEM),
+    ("cfg(any(", &SYSTEM),
+    ("cfg(all(", &SYSTEM),
+    ("cfg(target_os", &["system", "disk/trash", "runtime/clipboard.rs"]),
+    ("cfg!(", &["disk/live/processes.rs"]),
+    ("std::os::", &SYSTEM),
+    ("rustix::", &SYSTEM),
+    ("signal_hook", &SYSTEM),
+    ("sysinfo", &SYSTEM),
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {

@@ -7,6 +7,8 @@ use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 
+use crate::system;
+
 /// `path` with `~` for the home directory where it is in it, as pi shortens it (1.5.2): by whole components, and without
 /// `.`, `..` and doubled separators then. Any other path stays as it is.
 pub(crate) fn shorten<'a>(path: &'a str, home: &str) -> Cow<'a, str> {
@@ -61,10 +63,7 @@ pub(crate) fn base64(path: impl AsRef<OsStr>) -> String {
 /// The path that has these bytes, written in base64; `None` if there can be none.
 pub(crate) fn of_odd(base64: &str) -> Option<PathBuf> {
     let bytes = BASE64_STANDARD.decode(base64).ok()?;
-    #[cfg(unix)]
-    return Some(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes).into());
-    #[cfg(not(unix))]
-    String::from_utf8(bytes).ok().map(PathBuf::from)
+    system::files::path_of(bytes)
 }
 
 /// A path in JSON that comes back as it was, for `#[serde(with)]`: text where it is some, else `{"bytes":"<base64>"}`.

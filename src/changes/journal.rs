@@ -358,7 +358,7 @@ impl Journal {
             })?;
             Ok(file)
         });
-        let file = opened.map_err(|error| match lock::is_unsupported(&error) {
+        let file = opened.map_err(|error| match lock::has_no_locks(&error) {
             true => anyhow!(
                 "the journal {} can't be held against other programs, as its file system has no locks: name a folder on another one with XDG_STATE_HOME ({error})",
                 path.display()

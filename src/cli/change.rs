@@ -23,7 +23,7 @@ use crate::config::Config;
 use crate::disk::trash::Trash;
 use crate::disk::{live, locate};
 use crate::library::live::{AT_WORK, signs};
-use crate::runtime::Hold;
+use crate::system::signals::Hold;
 
 /// What every command that changes something understands.
 #[derive(Debug, clap::Args)]

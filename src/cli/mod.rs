@@ -52,6 +52,7 @@ use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
 use crate::disk::scan::Sources;
 use crate::runtime;
+use crate::system::signals;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
 ///
@@ -221,7 +222,7 @@ pub fn run() -> ExitCode {
     guard::report_only_others();
     completions::answer();
     // If even that fails, only a full quota ends the program without a word.
-    let _ = runtime::survive_file_size_limit();
+    let _ = signals::survive_file_size_limit();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -88,7 +88,7 @@ fn open(path: &Path, wait: Wait<'_>) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true);
     match lock::open(&options, path, wait) {
-        Err(error) if lock::is_unsupported(&error) => open_regular(path, &options),
+        Err(error) if lock::has_no_locks(&error) => open_regular(path, &options),
         opened => opened,
     }
 }

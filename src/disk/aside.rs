@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::disk::create::private;
+use crate::system;
 
 /// The copy. It is gone when this is dropped.
 #[derive(Debug)]
@@ -25,10 +26,7 @@ impl Aside {
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let folder = env::temp_dir().join(format!("pitree-{:016x}", u64::from_ne_bytes(random)));
         // Whoever was there before is not trusted: it must be new.
-        let mut maker = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut maker, 0o700);
-        maker.create(&folder)?;
+        system::files::make_folder(&folder)?;
         let aside = Self { file: folder.join(name), folder };
         let mut file = private().write(true).create_new(true).open(&aside.file)?;
         file.write_all(text.as_bytes())?;

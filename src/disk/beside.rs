@@ -6,6 +6,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::system::programs;
+
 /// How long it takes until it is seen that one ended.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -17,9 +19,7 @@ const KEPT: u64 = 4096;
 /// # Errors
 /// It can't be run.
 pub(crate) fn start(command: &mut Command) -> io::Result<Child> {
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
-    command.spawn()
+    programs::start_apart(command)
 }
 
 /// Waits until one ended; `gives_up` gets how long that takes, and may have it ended with all that it started: then there
@@ -34,21 +34,11 @@ pub(crate) fn ended(child: &mut Child, mut gives_up: impl FnMut(Duration) -> boo
             return Ok(Some(status));
         }
         if gives_up(begun.elapsed()) {
-            end(child);
+            programs::end(child);
             return Ok(None);
         }
         thread::sleep(LOOK);
     }
-}
-
-/// Ends one, with those that it started.
-fn end(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill(); // it may have ended by itself
-    let _ = child.wait();
 }
 
 /// What one says, once that is all.

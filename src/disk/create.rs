@@ -1,30 +1,17 @@
 //! Makes files that were not there: whole or not at all, and readable by no more people than they should be.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-#[cfg(unix)]
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use crate::system::files as system;
+pub(crate) use crate::system::files::{make_private, sync_names};
 
 /// Options that make a file for its owner alone.
 pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    system::for_owner(&mut options);
     options
-}
-
-/// Makes a file its owner's alone: one that was there may be open to others, and a new one closed to all.
-///
-/// # Errors
-/// That can't be changed.
-#[cfg_attr(not(unix), allow(clippy::unnecessary_wraps, reason = "Unix may refuse"))]
-pub(crate) fn make_private(file: &File) -> io::Result<()> {
-    #[cfg(unix)]
-    if mode(&file.metadata()?) != 0o600 {
-        return set_mode(file, 0o600);
-    }
-    Ok(())
 }
 
 /// Makes a folder for its owner alone, or makes one so that is there, with what is above it.
@@ -33,18 +20,7 @@ pub(crate) fn make_private(file: &File) -> io::Result<()> {
 /// It can't be made, or others may write to it and that can't be changed.
 pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
     folders(folder)?;
-    #[cfg(unix)]
-    {
-        let mode = mode(&fs::metadata(folder)?);
-        if mode != 0o700
-            && let Err(error) = fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
-            && mode & 0o022 != 0
-        {
-            let reason = format!("others may write to the folder {}, which pitree can't change", folder.display());
-            return Err(io::Error::new(error.kind(), format!("{reason} ({error})")));
-        }
-    }
-    Ok(())
+    system::close_folder(folder)
 }
 
 /// Makes a folder and those above it that are not there, for their owner alone, whatever the process takes from the modes
@@ -53,36 +29,17 @@ pub(crate) fn private_folder(folder: &Path) -> io::Result<()> {
 /// # Errors
 /// One can't be made.
 pub(crate) fn folders(folder: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !is_folder(folder)).collect();
-        for folder in missing.into_iter().rev() {
-            match fs::DirBuilder::new().mode(0o700).create(folder) {
-                Ok(()) => fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?,
-                Err(_) if folder.is_dir() => {} // somebody was faster
-                Err(error) => return Err(error),
-            }
+    // Nothing is the folder where the process is.
+    let is_there = |folder: &&Path| folder.as_os_str().is_empty() || folder.is_dir();
+    let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !is_there(folder)).collect();
+    for folder in missing.into_iter().rev() {
+        match system::make_folder(folder) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {} // somebody was faster
+            Err(error) => return Err(error),
         }
-        Ok(())
     }
-    #[cfg(not(unix))]
-    fs::create_dir_all(folder)
-}
-
-/// Whether a folder is there; nothing is the folder where the process is.
-#[cfg(unix)]
-fn is_folder(path: &Path) -> bool {
-    path.as_os_str().is_empty() || path.is_dir()
-}
-
-#[cfg(unix)]
-fn mode(metadata: &fs::Metadata) -> u32 {
-    metadata.permissions().mode() & 0o777
-}
-
-#[cfg(unix)]
-fn set_mode(file: &File, mode: u32) -> io::Result<()> {
-    file.set_permissions(fs::Permissions::from_mode(mode))
+    Ok(())
 }
 
 /// Writes a file of pitree's own whole in place of what is there, a link included, for its owner alone.
@@ -116,14 +73,12 @@ pub(crate) fn beside(path: &Path, more: &str) -> PathBuf {
 ///
 /// # Errors
 /// It can't be written; nothing of it is left then.
-#[cfg_attr(not(unix), allow(unused_variables, reason = "there is nothing like a mode elsewhere"))]
 pub(crate) fn write_draft(path: &Path, bytes: &[u8], like: &Path) -> io::Result<PathBuf> {
     let draft = draft(path);
     let mut file = private().write(true).create_new(true).open(&draft)?;
     let written = (|| {
         file.write_all(bytes)?;
-        #[cfg(unix)]
-        set_mode(&file, mode(&fs::metadata(like)?) | 0o600)?;
+        system::open_as(&file, like)?;
         file.sync_all()
     })();
     written.inspect_err(|_| drop(fs::remove_file(&draft)))?;
@@ -157,15 +112,10 @@ pub(crate) fn second_name(path: &Path, to: &Path) -> io::Result<()> {
 /// # Errors
 /// There is such a file already, or the file system refuses.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    #[cfg(any(target_os = "linux", target_os = "macos"))]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        let renamed = renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from);
+    match system::rename_new(from, to) {
         // Not every file system can do that.
-        let can = |error: &io::Error| !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
-        if renamed.as_ref().err().is_none_or(can) {
-            return renamed;
-        }
+        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {}
+        renamed => return renamed,
     }
     match fs::hard_link(from, to) {
         Ok(()) => {
@@ -192,22 +142,14 @@ pub(crate) fn sync_folder_of(file: &Path) -> io::Result<()> {
     file.parent().map_or(Ok(()), sync_names)
 }
 
-/// Lets the names in a folder reach the disk. File systems that can't do that for folders do it in their own time.
-///
-/// # Errors
-/// The disk fails.
-pub(crate) fn sync_names(folder: &Path) -> io::Result<()> {
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    let can_not = |error: &io::Error| matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported);
-    if !cfg!(unix) || synced.as_ref().is_err_and(can_not) { Ok(()) } else { synced }
-}
-
 #[cfg(all(test, unix))]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn mode_of(path: &Path) -> Option<u32> {
-        fs::metadata(path).ok().as_ref().map(mode)
+        fs::metadata(path).ok().map(|metadata| metadata.permissions().mode() & 0o777)
     }
 
     #[test]

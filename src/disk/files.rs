@@ -6,6 +6,7 @@ use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 
 use crate::disk::{demo, lines};
+use crate::system;
 
 /// How far into a file its header may stand, in bytes. It is the first line that is JSON, of some hundred bytes; pi passes
 /// over what is none before it. A file is refused that has none so far, however long it is.
@@ -97,12 +98,7 @@ pub(crate) fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<Fil
 /// As [`open_regular`], with the length in bytes.
 fn regular(path: &Path, options: &OpenOptions) -> io::Result<(File, u64)> {
     let mut options = options.clone();
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
-    }
+    system::files::without_waiting(&mut options);
     let file = options.open(path)?;
     let metadata = file.metadata()?;
     must_be_regular(&metadata)?;

@@ -14,6 +14,7 @@ use crate::disk::files::Files;
 use crate::disk::stamp::Stamp;
 use crate::session::digest::Owner;
 use crate::session::lines::NotASession;
+use crate::system;
 
 /// Folders below a session's own that are looked into: `<session>/<hash>/run-0` and some more.
 const DEEPEST: usize = 8;
@@ -324,10 +325,11 @@ impl Folder {
     /// # Errors
     /// It may be listed and not entered: that is the same for all that is in it.
     fn sessions(&self, dir: usize, listing: &Listing, some: Vec<(PathBuf, bool)>) -> io::Result<Vec<SessionFile>> {
-        let inside = Inside::open(&self.path);
+        let inside = system::files::Folder::open(&self.path);
         let mut files = Vec::with_capacity(some.len());
         for (path, is_link) in some {
-            match inside.file(&path) {
+            let facts = inside.file(&path);
+            match facts.map(|facts| facts.map(|facts| Stamp::of(&facts, &path))) {
                 // Not everything of that name is a file.
                 Ok(None) => {}
                 Ok(Some(stamp)) => files.push(SessionFile {
@@ -346,39 +348,6 @@ impl Folder {
             }
         }
         Ok(files)
-    }
-}
-
-/// Asks for files of one directory: where that works by a handle of it, as to walk the whole path for each takes longer.
-struct Inside {
-    #[cfg(unix)]
-    dir: Option<rustix::fd::OwnedFd>,
-}
-
-impl Inside {
-    #[cfg_attr(not(unix), allow(unused_variables, reason = "there are no such handles"))]
-    fn open(dir: &Path) -> Self {
-        #[cfg(unix)]
-        {
-            use rustix::fs::{Mode, OFlags};
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            Self { dir: rustix::fs::open(dir, flags, Mode::empty()).ok() }
-        }
-        #[cfg(not(unix))]
-        Self {}
-    }
-
-    /// What tells a file of the directory; `None` if it is none.
-    fn file(&self, path: &Path) -> io::Result<Option<Stamp>> {
-        #[cfg(unix)]
-        if let Some(dir) = &self.dir {
-            use std::os::unix::ffi::OsStrExt;
-            let stat = rustix::fs::statat(dir, OsStr::from_bytes(name(path)), rustix::fs::AtFlags::empty())?;
-            let is_file = rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file();
-            return Ok(is_file.then(|| Stamp::of_stat(&stat)));
-        }
-        let metadata = fs::metadata(path)?;
-        Ok(metadata.is_file().then(|| Stamp::new(&metadata, path)))
     }
 }
 

@@ -9,6 +9,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::disk::files::open_regular;
+pub(crate) use crate::system::files::{has_no_locks, is_at};
+use crate::system::kernel;
 
 /// Is told who is waited for, in words, and says whether to go on waiting.
 pub(crate) type Wait<'a> = &'a mut dyn FnMut(&str) -> ControlFlow<()>;
@@ -22,13 +24,16 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How often it is looked who holds the lock.
 const WHO: Duration = Duration::from_secs(1);
 
+/// Who holds a lock where nobody tells.
+const SOMEBODY: &str = "another program";
+
 /// How often a file that keeps being replaced is opened again.
 const TRIES: usize = 20;
 
 /// Opens a file and takes its lock; the file that is at the path then, also if another one was there before.
 ///
 /// # Errors
-/// It can't be opened, or somebody else holds the lock and `wait` gave up; [`is_unsupported`] tells a file system that has
+/// It can't be opened, or somebody else holds the lock and `wait` gave up; [`has_no_locks`] tells a file system that has
 /// no locks.
 pub(crate) fn open(options: &OpenOptions, path: &Path, wait: Wait<'_>) -> io::Result<File> {
     for _ in 0..TRIES {
@@ -57,7 +62,7 @@ pub(crate) fn take(file: &File, wait: Wait<'_>) -> io::Result<()> {
         if begun.elapsed() >= QUIET {
             let (holder, _) = match who.take().filter(|(_, seen)| seen.elapsed() < WHO) {
                 Some(known) => who.insert(known),
-                None => who.insert((holder(file), Instant::now())),
+                None => who.insert((kernel::lock_holder(file).unwrap_or_else(|| SOMEBODY.into()), Instant::now())),
             };
             if wait(holder).is_break() {
                 return Err(io::Error::new(io::ErrorKind::WouldBlock, format!("it is held by {holder}")));
@@ -65,72 +70,6 @@ pub(crate) fn take(file: &File, wait: Wait<'_>) -> io::Result<()> {
         }
         sleep(LOOK);
     }
-}
-
-/// Whether an error says that the file system has no locks.
-pub(crate) fn is_unsupported(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    let is_full = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
-    #[cfg(not(unix))]
-    let is_full = false;
-    error.kind() == io::ErrorKind::Unsupported || is_full
-}
-
-/// Whether an open file is the one at a path.
-///
-/// # Errors
-/// There is none, or it can't be looked at.
-#[cfg(unix)]
-pub(crate) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let (open, there) = (file.metadata()?, std::fs::metadata(path)?);
-    Ok((open.dev(), open.ino()) == (there.dev(), there.ino()))
-}
-
-/// An open file can't be replaced there.
-#[cfg(not(unix))]
-pub(crate) fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
-    Ok(true)
-}
-
-/// Who holds the lock of a file, in words, as far as the system tells.
-fn holder(file: &File) -> String {
-    const SOMEBODY: &str = "another program";
-    #[cfg(target_os = "linux")]
-    {
-        let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
-        let process = file.metadata().ok().and_then(|file| process(&locks, &file));
-        process.and_then(described).unwrap_or_else(|| SOMEBODY.into())
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = file;
-        SOMEBODY.into()
-    }
-}
-
-/// The process that holds a lock of a file, by what `/proc/locks` says: `1: FLOCK ADVISORY WRITE 4711 fd:01:131 0 EOF`.
-#[cfg(target_os = "linux")]
-fn process(locks: &str, file: &std::fs::Metadata) -> Option<u32> {
-    use std::os::unix::fs::MetadataExt;
-    let (major, minor) = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
-    let file = format!("{major:02x}:{minor:02x}:{}", file.ino());
-    let line = locks.lines().find(|line| line.split(' ').any(|word| word == file) && !line.contains("->"))?;
-    let mut words = line.split_whitespace().skip_while(|word| !matches!(*word, "READ" | "WRITE"));
-    words.nth(1)?.parse().ok()
-}
-
-/// A process by its name and number, and what lets it go on if it is stopped.
-#[cfg(target_os = "linux")]
-fn described(process: u32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (start, end) = (stat.find('(')?, stat.rfind(')')?);
-    let (name, state) = (stat.get(start + 1..end)?, stat.get(end + 2..end + 3)?);
-    let stopped = match state {
-        "T" | "t" => format!(", which is stopped (`kill -CONT {process}` lets it go on)"),
-        _ => String::new(),
-    };
-    Some(format!("{name}, process {process}{stopped}"))
 }
 
 #[cfg(test)]
@@ -182,20 +121,5 @@ mod tests {
         };
         let file = open(&options(), &path, &mut replace).unwrap();
         assert_eq!(io::read_to_string(file).unwrap(), "new");
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn reads_what_the_system_says_of_locks() {
-        use std::os::unix::fs::MetadataExt;
-        let file = fs::metadata("/").unwrap();
-        let place =
-            format!("{:02x}:{:02x}:{}", rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()), file.ino());
-        let locks = format!(
-            "1: POSIX  ADVISORY  READ 5 00:19:1 128 128\n2: -> FLOCK  ADVISORY  WRITE 6 {place} 0 EOF\n2: FLOCK  ADVISORY  WRITE 4711 {place} 0 EOF\n"
-        );
-        assert_eq!(process(&locks, &file), Some(4711));
-        assert_eq!(process("", &file), None);
-        assert_eq!(described(u32::MAX), None);
     }
 }

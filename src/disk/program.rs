@@ -1,7 +1,9 @@
 //! Looks for a program as a shell does.
 
 use std::env;
-use std::path::{Path, PathBuf, absolute, is_separator};
+use std::path::{PathBuf, absolute, is_separator};
+
+use crate::system::files::is_executable;
 
 /// The file that a command name means, from the root: the command may run in another directory. A name with a slash is
 /// taken as it is; any other one is looked for in the directories of the PATH, of which an empty one is that where
@@ -22,14 +24,4 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
 /// The system can't tell.
 pub(crate) fn this() -> std::io::Result<PathBuf> {
     env::current_exe()
-}
-
-#[cfg(unix)]
-fn is_executable(file: &Path) -> bool {
-    rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-#[cfg(not(unix))]
-fn is_executable(_file: &Path) -> bool {
-    true
 }

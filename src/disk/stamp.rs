@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
 use crate::session::shape::IdHash;
+use crate::system::{self, FileFacts};
 
 /// What the file system says of a file. Where it is the same, so is the file, unless it was written to again within the
 /// grain of its clock: see [`Stamp::is_settled`].
@@ -31,41 +32,16 @@ const COARSE: i64 = 2_100_000_000;
 impl Stamp {
     /// The stamp of the file at a path.
     pub(crate) fn new(metadata: &Metadata, path: &Path) -> Self {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let _ = path;
-            Self {
-                file: (metadata.dev(), metadata.ino()),
-                bytes: metadata.len(),
-                written: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-                changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
-            }
-        }
-        #[cfg(not(unix))]
-        {
-            let time = |time: std::io::Result<std::time::SystemTime>| {
-                let since = time.ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-                since.map_or(0, |since| since.as_nanos() as i64)
-            };
-            Self {
-                file: (0, hash(path.as_os_str().as_encoded_bytes())),
-                bytes: metadata.len(),
-                written: time(metadata.modified()),
-                changed: time(metadata.created()),
-            }
-        }
+        Self::of(&system::files::facts(metadata), path)
     }
 
-    /// The stamp of a file by what the system says of it.
-    #[cfg(unix)]
-    #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
-    pub(crate) fn of_stat(stat: &rustix::fs::Stat) -> Self {
+    /// The same by what the file system says of it.
+    pub(crate) fn of(facts: &FileFacts, path: &Path) -> Self {
         Self {
-            file: (stat.st_dev as u64, stat.st_ino as u64),
-            bytes: stat.st_size as u64,
-            written: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-            changed: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            file: facts.file.unwrap_or_else(|| (0, hash(path.as_os_str().as_encoded_bytes()))),
+            bytes: facts.bytes,
+            written: facts.written,
+            changed: facts.changed,
         }
     }
 
@@ -91,12 +67,6 @@ impl Stamp {
     pub(crate) fn has_grown_from(&self, before: &Self) -> bool {
         self.file == before.file && self.bytes > before.bytes
     }
-}
-
-/// A time in nanoseconds since 1970.
-#[cfg(unix)]
-fn nanoseconds(seconds: i64, more: i64) -> i64 {
-    seconds.saturating_mul(1_000_000_000).saturating_add(more)
 }
 
 /// A hash that tells damage, and files apart; not for what somebody wants to be the same.

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use notify::event::ModifyKind;
 use notify::{Config, ErrorKind, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
+use crate::system::kernel;
+
 /// How long changes are gathered before they are told.
 const BATCH: Duration = Duration::from_millis(100);
 
@@ -110,7 +112,7 @@ impl Watch {
 
     fn arm(&self, mut watcher: Box<dyn Watcher>) -> notify::Result<Box<dyn Watcher>> {
         for dir in &self.dirs {
-            if is_remote(&dir.absolute) {
+            if kernel::is_remote(&dir.absolute) {
                 return Err(notify::Error::generic("a network file system tells of no changes"));
             }
             // It may come while its place is being watched.
@@ -211,21 +213,6 @@ fn links_in(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let is_link = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
     entries.filter(is_link).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
-}
-
-/// Whether a directory is on another machine, which does not tell of what others do there.
-#[cfg(target_os = "linux")]
-fn is_remote(dir: &Path) -> bool {
-    // NFS, SMB, CIFS, SMB2, FUSE, 9P, AFS, Ceph.
-    const REMOTE: [u32; 8] =
-        [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0x5346_414f, 0x00c3_6400];
-    rustix::fs::statfs(dir).is_ok_and(|system| REMOTE.contains(&(system.f_type as u32)))
-}
-
-/// Whether a directory is on another machine: not known here.
-#[cfg(not(target_os = "linux"))]
-fn is_remote(_dir: &Path) -> bool {
-    false
 }
 
 #[cfg(test)]

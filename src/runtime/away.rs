@@ -2,7 +2,6 @@
 //! back after it.
 
 use std::io;
-use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use anyhow::Result;
@@ -11,8 +10,8 @@ use crate::app::message::{Copy, Opener};
 use crate::disk::aside::Aside;
 use crate::disk::program;
 use crate::runtime::keys::Gate;
-use crate::runtime::os;
 use crate::runtime::terminal::{self, Screen};
+use crate::system::{programs, signals};
 
 /// Lets a program have the terminal until it ends. Ctrl+C is the program's; when it stops, so does pitree.
 ///
@@ -22,8 +21,8 @@ pub(super) fn run(command: &mut Command, gate: &Gate, screen: &mut Screen) -> Re
     if let Err(error) = terminal::connect(command) {
         return Ok(Err(error));
     }
-    os::lend_terminal();
-    let (status, _) = screen.pause(|| gate.closed(|| os::run(command)))?;
+    signals::lend_terminal();
+    let (status, _) = screen.pause(|| gate.closed(|| programs::run(command)))?;
     Ok(status)
 }
 
@@ -55,7 +54,7 @@ pub(super) fn show(copy: &Copy, gate: &Gate, screen: &mut Screen) -> Result<Opti
         Ok(aside) => aside,
         Err(error) => return Ok(Some(format!("no copy could be made: {error}"))),
     };
-    let status = run(&mut command(&line, aside.path()), gate, screen)?;
+    let status = run(&mut programs::shell(&line, aside.path()), gate, screen)?;
     Ok(match status {
         Err(error) => Some(format!("{program} could not be started: {error}")),
         Ok(status) => failure(&program, status).or_else(|| {
@@ -93,22 +92,6 @@ fn staying(pager: String) -> String {
         Some("cat") => "less -+F".into(),
         _ => pager,
     }
-}
-
-/// What these variables hold is a command for a shell, as for git.
-#[cfg(unix)]
-fn command(line: &str, file: &Path) -> Command {
-    let mut command = Command::new("/bin/sh");
-    command.arg("-c").arg(format!("{line} \"$1\"")).arg("pitree").arg(file);
-    command
-}
-
-#[cfg(not(unix))]
-fn command(line: &str, file: &Path) -> Command {
-    let mut words = line.split_whitespace();
-    let mut command = Command::new(words.next().unwrap_or_default());
-    command.args(words).arg(file);
-    command
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crossterm::event::Event as Input;
 
 use crate::app::message::Msg;
+use crate::system::Signal;
 
 /// What the loop waits for.
 pub(super) enum Event {
@@ -14,14 +15,4 @@ pub(super) enum Event {
     Msg(Msg),
     /// The system wants the program to stop, for a while or for good.
     Signal(Signal),
-}
-
-/// What the system wants.
-pub(super) enum Signal {
-    /// End; the number of the signal.
-    Stop(i32),
-    /// Stop until continued.
-    Suspend,
-    /// Go on after a stop that was not announced: the terminal may have changed.
-    Continued,
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::config::Palette;
 use crate::runtime::background::{GAP, Heard, Listener};
 use crate::runtime::event::Event;
-use crate::runtime::os;
+use crate::system::signals;
 
 /// How often the thread is woken until it stands at the gate, and how long it may take to get there each time.
 const TRIES: (usize, Duration) = (50, Duration::from_millis(20));
@@ -58,12 +58,10 @@ impl Gate {
     /// Does something while nobody here reads from the terminal.
     pub(super) fn closed<T>(&self, work: impl FnOnce() -> T) -> T {
         self.set(State::Closing);
-        // Elsewhere nothing lets the thread look up.
-        for _ in 0..if cfg!(unix) { TRIES.0 } else { 0 } {
-            if *self.lock() != State::Closing {
+        for _ in 0..TRIES.0 {
+            if *self.lock() != State::Closing || !signals::wake_reader() {
                 break;
             }
-            os::wake_reader();
             let state = self.lock();
             let is_coming = |state: &mut State| *state == State::Closing;
             drop(self.0.1.wait_timeout_while(state, TRIES.1, is_coming));

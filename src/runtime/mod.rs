@@ -10,7 +10,6 @@ mod event;
 mod family;
 mod keys;
 mod lanes;
-mod os;
 mod pi;
 pub(crate) mod product;
 pub mod resume;
@@ -38,13 +37,12 @@ use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::state;
 use crate::keymap::Key;
+use crate::system::{Signal, signals, terminal as direct};
 use crate::ui;
 use clock::now;
-use event::{Event, Signal};
+use event::Event;
 use keys::Gate;
 use lanes::{Job, Lanes};
-pub use os::Hold;
-pub(crate) use os::survive_file_size_limit;
 use resume::{Launch, Outcome};
 use terminal::Screen;
 use work::Desk;
@@ -52,7 +50,7 @@ use work::Desk;
 /// How long leaving may take before it is said what it waits for.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// As long changes go on to be made after a signal; the rest up to [`os::LIMIT`] is for the one that is at work then.
+/// As long changes go on to be made after a signal; the rest of the second that `system/signals` gives is for the one that is at work then.
 const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Two presses of the mouse in the same place within this time are a double click.
@@ -91,11 +89,13 @@ pub fn run(
         setting.theme = None;
     }
     let (sender, events) = mpsc::channel();
-    os::watch_signals(&sender).context("can't watch for signals")?;
+    let tell = sender.clone();
+    let told = signals::watch(move |signal| tell.send(Event::Signal(signal)).is_ok());
+    told.context("can't watch for signals")?;
     let mut screen = Screen::open(config.mouse).context("can't draw on this terminal")?;
     let wants_palette = setting.theme.is_some() && config.theme.palette().is_none();
     let (tell, answer) = mpsc::channel();
-    let is_asked = wants_palette && cfg!(unix) && background::ask().is_ok();
+    let is_asked = wants_palette && direct::ANSWERS && background::ask().is_ok();
     let gate = keys::watch(sender.clone(), is_asked.then_some(tell));
     let setting = Arc::new(setting);
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
@@ -192,7 +192,7 @@ impl Browser {
         }
         loop {
             match screen.draw(|frame| ui::draw(frame, &self.model)) {
-                Err(error) if os::is_hung_up(&error) => return Ok(End::Killed(1)), // before the signal says so
+                Err(error) if direct::is_hung_up(&error) => return Ok(End::Killed(1)), // before the signal says so
                 drawn => drawn.context("can't draw on the terminal")?,
             }
             // Everything that has happened by now goes into one frame.
@@ -224,7 +224,7 @@ impl Browser {
         let msg = match event {
             Event::Signal(Signal::Stop(signal)) => return Ok(Some(End::Killed(signal))),
             Event::Signal(Signal::Suspend) => {
-                let (stopped, (columns, rows)) = screen.pause(os::suspend)?;
+                let (stopped, (columns, rows)) = screen.pause(signals::suspend)?;
                 stopped?;
                 Some(Msg::Resized(columns, rows))
             }
@@ -279,7 +279,7 @@ impl Browser {
             match effect {
                 Effect::Quit => return Ok(Some(End::Quit)),
                 Effect::Suspend => {
-                    let (stopped, (columns, rows)) = screen.pause(os::suspend_job)?;
+                    let (stopped, (columns, rows)) = screen.pause(signals::suspend_job)?;
                     stopped?;
                     self.send(Msg::Resized(columns, rows), screen)?;
                 }

@@ -12,10 +12,10 @@ use crate::base::shell::quote;
 use crate::disk::{goto, locate, moved, program};
 use crate::runtime::away;
 use crate::runtime::keys::Gate;
-use crate::runtime::os;
 use crate::runtime::pi;
 use crate::runtime::terminal;
 use crate::runtime::terminal::Screen;
+use crate::system::programs;
 
 /// What became of it.
 pub(super) enum Outcome {
@@ -58,7 +58,7 @@ pub(super) fn resume(
             Ok(status) => return Ok(Outcome::Ended(away::failure("pi", status))),
             Err(error) => error,
         },
-        None => screen.pause(|| terminal::replaced(|| os::replace_process(&mut command)))?.0,
+        None => screen.pause(|| terminal::replaced(|| programs::replace_process(&mut command)))?.0,
     };
     Ok(Outcome::NotStarted(launch.not_started(&error.to_string())))
 }
@@ -67,7 +67,7 @@ impl Launch<'_> {
     /// Lets pi take the place of this process. Returns only if that is not possible: why, and what to do, on several lines.
     pub(crate) fn replace_process(&self) -> String {
         match self.command() {
-            Ok(mut command) => self.not_started(&os::replace_process(&mut command).to_string()),
+            Ok(mut command) => self.not_started(&programs::replace_process(&mut command).to_string()),
             Err(reason) => reason,
         }
     }

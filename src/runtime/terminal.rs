@@ -1,15 +1,11 @@
 //! The terminal while the browser has it, and its return to the state in which it was: at the end, for a while, and
 //! on a panic.
 
-#[cfg(unix)]
-use std::fs::File;
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
 use std::mem::ManuallyDrop;
 use std::process::Command;
 use std::sync::Once;
-#[cfg(unix)]
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -17,13 +13,10 @@ use crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracket
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::{Frame, Terminal};
-#[cfg(unix)]
-use rustix::fs::OFlags;
-#[cfg(unix)]
-use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 
 use crate::base::guard;
 use crate::runtime::backend::Bounded;
+use crate::system::terminal::{self as direct, FILES};
 
 /// The terminal, drawn on.
 pub(super) struct Screen {
@@ -41,10 +34,10 @@ type Output = Box<dyn Write>;
 /// # Errors
 /// There is no terminal.
 pub(super) fn output() -> io::Result<Output> {
-    if io::stdout().is_terminal() || !cfg!(unix) {
+    if io::stdout().is_terminal() {
         return Ok(Box::new(io::stdout()));
     }
-    Ok(Box::new(OpenOptions::new().write(true).open("/dev/tty")?))
+    Ok(Box::new(OpenOptions::new().write(true).open(FILES[1])?))
 }
 
 /// Connects a program to the terminal where pitree itself is part of a pipe.
@@ -52,11 +45,11 @@ pub(super) fn output() -> io::Result<Output> {
 /// # Errors
 /// There is no terminal.
 pub(super) fn connect(command: &mut Command) -> io::Result<()> {
-    if cfg!(unix) && !io::stdin().is_terminal() {
-        command.stdin(OpenOptions::new().read(true).open("/dev/tty")?);
+    if !io::stdin().is_terminal() {
+        command.stdin(OpenOptions::new().read(true).open(FILES[0])?);
     }
-    if cfg!(unix) && !io::stdout().is_terminal() {
-        command.stdout(OpenOptions::new().write(true).open("/dev/tty")?);
+    if !io::stdout().is_terminal() {
+        command.stdout(OpenOptions::new().write(true).open(FILES[1])?);
     }
     Ok(())
 }
@@ -65,8 +58,7 @@ impl Screen {
     /// Takes the terminal; with `mouse` also the mouse.
     pub(super) fn open(mouse: bool) -> io::Result<Self> {
         restore_on_panic();
-        #[cfg(unix)]
-        restore_on_abort()?;
+        direct::restore_on_abort()?;
         take(mouse)?;
         let terminal = output().and_then(|out| Terminal::new(Bounded::new(out)));
         let terminal = terminal.inspect_err(|_| give_back())?;
@@ -103,7 +95,7 @@ impl Drop for Screen {
 
 fn take(mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
-    IS_TAKEN.store(true, Ordering::SeqCst);
+    direct::note(true);
     let entered = output().and_then(|mut out| {
         execute!(out, EnterAlternateScreen)?;
         let _ = execute!(out, EnableBracketedPaste); // a terminal that can't mark what is pasted is a terminal all the same
@@ -119,61 +111,7 @@ fn give_back() {
         execute!(out, DisableMouseCapture, LeaveAlternateScreen, crossterm::cursor::Show)
     });
     let _ = disable_raw_mode();
-    IS_TAKEN.store(false, Ordering::SeqCst);
-}
-
-/// Whether the terminal is not as it was before.
-static IS_TAKEN: AtomicBool = AtomicBool::new(false);
-
-/// The terminal by a way of its own that never waits, and how it was set before.
-#[cfg(unix)]
-static DIRECT: OnceLock<(File, Termios)> = OnceLock::new();
-
-/// Gives the terminal back as far as that is possible at once. Allocates nothing and waits for nobody, so that it can be
-/// done in a handler of a signal and beside a thread that waits for the terminal.
-#[cfg(unix)]
-pub(super) fn give_back_at_once() {
-    /// No marked pastes, no mouse, the other screen, the cursor: as [`give_back`] says it.
-    const LEAVE: &[u8] = b"\x1b[?2004l\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?1049l\x1b[?25h";
-    if let Some((terminal, before)) = DIRECT.get().filter(|_| IS_TAKEN.load(Ordering::SeqCst)) {
-        if rustix::io::write(terminal, LEAVE) != Ok(LEAVE.len()) {
-            // What the terminal did not take is of no use any more, and there is room then.
-            let _ = tcflush(terminal, QueueSelector::OFlush);
-            let _ = rustix::io::write(terminal, LEAVE);
-        }
-        let _ = tcsetattr(terminal, OptionalActions::Now, before);
-    }
-}
-
-/// When the program is aborted, as for want of memory, it gives the terminal back first. Without a terminal of its own
-/// there is nothing to give back.
-#[cfg(unix)]
-fn restore_on_abort() -> io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    use signal_hook::consts::SIGABRT;
-    use signal_hook::low_level::{emulate_default_handler, register};
-    let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
-    let terminal = OpenOptions::new().write(true).custom_flags(flags).open("/dev/tty");
-    let Ok(terminal) = terminal else { return Ok(()) };
-    let Ok(before) = tcgetattr(&terminal) else { return Ok(()) };
-    if DIRECT.set((terminal, before)).is_err() {
-        return Ok(());
-    }
-    #[allow(
-        unsafe_code,
-        reason = "a handler must do nothing but what is safe in one: this writes and sets the terminal"
-    )]
-    unsafe {
-        let abort = || {
-            give_back_at_once();
-            if let Some((terminal, _)) = DIRECT.get() {
-                let _ = rustix::io::write(terminal, b"pitree: aborted; most likely there was no memory left\r\n");
-            }
-            let _ = emulate_default_handler(SIGABRT); // ends the program
-        };
-        register(SIGABRT, abort).map(drop)
-    }
+    direct::note(false);
 }
 
 /// Whether another program is about to take the place of this one.

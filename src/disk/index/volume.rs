@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::stamp::{Stamp, hash};
 use crate::disk::{create, files};
+use crate::system;
 
 /// What each of these files begins with.
 const MAGIC: [u8; 8] = *b"pitree-i";
@@ -170,17 +171,8 @@ impl Volume {
 }
 
 /// Whether a file is one's own, and nobody else's to write to. That others may read it is mended.
-#[cfg_attr(not(unix), allow(unused_variables, reason = "there is no such mode"))]
 fn is_own(file: &File) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let Ok(metadata) = file.metadata() else { return false };
-        let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
-        is_own && metadata.mode() & 0o022 == 0 && create::make_private(file).is_ok()
-    }
-    #[cfg(not(unix))]
-    true
+    file.metadata().is_ok_and(|metadata| system::files::is_own(&metadata)) && create::make_private(file).is_ok()
 }
 
 /// The pieces of a file.
@@ -202,16 +194,7 @@ impl Pieces {
     }
 
     fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<()> {
-        #[cfg(unix)]
-        return std::os::unix::fs::FileExt::read_exact_at(&self.0, to, at);
-        #[cfg(not(unix))]
-        {
-            use std::io::{Read, Seek, SeekFrom};
-            // A handle of its own has a place of its own.
-            let mut file = self.0.try_clone()?;
-            file.seek(SeekFrom::Start(at))?;
-            file.read_exact(to)
-        }
+        system::files::read_exact_at(&self.0, to, at)
     }
 }
 

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::system::{self, kernel};
+
 /// The form of the files.
 pub(super) const SCHEMA: u64 = 1;
 
@@ -116,7 +118,7 @@ pub(super) fn folder(state: &Path) -> PathBuf {
 /// What the pis that run say of themselves. A file whose process is gone is removed.
 pub(super) fn read(state: &Path) -> Vec<Told> {
     let folder = folder(state);
-    let Some(place) = place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
+    let Some(place) = kernel::place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
     let mut told = HashMap::new();
     for file in fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS) {
         let path = file.path();
@@ -127,7 +129,7 @@ pub(super) fn read(state: &Path) -> Vec<Told> {
         if said.schema != SCHEMA || said.pid != pid || said.r#where != place {
             continue;
         }
-        if !runs(pid, &said.start) {
+        if !kernel::runs(pid, &said.start) {
             let _ = fs::remove_file(&path); // it is ignored wherever it stays
             continue;
         }
@@ -158,16 +160,8 @@ impl From<Said> for Told {
 }
 
 /// Whether a folder is this user's own, and nobody else may write to it.
-#[cfg(unix)]
 pub(super) fn is_own_folder(folder: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let own = rustix::process::geteuid().as_raw();
-    folder.symlink_metadata().is_ok_and(|found| found.is_dir() && found.uid() == own && found.mode() & 0o022 == 0)
-}
-
-#[cfg(not(unix))]
-pub(super) fn is_own_folder(folder: &Path) -> bool {
-    folder.symlink_metadata().is_ok_and(|found| found.is_dir())
+    folder.symlink_metadata().is_ok_and(|found| found.is_dir() && system::files::is_own(&found))
 }
 
 /// The whole of a file that is this user's alone, no link, and not large.
@@ -177,64 +171,16 @@ pub(super) fn is_own_folder(folder: &Path) -> bool {
 pub(super) fn open(path: &Path) -> io::Result<Vec<u8>> {
     let mut options = File::options();
     options.read(true);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        // One that waits for a writer is not waited for.
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
-    }
+    // One that waits for a writer is not waited for.
+    system::files::without_links(&mut options);
     let file = options.open(path)?;
     let found = file.metadata()?;
-    #[cfg(unix)]
-    let is_own = {
-        use std::os::unix::fs::MetadataExt;
-        found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o077 == 0
-    };
-    #[cfg(not(unix))]
-    let is_own = !path.is_symlink();
-    if !found.is_file() || !is_own || found.len() > MOST {
+    if !found.is_file() || !system::files::is_private(&found) || found.len() > MOST {
         return Err(io::Error::other("not to be trusted"));
     }
     let mut text = Vec::new();
     file.take(MOST).read_to_end(&mut text)?;
     Ok(text)
-}
-
-/// What tells this machine, and this namespace of processes, from others: as the extension has it.
-#[cfg(target_os = "linux")]
-fn place() -> Option<String> {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
-    Some(format!("{} {}", boot.trim(), namespace.display()))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn place() -> Option<String> {
-    sysinfo::System::host_name()
-}
-
-/// Whether a process still runs that began at a time: in ticks since the machine did, the 22nd field of what Linux says of
-/// it, behind the name, which may hold anything.
-#[cfg(target_os = "linux")]
-fn runs(pid: u32, start: &str) -> bool {
-    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let stat = String::from_utf8_lossy(&stat);
-    let mut fields = stat.rsplit_once(") ").into_iter().flat_map(|(_, rest)| rest.split(' '));
-    // A process that ended and was not waited for has a time, too.
-    let is_over = fields.next().is_none_or(|state| matches!(state, "Z" | "X"));
-    !is_over && fields.nth(18) == Some(start)
-}
-
-/// The same elsewhere: in seconds since 1970.
-#[cfg(not(target_os = "linux"))]
-fn runs(pid: u32, start: &str) -> bool {
-    use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
-    let (pid, mut system) = (Pid::from_u32(pid), System::new());
-    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, ProcessRefreshKind::nothing());
-    let start = start.parse::<u64>();
-    // Both count from another clock.
-    system.process(pid).zip(start.ok()).is_some_and(|(process, start)| process.start_time().abs_diff(start) <= 2)
 }
 
 #[cfg(test)]
@@ -250,7 +196,7 @@ mod tests {
         let stat = fs::read_to_string("/proc/self/stat").unwrap();
         let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
         json!({
-            "schema": 1, "pid": pid, "start": start, "where": place(), "session": "/s.jsonl", "id": "s", "entry": null,
+            "schema": 1, "pid": pid, "start": start, "where": kernel::place(), "session": "/s.jsonl", "id": "s", "entry": null,
             "cwd": "/", "state": "waiting", "since": 5, "model": {"provider": "p", "id": "m"}, "cost": 0.5, "new": [1],
         })
     }

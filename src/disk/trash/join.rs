@@ -15,6 +15,9 @@ use crate::disk::{create, lines};
 const LOOKS: usize = 20;
 const LOOK: Duration = Duration::from_millis(10);
 
+/// How much is compared at once, in bytes.
+const PIECE: usize = 64 * 1024;
+
 /// The name under which the lines of a pi that went on lie in the trash: no session's.
 pub(crate) fn late(path: &Path) -> PathBuf {
     create::beside(path, ".late")
@@ -24,6 +27,31 @@ pub(crate) fn late(path: &Path) -> PathBuf {
 pub(crate) fn is_late(path: &Path, place: &Path) -> bool {
     let (late, name) = (late(path), place.file_name().unwrap_or_default());
     late.file_name().is_some_and(|late| name.as_encoded_bytes().starts_with(late.as_encoded_bytes()))
+}
+
+/// Whether a file begins with all that another one holds, or a link is the same as another one.
+///
+/// # Errors
+/// One of them can't be read.
+pub(super) fn has(file: &Path, beginning: &Path) -> io::Result<bool> {
+    let is_link = |path: &Path| Ok::<_, io::Error>(path.symlink_metadata()?.is_symlink());
+    if is_link(file)? || is_link(beginning)? {
+        return Ok(is_link(file)? && is_link(beginning)? && fs::read_link(file)? == fs::read_link(beginning)?);
+    }
+    let open = |path| Ok::<_, io::Error>(BufReader::with_capacity(PIECE, File::open(path)?));
+    let (mut file, mut beginning) = (open(file)?, open(beginning)?);
+    loop {
+        let (one, other) = (file.fill_buf()?, beginning.fill_buf()?);
+        let length = one.len().min(other.len());
+        if length == 0 {
+            return Ok(other.is_empty());
+        }
+        if one[..length] != other[..length] {
+            return Ok(false);
+        }
+        file.consume(length);
+        beginning.consume(length);
+    }
 }
 
 /// What a file begins with.
@@ -161,4 +189,24 @@ fn end_of_line(file: &mut File) -> io::Result<&'static [u8]> {
         file.read_exact(&mut last)?;
     }
     Ok(if last == *b"\n" { b"" } else { b"\n" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_a_beginning() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            fs::write(dir.path().join(name), text).unwrap();
+            dir.path().join(name)
+        };
+        let (none, some, all, other) = (write("0", ""), write("1", "ab"), write("2", "abc"), write("3", "xb"));
+        for (file, beginning, is) in
+            [(&all, &some, true), (&all, &all, true), (&all, &none, true), (&some, &all, false), (&all, &other, false)]
+        {
+            assert_eq!(has(file, beginning).unwrap(), is);
+        }
+    }
 }

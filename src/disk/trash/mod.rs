@@ -3,11 +3,11 @@
 
 mod back;
 mod command;
+#[cfg(not(all(unix, not(target_os = "macos"))))]
+mod elsewhere;
 #[cfg(all(unix, not(target_os = "macos")))]
-mod home;
+mod freedesktop;
 pub(crate) mod join;
-#[cfg(all(unix, not(target_os = "macos")))]
-mod over;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -17,15 +17,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+#[cfg(not(all(unix, not(target_os = "macos"))))]
+use elsewhere as system;
+#[cfg(all(unix, not(target_os = "macos")))]
+use freedesktop as system;
+use system::{Contents, Home};
 
 use crate::disk::create;
 use crate::disk::lock::{Wait, is_at};
 use crate::disk::reach::is_there;
 pub(crate) use crate::disk::trash::back::NotBack;
-use crate::disk::trash::back::{Contents, in_words};
 pub(crate) use crate::disk::trash::command::Hangs;
-#[cfg(all(unix, not(target_os = "macos")))]
-use crate::disk::trash::home::Home;
 use crate::disk::trash::join::Start;
 
 /// How files get into the trash.
@@ -45,23 +47,14 @@ impl Default for Trash {
 
 impl Trash {
     /// The trash for one request, made at the time `now` in milliseconds since 1970.
-    #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(unused, reason = "no home trash there"))]
     pub(crate) fn open(&self, now: i64) -> Bin<'_> {
-        Bin {
-            trash: self,
-            #[cfg(all(unix, not(target_os = "macos")))]
-            home: Home::new(now),
-            contents: None,
-            added: HashSet::new(),
-            moved: HashSet::new(),
-        }
+        Bin { trash: self, home: Home::new(now), contents: None, added: HashSet::new(), moved: HashSet::new() }
     }
 }
 
 /// The trash during one request, which may move many files: what it holds is looked up once.
 pub(crate) struct Bin<'a> {
     trash: &'a Trash,
-    #[cfg(all(unix, not(target_os = "macos")))]
     home: Home,
     /// What it held when that was looked up.
     contents: Option<Contents>,
@@ -93,55 +86,32 @@ impl Bin<'_> {
     ///
     /// # Errors
     /// [`NotTaken`].
-    #[cfg_attr(
-        not(all(unix, not(target_os = "macos"))),
-        allow(unused, clippy::unused_self, reason = "no home trash there")
-    )]
     pub(crate) fn choose(&mut self, path: &Path) -> Result<Option<PathBuf>> {
-        #[cfg(all(unix, not(target_os = "macos")))]
-        if !self.is_command() {
-            return Ok(Some(self.home.choose(path).map_err(NotTaken)?));
+        if self.is_command() {
+            return Ok(None);
         }
-        Ok(None)
+        Ok(self.home.choose(path).map_err(NotTaken)?)
     }
 
     /// Takes the place that was chosen for a file. Returns whether that was possible; if not, another one is to be chosen.
     ///
     /// # Errors
     /// [`NotTaken`].
-    #[cfg_attr(
-        not(all(unix, not(target_os = "macos"))),
-        allow(clippy::unused_self, unused_variables, reason = "no home trash there")
-    )]
     pub(crate) fn claim(&mut self, path: &Path, item: &Path) -> Result<bool> {
-        #[cfg(all(unix, not(target_os = "macos")))]
-        return Ok(self.home.claim(&known_as(path), item).map_err(NotTaken)?);
-        #[cfg(not(all(unix, not(target_os = "macos"))))]
-        Ok(true)
+        Ok(self.home.claim(&known_as(path), item).map_err(NotTaken)?)
     }
 
     /// Lets the places that were taken reach the disk.
     ///
     /// # Errors
     /// [`NotTaken`].
-    #[cfg_attr(
-        not(all(unix, not(target_os = "macos"))),
-        allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "no home trash there")
-    )]
     pub(crate) fn sync_places(&mut self) -> Result<()> {
-        #[cfg(all(unix, not(target_os = "macos")))]
-        self.home.sync().map_err(NotTaken)?;
-        Ok(())
+        Ok(self.home.sync().map_err(NotTaken)?)
     }
 
     /// Gives up a place in which nothing is.
-    #[cfg_attr(
-        not(all(unix, not(target_os = "macos"))),
-        allow(clippy::unused_self, unused_variables, reason = "no home trash there")
-    )]
     pub(crate) fn give_up(&self, item: &Path) {
-        #[cfg(all(unix, not(target_os = "macos")))]
-        home::give_up(item);
+        system::give_up(item);
     }
 
     /// Moves a file to the trash, to the place that was taken for it; of a symbolic link, the link. `wait` is told when
@@ -155,9 +125,7 @@ impl Bin<'_> {
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
         let put = match (&self.trash.command[..], item) {
             ([program, arguments @ ..], _) => command::run((program, arguments), path, self.trash.limit, wait),
-            #[cfg(all(unix, not(target_os = "macos")))]
-            ([], Some(item)) => home::put(&known, item),
-            ([], _) => trash::delete(&known).map_err(|error| anyhow!(in_words(&error))),
+            ([], item) => system::put(&known, item),
         };
         put.map_err(|error| if error.is::<Hangs>() { error } else { NotTaken(error).into() })
     }
@@ -195,17 +163,15 @@ impl Bin<'_> {
     ///
     /// # Errors
     /// [`NotBack`], or it can't be reached now: then it stays in the trash.
-    #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(unused_variables, reason = "no home trash there"))]
     pub(crate) fn take_back(&mut self, path: &Path, item: Option<&Path>, at_least: u64) -> Result<()> {
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
         let look = || format!("can't look at {}", path.display());
         if is_there(path).with_context(look)? {
             return Err(NotBack::Taken(path.into()).into());
         }
-        #[cfg(all(unix, not(target_os = "macos")))]
-        if let Some((item, info)) = item.and_then(|item| Some((item, home::info_of(item)?))) {
+        if let Some(item) = item.filter(|item| system::is_place(item)) {
             if is_there(item).with_context(|| format!("can't look at {}", item.display()))? {
-                let back = back::restore(item, &info, path);
+                let back = system::restore(item, path);
                 return back.with_context(|| format!("can't take {} back from the trash", path.display()));
             }
             // A command may have put it elsewhere since.
@@ -269,12 +235,9 @@ impl Bin<'_> {
     pub(crate) fn mend_join(&mut self, path: &Path, item: &Path, place: &Path) {
         let is_joined = join::start(path).is_ok_and(|start| start == Start::Header);
         // A second name, or a copy, of what is in its place or in the trash.
-        #[cfg(all(unix, not(target_os = "macos")))]
-        {
-            let late = join::late(path);
-            if over::has(path, &late).unwrap_or(false) || over::has(place, &late).unwrap_or(false) {
-                let _ = fs::remove_file(&late); // what can't be cleared away stays; it is no session to pi or pitree
-            }
+        let late = join::late(path);
+        if [path, place].iter().any(|whole| join::has(whole, &late).unwrap_or(false)) {
+            let _ = fs::remove_file(&late); // what can't be cleared away stays; it is no session to pi or pitree
         }
         if is_joined {
             let rest = join::open(place).and_then(|mut lines| {
@@ -293,19 +256,8 @@ impl Bin<'_> {
 
     /// Clears away what is left of a file in its place in the trash, if it is at `path` as well and nothing is lost by
     /// that: a copy that was not finished, or not removed.
-    #[cfg_attr(
-        not(all(unix, not(target_os = "macos"))),
-        allow(unused, clippy::unused_self, reason = "no home trash there")
-    )]
     pub(crate) fn clear(&mut self, path: &Path, item: &Path) {
-        #[cfg(all(unix, not(target_os = "macos")))]
-        if path.symlink_metadata().is_ok() {
-            // What can't be cleared away stays.
-            if over::has(path, item).unwrap_or(false) && fs::remove_file(item).is_ok() {
-                home::forget(item);
-            }
-            home::give_up(item);
-        }
+        system::clear(path, item);
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -16,10 +16,11 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::disk::create;
-use crate::disk::trash::over;
+use crate::disk::trash::freedesktop::over;
+use crate::system::kernel;
 
 /// The home trash during one request.
-pub(super) struct Home {
+pub(crate) struct Home {
     now: i64,
     /// Its folder, once it is known to be there.
     folder: Option<PathBuf>,
@@ -31,15 +32,15 @@ pub(super) struct Home {
 
 impl Home {
     /// For files that are removed at a time in milliseconds since 1970.
-    pub(super) fn new(now: i64) -> Self {
+    pub(crate) fn new(now: i64) -> Self {
         Self { now, folder: None, taken: HashMap::new(), fresh: Vec::new() }
     }
 
-    /// A place where nothing is and that was not chosen before, for a file of this name.
+    /// A place where nothing is and that was not chosen before, for a file of this name: here it is always known.
     ///
     /// # Errors
     /// There is no home trash, or none can be made.
-    pub(super) fn choose(&mut self, path: &Path) -> Result<PathBuf> {
+    pub(crate) fn choose(&mut self, path: &Path) -> Result<Option<PathBuf>> {
         let folder = match &self.folder {
             Some(folder) => folder.clone(),
             None => self.folder.insert(prepared()?).clone(),
@@ -55,7 +56,7 @@ impl Home {
             let item = folder.join("files").join(free);
             let info = info_of(&item).context("a trash has a folder for notes")?;
             if item.symlink_metadata().is_err() && info.symlink_metadata().is_err() {
-                return Ok(item);
+                return Ok(Some(item));
             }
         }
     }
@@ -65,7 +66,7 @@ impl Home {
     ///
     /// # Errors
     /// The note can't be written.
-    pub(super) fn claim(&mut self, path: &Path, item: &Path) -> Result<bool> {
+    pub(crate) fn claim(&mut self, path: &Path, item: &Path) -> Result<bool> {
         let info = info_of(item).context("a trash has a folder for notes")?;
         let time = Timestamp::from_millisecond(self.now)?.to_zoned(TimeZone::system());
         let note =
@@ -88,24 +89,12 @@ impl Home {
     ///
     /// # Errors
     /// The disk fails.
-    pub(super) fn sync(&mut self) -> Result<()> {
+    pub(crate) fn sync(&mut self) -> Result<()> {
         let fresh = std::mem::take(&mut self.fresh);
         let Some(info) = fresh.first() else { return Ok(()) };
-        let synced = sync_notes(&fresh).and_then(|()| create::sync_folder_of(info));
+        let synced = kernel::sync_all(&fresh).and_then(|()| create::sync_folder_of(info));
         synced.with_context(|| format!("can't write to {}", info.display()))
     }
-}
-
-/// For many, one call for all that the file system has to write takes a tenth of what a call for each does.
-fn sync_notes(notes: &[PathBuf]) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    {
-        const FEW: usize = 8;
-        if notes.len() > FEW {
-            return Ok(rustix::fs::syncfs(File::open(&notes[0])?)?);
-        }
-    }
-    notes.iter().try_for_each(|note| File::open(note)?.sync_all())
 }
 
 /// Moves a file to its place in the trash.
@@ -274,7 +263,7 @@ mod tests {
         }
         let mut home = Home { folder: Some(trash.clone()), ..Home::new(0) };
         fs::write(trash.join("files/s.jsonl"), "without a note").unwrap();
-        let item = home.choose(Path::new("/a/s.jsonl")).unwrap();
+        let item = home.choose(Path::new("/a/s.jsonl")).unwrap().unwrap();
         assert_eq!(item, trash.join("files/s.jsonl.2"));
         assert!(!home.claim(Path::new("/a/s.jsonl"), &trash.join("files/s.jsonl")).unwrap(), "there is a file");
         assert!(home.claim(Path::new("/a/s.jsonl"), &item).unwrap());
@@ -284,7 +273,7 @@ mod tests {
         assert_eq!(fs::read_dir(trash.join("info")).unwrap().count(), 0);
         let file = dir.path().join("file");
         fs::write(&file, "one").unwrap();
-        let item = home.choose(&file).unwrap();
+        let item = home.choose(&file).unwrap().unwrap();
         assert!(home.claim(&file, &item).unwrap());
         put(&file, &item).unwrap();
         give_up(&item);

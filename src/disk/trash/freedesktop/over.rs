@@ -1,13 +1,11 @@
 //! Files moved from one file system to another: there whole, and on the disk, before they go here.
 
 use std::fs::{self, File, FileTimes, Metadata};
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::path::Path;
 
 use crate::disk::create;
-
-/// How much is compared at once, in bytes.
-const PIECE: usize = 64 * 1024;
+use crate::disk::trash::join::has;
 
 /// Copies a file, or a link as such, to a place where nothing is; with its mode and its time, and on the disk when this
 /// returns.
@@ -17,7 +15,7 @@ const PIECE: usize = 64 * 1024;
 pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let before = from.symlink_metadata()?;
     if before.is_symlink() {
-        return link(&fs::read_link(from)?, to);
+        return std::os::unix::fs::symlink(fs::read_link(from)?, to);
     }
     if !before.is_file() {
         return Err(io::Error::other("it is neither a file nor a link"));
@@ -38,40 +36,10 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(unix)]
-fn link(target: &Path, at: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, at)
-}
-
 /// Whether a file is another one by now, or longer, or of another time.
 fn is_other(before: &Metadata, path: &Path) -> io::Result<bool> {
     let now = path.symlink_metadata()?;
     Ok(now.len() != before.len() || now.modified()? != before.modified()?)
-}
-
-/// Whether a file begins with all that another one holds, or a link is the same as another one.
-///
-/// # Errors
-/// One of them can't be read.
-pub(super) fn has(file: &Path, beginning: &Path) -> io::Result<bool> {
-    let is_link = |path: &Path| Ok::<_, io::Error>(path.symlink_metadata()?.is_symlink());
-    if is_link(file)? || is_link(beginning)? {
-        return Ok(is_link(file)? && is_link(beginning)? && fs::read_link(file)? == fs::read_link(beginning)?);
-    }
-    let open = |path| Ok::<_, io::Error>(BufReader::with_capacity(PIECE, File::open(path)?));
-    let (mut file, mut beginning) = (open(file)?, open(beginning)?);
-    loop {
-        let (one, other) = (file.fill_buf()?, beginning.fill_buf()?);
-        let length = one.len().min(other.len());
-        if length == 0 {
-            return Ok(other.is_empty());
-        }
-        if one[..length] != other[..length] {
-            return Ok(false);
-        }
-        file.consume(length);
-        beginning.consume(length);
-    }
 }
 
 #[cfg(test)]
@@ -97,20 +65,5 @@ mod tests {
         copy(&path("link"), &path("link 2")).unwrap();
         assert_eq!(fs::read_link(path("link 2")).unwrap(), Path::new("nowhere"));
         assert!(copy(dir.path(), &path("c")).is_err() && !path("c").exists());
-    }
-
-    #[test]
-    fn knows_a_beginning() {
-        let dir = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| {
-            fs::write(dir.path().join(name), text).unwrap();
-            dir.path().join(name)
-        };
-        let (none, some, all, other) = (write("0", ""), write("1", "ab"), write("2", "abc"), write("3", "xb"));
-        for (file, beginning, is) in
-            [(&all, &some, true), (&all, &all, true), (&all, &none, true), (&some, &all, false), (&all, &other, false)]
-        {
-            assert_eq!(has(file, beginning).unwrap(), is);
-        }
     }
 }

@@ -1,0 +1,83 @@
+//! The trashes of other systems, by the crate `trash`: where a file will lie is not known before it is there.
+
+#![allow(clippy::unnecessary_wraps, reason = "what can't fail here may do so elsewhere")]
+
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(windows)]
+mod windows;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow};
+
+use crate::disk::trash::back::in_words;
+#[cfg(target_os = "macos")]
+pub(super) use crate::disk::trash::elsewhere::macos::Contents;
+#[cfg(windows)]
+pub(super) use crate::disk::trash::elsewhere::windows::Contents;
+
+/// The trash of the home, which tells nothing of its places.
+pub(super) struct Home;
+
+impl Home {
+    /// At any time.
+    pub(super) fn new(_now: i64) -> Self {
+        Self
+    }
+
+    /// No place can be chosen.
+    ///
+    /// # Errors
+    /// None.
+    #[allow(clippy::unused_self, reason = "others have places")]
+    pub(super) fn choose(&mut self, _path: &Path) -> Result<Option<PathBuf>> {
+        Ok(None)
+    }
+
+    /// Nothing is to be taken.
+    ///
+    /// # Errors
+    /// None.
+    #[allow(clippy::unused_self, reason = "others have places")]
+    pub(super) fn claim(&mut self, _path: &Path, _item: &Path) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Nothing is to be written.
+    ///
+    /// # Errors
+    /// None.
+    #[allow(clippy::unused_self, reason = "others have places")]
+    pub(super) fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Moves a file to the trash.
+///
+/// # Errors
+/// That is not possible: the file is where it was.
+pub(super) fn put(path: &Path, _item: Option<&Path>) -> Result<()> {
+    trash::delete(path).map_err(|error| anyhow!(in_words(&error)))
+}
+
+/// No path is known to be one of a file in the trash.
+pub(super) fn is_place(_item: &Path) -> bool {
+    false
+}
+
+/// There are no places.
+///
+/// # Errors
+/// It can't be done.
+pub(super) fn restore(_item: &Path, _to: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// There are no places.
+pub(super) fn give_up(_item: &Path) {}
+
+/// There are no places.
+pub(super) fn clear(_path: &Path, _item: &Path) {}

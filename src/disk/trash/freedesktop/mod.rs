@@ -1,0 +1,142 @@
+//! The trashes of the FreeDesktop specification: that of the home by pitree itself, which knows the place of each file before
+//! it moves; others by the crate `trash`.
+
+mod home;
+mod over;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::base::guard;
+use crate::disk::create;
+use crate::disk::trash::back::{NotBack, in_words};
+pub(super) use crate::disk::trash::freedesktop::home::Home;
+use crate::disk::trash::freedesktop::home::{Lying, forget, info_of};
+use crate::disk::trash::join;
+
+/// Moves a file to the trash, to the place that was taken for it if there is one.
+///
+/// # Errors
+/// That is not possible: the file is where it was, and the place is given up.
+pub(super) fn put(path: &Path, item: Option<&Path>) -> Result<()> {
+    match item {
+        Some(item) => home::put(path, item),
+        None => trash::delete(path).map_err(|error| anyhow!(in_words(&error))),
+    }
+}
+
+/// Whether a path is one that a file in the trash may have.
+pub(super) fn is_place(item: &Path) -> bool {
+    info_of(item).is_some()
+}
+
+/// Takes what lies at a [place](is_place) to where nothing is. From another file system it is copied to a draft beside that
+/// first: under its name there is all of it or nothing, and never in place of another file.
+///
+/// # Errors
+/// It can't be moved: then it stays in the trash.
+pub(super) fn restore(item: &Path, to: &Path) -> io::Result<()> {
+    move_back(item, to)?;
+    forget(item);
+    Ok(())
+}
+
+fn move_back(item: &Path, to: &Path) -> io::Result<()> {
+    if let Some(folder) = to.parent() {
+        create::folders(folder)?;
+    }
+    match create::rename(item, to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let draft = create::draft(to);
+            over::copy(item, &draft)?;
+            create::rename(&draft, to).inspect_err(|_| drop(fs::remove_file(&draft)))?;
+            create::sync_folder(to);
+            let _ = fs::remove_file(item); // a second one in the trash is of no harm
+        }
+        renamed => renamed?,
+    }
+    Ok(())
+}
+
+/// Gives up a place in which nothing is.
+pub(super) fn give_up(item: &Path) {
+    home::give_up(item);
+}
+
+/// Clears away what is left of a file in its place in the trash, if it is at `path` as well and nothing is lost by that.
+pub(super) fn clear(path: &Path, item: &Path) {
+    if path.symlink_metadata().is_ok() {
+        // What can't be cleared away stays.
+        if join::has(path, item).unwrap_or(false) && fs::remove_file(item).is_ok() {
+            forget(item);
+        }
+        give_up(item);
+    }
+}
+
+/// What is in the trash, by where it was.
+pub(crate) struct Contents {
+    items: HashMap<PathBuf, Vec<Lying>>,
+    /// Why only that in the home trash is known.
+    others: Result<(), String>,
+}
+
+impl Contents {
+    /// Looks into the trash.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub(crate) fn read() -> Result<Self> {
+        let mut lying = home::lying().context("can't look into the trash")?;
+        // The crate panics at mount points whose names are no Unicode (5.3): those of the home come back all the same.
+        let others = guard::caught(trash::os_limited::list);
+        let others = others.and_then(|others| others.map_err(|error| in_words(&error))).map(|others| {
+            lying.extend(others.into_iter().map(|item| Lying {
+                path: item.original_path(),
+                time: item.time_deleted,
+                info: item.id.into(),
+            }));
+        });
+        let mut items = HashMap::<PathBuf, Vec<Lying>>::new();
+        for item in lying {
+            items.entry(item.path.clone()).or_default().push(item);
+        }
+        Ok(Self { items, others })
+    }
+
+    /// Takes a file back to where it was, which is `known` to the trash: the one that was removed last, of those
+    /// with at least so many bytes.
+    ///
+    /// # Errors
+    /// It is not in the trash, or can't be moved: then it stays there.
+    pub(crate) fn take_back(&mut self, path: &Path, known: &Path, at_least: u64) -> Result<()> {
+        let is_whole = |(item, _): &(PathBuf, &Lying)| {
+            item.symlink_metadata().is_ok_and(|item| !item.is_dir() && item.len() >= at_least)
+        };
+        let places = self.items.get(known).into_iter().flatten().filter_map(|lying| Some((place(lying)?, lying)));
+        // Of those removed in the same second the one whose note was written last.
+        let written = |info: &Path| info.metadata().and_then(|info| info.modified()).ok();
+        let last = places.filter(is_whole).max_by_key(|(_, lying)| (lying.time, written(&lying.info)));
+        match (last, &self.others) {
+            (Some((item, lying)), _) => {
+                move_back(&item, known)
+                    .with_context(|| format!("can't take {} back from the trash", path.display()))?;
+                let _ = fs::remove_file(&lying.info); // a note of nothing is of no harm
+                Ok(())
+            }
+            (None, Ok(())) => Err(NotBack::Emptied(path.into()).into()),
+            (None, Err(why)) => {
+                bail!("{} is not in the home trash, and others can't be looked into: {why}", path.display())
+            }
+        }
+    }
+}
+
+/// Where the file lies that a note is of.
+fn place(lying: &Lying) -> Option<PathBuf> {
+    Some(lying.info.parent()?.parent()?.join("files").join(lying.info.file_stem()?))
+}

@@ -1,0 +1,195 @@
+//! Signals: those that end or stop the program, held back, sent, or left to a program that has the terminal.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, getpid, kill_current_process_group, kill_process};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGXFSZ};
+use signal_hook::iterator::Signals;
+
+use crate::system::said::Signal;
+use crate::system::unix::terminal;
+
+/// How long after a signal the program ends, whatever it is at.
+const LIMIT: Duration = Duration::from_millis(900);
+
+/// Tells of each signal that would end or stop the program, until `tell` returns false.
+///
+/// # Errors
+/// The system does not allow it.
+pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io::Result<()> {
+    let mut is_ending = false;
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])?;
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            let program = PROGRAM.load(Ordering::SeqCst);
+            if program != NONE {
+                if is_for_us_too(signal, program) && !tell(Signal::Stop(signal)) {
+                    return;
+                }
+                continue;
+            }
+            let what = match signal {
+                SIGTSTP => Signal::Suspend,
+                SIGCONT => Signal::Continued,
+                other => {
+                    if !std::mem::replace(&mut is_ending, true) {
+                        std::thread::spawn(move || end_at_last(other));
+                    }
+                    Signal::Stop(other)
+                }
+            };
+            if !tell(what) {
+                return;
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Ends the program after a while, if it did not end by itself: the terminal may take no output, so that the loop hears of
+/// nothing.
+fn end_at_last(signal: i32) {
+    std::thread::sleep(LIMIT);
+    terminal::give_back_at_once();
+    std::process::exit(128 + signal);
+}
+
+/// Signals that ask the program to end, held back while it does what must not be cut off: interrupt, terminate, hang up.
+#[derive(Debug)]
+pub(crate) struct Hold(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
+    /// Whether they end the program.
+    is_free: AtomicBool,
+    /// The number of the first one that was held back; 0 if there was none.
+    noted: AtomicUsize,
+}
+
+impl Hold {
+    /// One that holds nothing back yet.
+    ///
+    /// # Errors
+    /// The system does not allow it.
+    pub(crate) fn new() -> io::Result<Self> {
+        let held = Arc::new(Held { is_free: AtomicBool::new(true), noted: AtomicUsize::new(0) });
+        let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+        let taker = held.clone();
+        std::thread::spawn(move || signals.forever().for_each(|signal| taker.take(signal)));
+        Ok(Self(held))
+    }
+
+    /// Holds them back during some work; for most of a second at the longest.
+    pub(crate) fn during<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.0.is_free.store(false, Ordering::SeqCst);
+        let done = work();
+        self.0.is_free.store(true, Ordering::SeqCst);
+        done
+    }
+
+    /// The number of the signal that was held back first.
+    pub(crate) fn noted(&self) -> Option<u8> {
+        u8::try_from(self.0.noted.load(Ordering::SeqCst)).ok().filter(|&signal| signal > 0)
+    }
+}
+
+impl Held {
+    fn take(&self, signal: i32) {
+        if self.is_free.load(Ordering::SeqCst) {
+            let _ = signal_hook::low_level::emulate_default_handler(signal); // ends the program
+            return;
+        }
+        let number = usize::try_from(signal).unwrap_or_default();
+        if self.noted.compare_exchange(0, number, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            std::thread::sleep(LIMIT);
+            if !self.is_free.load(Ordering::SeqCst) {
+                let said = "pitree: ended in the middle of a change; the next change finds out what became of it\n";
+                let _ = io::stderr().write_all(said.as_bytes()); // nobody may be there to read it
+                std::process::exit(128 + signal);
+            }
+        }
+    }
+}
+
+/// Lets a write beyond the size that files may have fail as any other write, instead of ending the program.
+///
+/// # Errors
+/// The system does not allow it.
+pub(crate) fn survive_file_size_limit() -> io::Result<()> {
+    // A handler rather than none: pi, which may take the place of this process, shall find the signal as it was.
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
+
+/// Stops this process until the shell continues it, because it was told to.
+///
+/// # Errors
+/// The system does not allow it.
+pub(crate) fn suspend() -> io::Result<()> {
+    signal_hook::low_level::emulate_default_handler(SIGTSTP)
+}
+
+/// Stops the whole job that this process belongs to, as Ctrl+Z does where the terminal sees to it: a script around
+/// pitree must stop as well, or the shell would not get the terminal back.
+///
+/// # Errors
+/// The system does not allow it.
+pub(crate) fn suspend_job() -> io::Result<()> {
+    Ok(kill_current_process_group(rustix::process::Signal::STOP)?)
+}
+
+/// Lets the thread that reads from the terminal look up from that. Returns whether that is possible.
+pub(crate) fn wake_reader() -> bool {
+    // It reads that the terminal has a new size.
+    kill_process(getpid(), rustix::process::Signal::WINCH).is_ok()
+}
+
+/// No program has the terminal.
+const NONE: i32 = 0;
+/// One is about to have it.
+const SOON: i32 = -1;
+
+/// The process of the program that has the terminal.
+static PROGRAM: AtomicI32 = AtomicI32::new(NONE);
+
+/// Whether a signal came that this process sent to itself: then those before it were taken.
+static IS_HEARD: AtomicBool = AtomicBool::new(false);
+
+/// Takes a signal while another program has the terminal. Those of the keyboard are the program's, which has them already;
+/// what ends pitree ends the program first. Returns whether to end then.
+fn is_for_us_too(signal: i32, program: i32) -> bool {
+    let ends = matches!(signal, SIGHUP | SIGTERM);
+    if signal == SIGCONT {
+        IS_HEARD.store(true, Ordering::SeqCst);
+    }
+    let signal = rustix::process::Signal::from_named_raw(signal);
+    if let (true, Some(pid), Some(signal)) = (ends, Pid::from_raw(program.max(0)), signal) {
+        let _ = kill_process(pid, signal); // it may have ended by itself
+    }
+    ends
+}
+
+/// From now on keys that end or stop programs are those of another one, which is to be [run](super::programs::run) next.
+pub(crate) fn lend_terminal() {
+    PROGRAM.store(SOON, Ordering::SeqCst);
+}
+
+/// That program is this process now.
+pub(super) fn has_terminal(pid: Pid) {
+    PROGRAM.store(pid.as_raw_nonzero().get(), Ordering::SeqCst);
+}
+
+/// It has ended. A key that ended it told this process as well: that is heard before it counts again.
+pub(super) fn take_terminal() {
+    IS_HEARD.store(false, Ordering::SeqCst);
+    let _ = kill_process(getpid(), rustix::process::Signal::CONT);
+    for _ in 0..100 {
+        if IS_HEARD.load(Ordering::SeqCst) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    PROGRAM.store(NONE, Ordering::SeqCst);
+}

@@ -1,0 +1,8 @@
+//! As Windows has it, or what comes nearest.
+
+#![allow(clippy::unnecessary_wraps, reason = "what can't fail here may do so on Unix")]
+
+pub(crate) mod files;
+pub(crate) mod programs;
+pub(crate) mod signals;
+pub(crate) mod terminal;
