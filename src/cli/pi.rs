@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 use crate::cli::output;
-use crate::disk::extension::Extension;
+use crate::disk::in_pi::InPi;
 use crate::disk::locate::Environment;
 use crate::disk::program;
 
 /// Put pitree into pi as the command /pitree, or take it out
 ///
-/// The extension goes to `extensions/pitree` in pi's directory. Nothing else there is touched. With the npm package,
-/// `pi install npm:pitree` does the same.
+/// The extension goes to `extensions/pitree` in pi's directory, the skill that tells agents how to search earlier sessions to
+/// `skills/pitree`. Nothing else there is touched. With the npm package, `pi install npm:pitree` does the same.
 #[derive(Debug, clap::Args)]
 pub(super) struct PiCommand {
     #[command(subcommand)]
@@ -21,7 +21,7 @@ pub(super) struct PiCommand {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Write the extension, or bring it up to date
+    /// Write the extension and the skill, or bring them up to date
     Install(How),
     /// Remove what install wrote
     Remove(How),
@@ -36,30 +36,28 @@ struct How {
 
 impl PiCommand {
     pub(super) fn run(&self) -> Result<ExitCode> {
-        let extension = Extension::new(&Environment::current());
-        if !extension.0.is_absolute() {
+        let Some(in_pi) = InPi::new(&Environment::current()) else {
             bail!("there is no home directory to find pi's directory in; set HOME");
-        }
-        let is_there = extension.is_there().context("nothing was changed; move it away if it is not needed")?;
+        };
+        let is_there = in_pi.is_there().context("nothing was changed; move it away if it is not needed")?;
         let (done, would, How { dry_run }) = match &self.what {
             What::Install(how) => ("wrote", "would write", how),
             What::Remove(how) => ("removed", "would remove", how),
         };
         if matches!(self.what, What::Remove(_)) && !is_there {
-            output::tell(&format!("there is nothing to remove in {}", extension.0.display()));
+            output::tell("nothing of pitree is in pi's directory");
             return Ok(ExitCode::SUCCESS);
         }
         if !dry_run {
-            let failed = || format!("can't change {}", extension.0.display());
             match self.what {
                 What::Install(_) => {
                     let program = program::this().context("can't tell where pitree itself is")?;
-                    extension.write(&program).with_context(failed)?;
+                    in_pi.write(&program).context("can't write to pi's directory")?;
                 }
-                What::Remove(_) => extension.remove().with_context(failed)?,
+                What::Remove(_) => in_pi.remove().context("can't remove what is in pi's directory")?,
             }
         }
-        for file in extension.files() {
+        for file in in_pi.files() {
             output::tell(&format!("{} {}", if *dry_run { would } else { done }, file.display()));
         }
         Ok(ExitCode::SUCCESS)

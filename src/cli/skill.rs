@@ -6,17 +6,18 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::output;
+use crate::disk::in_pi::SKILL;
 
 /// Print the skill that tells agents how to search earlier sessions
 ///
-/// The npm package brings it to pi. Other agents read it where they keep theirs.
+/// The npm package brings it to pi, and so does `pitree pi install`. Other agents read it where they keep theirs.
 #[derive(Debug, clap::Args)]
 pub(super) struct Skill {}
 
 impl Skill {
     pub(super) fn run() -> Result<ExitCode> {
         let mut out = output::stdout();
-        out.write_all(include_bytes!("../../skills/pitree/SKILL.md"))?;
+        out.write_all(SKILL.as_bytes())?;
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
