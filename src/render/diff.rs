@@ -1,7 +1,8 @@
 //! Differences as styled lines: between two texts, or of a text that is a diff already. No file is read here.
 
-use similar::{Algorithm, DiffTag, capture_diff_slices, group_diff_ops};
+use similar::{DiffTag, group_diff_ops};
 
+use crate::base::diff::diff;
 use crate::base::text::{Span, Tone, clean_lines};
 use crate::render::DocLine;
 
@@ -22,7 +23,7 @@ pub fn between(old: &str, new: &str, context: usize) -> Vec<DocLine> {
         return marked('-', Tone::Removed, &old).chain(marked('+', Tone::Added, &new)).collect();
     }
     let mut lines = Vec::new();
-    for group in group_diff_ops(capture_diff_slices(Algorithm::Myers, &old, &new), context.min(MAX_LINES)) {
+    for group in group_diff_ops(diff(&old, &new), context.min(MAX_LINES)) {
         if !lines.is_empty() {
             lines.push(line(Tone::Hunk, SKIPPED.to_owned()));
         }

@@ -3,9 +3,11 @@
 //! written, while the edits that followed fit into it. Commands may change files as well; that is not seen.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use similar::TextDiff;
+use similar::group_diff_ops;
 
+use crate::base::diff::diff;
 use crate::session::entry::call::{Touch, touched};
 use crate::session::entry::nested::NestedCall;
 use crate::session::entry::{Message, ToolCall};
@@ -292,8 +294,32 @@ impl Difference {
 
 /// The difference of two texts of a file as `diff -u` says it.
 fn unified(a: &str, b: &str, path: &str) -> String {
-    let (a_name, b_name) = (format!("a/{path}"), format!("b/{path}"));
-    TextDiff::from_lines(a, b).unified_diff().context_radius(CONTEXT).header(&a_name, &b_name).to_string()
+    let [old, new] = [a, b].map(whole_lines);
+    let mut out = format!("--- a/{path}\n+++ b/{path}\n");
+    for hunk in group_diff_ops(diff(&old, &new), CONTEXT) {
+        let ([first, ..], [.., last]) = (&hunk[..], &hunk[..]) else { continue };
+        let range = |first: Range<usize>, last: Range<usize>| match last.end - first.start {
+            1 => format!("{}", first.start + 1),
+            // No line is named by the one before it.
+            0 => format!("{},0", first.start),
+            lines => format!("{},{lines}", first.start + 1),
+        };
+        let before = range(first.old_range(), last.old_range());
+        let after = range(first.new_range(), last.new_range());
+        out += &format!("@@ -{before} +{after} @@\n");
+        for change in hunk.iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
+            out += &format!("{}{}", change.tag(), change.value());
+            if !change.value().ends_with('\n') {
+                out += "\n\\ No newline at end of file\n";
+            }
+        }
+    }
+    out
+}
+
+/// The lines of a text, with their ends.
+fn whole_lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
 }
 
 impl Change {
@@ -329,7 +355,8 @@ fn piece(old: &str, new: &str) -> String {
     }
     // A piece ends anywhere: that the last line is whole on one side alone is no difference.
     let [old, new] = [old, new].map(|text| format!("{}\n", text.strip_suffix('\n').unwrap_or(text)));
-    for change in TextDiff::from_lines(&old, &new).iter_all_changes() {
+    let [old, new] = [&*old, &*new].map(whole_lines);
+    for change in diff(&old, &new).iter().flat_map(|op| op.iter_changes(&old[..], &new[..])) {
         mark(change.tag().to_string().chars().next().unwrap_or(' '), change.value(), &mut out);
     }
     out
@@ -435,6 +462,19 @@ mod tests {
     fn difference(a: &[Change], b: &[Change], before: Option<&str>) -> Option<Difference> {
         let before = before.iter().map(|text| ("f".into(), text.to_string())).collect();
         Files::new([file(a), file(b)], &before, || true).both.remove(0).difference
+    }
+
+    /// As GNU's `diff -u` has it.
+    #[test]
+    fn differences_are_hunks() {
+        let numbers = |from: usize, to: usize| (from..=to).map(|n| format!("{n}\n")).collect::<String>();
+        let old = numbers(1, 20);
+        let new = format!("zero\n{}{}20", numbers(1, 12), numbers(14, 19));
+        let first = "@@ -1,3 +1,4 @@\n+zero\n 1\n 2\n 3\n";
+        let second = "@@ -10,11 +11,10 @@\n 10\n 11\n 12\n-13\n 14\n 15\n 16\n 17\n 18\n 19\n";
+        let last = "-20\n+20\n\\ No newline at end of file\n";
+        assert_eq!(unified(&old, &new, "f"), format!("--- a/f\n+++ b/f\n{first}{second}{last}"));
+        assert_eq!(unified("", "a\n", "f"), "--- a/f\n+++ b/f\n@@ -0,0 +1 @@\n+a\n");
     }
 
     #[test]
