@@ -360,11 +360,6 @@ fn context(options: &Options) -> Result<Chosen> {
     Ok(Chosen { config, files: Files::Disk, located, home, cache })
 }
 
-/// What is chosen where the command line says nothing.
-fn as_usual() -> Result<Chosen> {
-    context(&Cli::try_parse_from(["pitree"])?.options)
-}
-
 /// The configuration from `file`, or from its usual place if it is there.
 fn read_config(file: Option<&std::path::Path>) -> Result<Config> {
     let (path, asked) = match file {

@@ -45,6 +45,9 @@ fn tab_completes_commands_and_sessions() {
         terminal.send("\u{15}"); // takes back what was typed
         terminal.send(&format!("pitree path 0199{TAB}"));
         terminal.wait_in_the_end("pitree path 0199f2c1-one");
+        // Of the sessions that the line is about.
+        terminal.send(&format!("\u{15}pitree --demo path 01a1f8{TAB}"));
+        terminal.wait_in_the_end("pitree --demo path 01a1f83a-d7bc-7184-ad1b-1940eb1b9caa");
     });
 }
 
