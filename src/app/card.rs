@@ -198,8 +198,8 @@ fn in_words(live: &Live, now: i64) -> String {
         Live::Guessed => "likely at work here: a guess, as it does not say so".into(),
         Live::Told(told) => {
             let model = told.model.as_ref().map_or(String::new(), |model| format!(", {model}"));
-            let since = time::age(now, told.since);
-            format!("{} since {since}{model} (process {})", told.state.in_words(), told.pid)
+            let lasting = time::lasting(now, told.since);
+            format!("{} {lasting}{model} (process {})", told.state.in_words(), told.pid)
         }
     }
 }

@@ -65,6 +65,14 @@ pub fn age(now: i64, then: i64) -> String {
     }
 }
 
+/// How long something lasts, for a sentence: `for 5m`.
+pub(crate) fn lasting(now: i64, since: i64) -> String {
+    match age(now, since) {
+        age if age == "now" => "since just now".into(),
+        age => format!("for {age}"),
+    }
+}
+
 /// The same for a sentence: `just now`, `5m ago`.
 pub(crate) fn ago(now: i64, then: i64) -> String {
     match age(now, then) {

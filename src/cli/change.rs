@@ -22,7 +22,7 @@ use crate::cli::{Chosen, ask, now, output, resolve};
 use crate::config::Config;
 use crate::disk::trash::Trash;
 use crate::disk::{live, locate};
-use crate::library::live::{AT_WORK, signs};
+use crate::library::live::signs;
 use crate::system::signals::Hold;
 
 /// What every command that changes something understands.
@@ -116,7 +116,7 @@ impl<'a> Changer<'a> {
             && let Ok(session) = resolve::digest(path)
         {
             for sign in signs(&[&session], &live::running(locate::state_dir().as_deref()), now(), self.home) {
-                output::tell(&format!("{AT_WORK}: {sign}."));
+                output::tell(&format!("{sign}."));
             }
         }
         if ask::is_yes("Bring it into the form of version 3?")? {

@@ -17,7 +17,7 @@ use crate::cli::table::words;
 use crate::cli::{Chosen, ask, completions, now, output, resolve};
 use crate::disk::live;
 use crate::disk::locate;
-use crate::library::live::{AT_WORK, LOSES};
+use crate::library::live::LOSES;
 use crate::library::{Library, SessionKey};
 use crate::session::digest::{Digest, Shared};
 
@@ -195,7 +195,7 @@ impl Removal {
     fn tell_signs(&self, changer: &Changer<'_>) -> bool {
         let signs = self.library.signs(&self.goes, now(), changer.home());
         for sign in signs.iter().take(NAMED) {
-            output::tell(&format!("{AT_WORK}: {sign}."));
+            output::tell(&format!("{sign}."));
         }
         if signs.len() > NAMED {
             output::tell(&format!("and {} more", signs.len() - NAMED));

@@ -20,7 +20,7 @@ use crate::session::digest::Digest;
 const MOMENT: i64 = 120_000;
 
 /// What is said before a sign that a pi is at work.
-pub(crate) const AT_WORK: &str = "A pi seems to be at work";
+const AT_WORK: &str = "A pi seems to be at work";
 
 /// What is said of a pi whose file goes to the trash.
 pub(crate) const LOSES: &str = "A pi that loses its file goes on writing into a new one, which nothing can open; only when its session comes back from the trash are both joined. End it first, if there is one.";
@@ -118,8 +118,8 @@ impl Library {
         states.map(|of| (of, count(of))).filter(|&(_, count)| count > 0).collect()
     }
 
-    /// What tells that a pi may be at work in any of some sessions, a sentence for each sign; none if nothing does. Any
-    /// pi in the directory of a session counts: which of them it is in is a guess.
+    /// What tells that a pi is, or may be, at work in any of some sessions, a sentence for each sign; none if nothing does.
+    /// Any pi in the directory of a session counts: which of them it is in is a guess.
     pub fn signs(&self, sessions: &[SessionKey], now: i64, home: &str) -> Vec<String> {
         let sessions: Vec<&Digest> = sessions.iter().map(|&key| &*self[key]).collect();
         signs(&sessions, &self.pis, now, home)
@@ -140,13 +140,13 @@ pub(crate) fn signs(sessions: &[&Digest], pis: &Pis, now: i64, home: &str) -> Ve
     let mut dirs: Vec<&str> = running.iter().map(|session| session.header.cwd.as_str()).collect();
     dirs.sort_unstable();
     dirs.dedup();
-    let runs = dirs.into_iter().map(|dir| format!("a pi runs in {}", shorten(dir, home)));
+    let runs = dirs.into_iter().map(|dir| format!("{AT_WORK}: a pi runs in {}", shorten(dir, home)));
     let written = others.into_iter().filter(|session| is_fresh(session, now)).map(|session| {
         let what = called(session, sessions.len());
         let seconds = usize::try_from((now - session.mtime) / 1000).unwrap_or_default();
         match seconds {
-            0 => format!("{what} was written just now"),
-            _ => format!("{what} was written {} ago", count(seconds, "second", "seconds")),
+            0 => format!("{AT_WORK}: {what} was written just now"),
+            _ => format!("{AT_WORK}: {what} was written {} ago", count(seconds, "second", "seconds")),
         }
     });
     told.into_iter().chain(runs).chain(written).collect()
@@ -162,8 +162,8 @@ fn called(session: &Digest, among: usize) -> String {
 
 /// What a pi says of itself, in words.
 fn told_in_words(session: &Digest, told: &Told, among: usize, now: i64) -> String {
-    let (pid, state, since) = (told.pid, told.state.name(), time::age(now, told.since));
-    format!("a pi (process {pid}) has {} open: {state} since {since}", called(session, among))
+    let (pid, state, lasting) = (told.pid, told.state.name(), time::lasting(now, told.since));
+    format!("A pi (process {pid}) has {} open: {state} {lasting}", called(session, among))
 }
 
 /// How many pis run in the directory of a session.
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(live(&library), ["b", "c"], "one tells, and one does not");
         let key = library.key_of(Path::new("b")).unwrap();
         assert_eq!(library.live(key).unwrap().told().unwrap().state, State::Blocked);
-        assert_eq!(library.signs(&[key], 60_000, ""), ["a pi (process 7) has it open: blocked since 1m"]);
+        assert_eq!(library.signs(&[key], 60_000, ""), ["A pi (process 7) has it open: blocked for 1m"]);
         library.set_pis(Pis { told: vec![told("/link/b", "")], ..Pis::default() }, long_ago);
         assert_eq!(live(&library), ["b"], "by another path");
         library.set_pis(Pis { told: vec![told("/link/b", "other")], ..Pis::default() }, long_ago);
@@ -273,9 +273,10 @@ mod tests {
         library.set_pis(pis(&[("/home/me/app", 1)]), now);
         let keys: Vec<SessionKey> = library.keys().collect();
         let signs = |keys: &[SessionKey]| library.signs(keys, now, "/home/me");
-        assert_eq!(signs(&keys), ["a pi runs in ~/app", "\"c\" was written 40 seconds ago"]);
-        assert_eq!(signs(&keys[..1]), ["a pi runs in ~/app"], "whichever it is in");
-        assert_eq!(signs(&keys[2..]), ["it was written 40 seconds ago"]);
+        let seems = |signs: &[&str]| -> Vec<String> { signs.iter().map(|sign| format!("{AT_WORK}: {sign}")).collect() };
+        assert_eq!(signs(&keys), seems(&["a pi runs in ~/app", "\"c\" was written 40 seconds ago"]));
+        assert_eq!(signs(&keys[..1]), seems(&["a pi runs in ~/app"]), "whichever it is in");
+        assert_eq!(signs(&keys[2..]), seems(&["it was written 40 seconds ago"]));
         assert_eq!(signs(&[]), [""; 0]);
     }
 }

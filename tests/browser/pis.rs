@@ -89,7 +89,7 @@ fn the_card_says_what_pi_does() {
     world.select(&mut browser, "main");
     browser.model.library.set_pis(Pis { told: vec![told(&world, "main", State::Waiting, 3)], ..Pis::default() }, NOW);
     browser.press("j").press("k");
-    shows(&browser, "waiting for you since 3m, some-model (process 4711)");
+    shows(&browser, "waiting for you for 3m, some-model (process 4711)");
     assert!(browser.model.library.live(key).is_some());
 }
 
@@ -102,7 +102,7 @@ fn a_name_for_a_session_that_a_pi_has_open_is_written_by_that_pi_or_here() {
     browser.model.library.set_pis(Pis { told: vec![told(&world, "main", State::Waiting, 3)], ..Pis::default() }, NOW);
     browser.press("R").type_text("new").press("enter");
     shows(&browser, "A pi has this session open");
-    shows(&browser, "a pi (process 4711) has it open");
+    shows(&browser, "A pi (process 4711) has it open");
     let wanted = browser.take(Msg::Key("p".parse().unwrap()));
     let [Effect::Ask(ticket, Work::TellPi(pi, what))] = &wanted[..] else { panic!("{wanted:?}") };
     assert_eq!((pi.pid, what), (4711, &What::Name("new".into())));

@@ -18,7 +18,7 @@ use crate::base::time;
 use crate::changes::{Request, Seen};
 use crate::keymap::Place;
 use crate::library::SessionKey;
-use crate::library::live::{AT_WORK, LOSES};
+use crate::library::live::LOSES;
 use crate::render::DocLine;
 
 /// What has to be typed before anything is deleted for good.
@@ -118,13 +118,23 @@ pub(crate) fn go(context: &Context<'_>, files: Vec<Seen>) -> Command {
     }
     lines.push(DocLine::new(Tone::Text, LOSES));
     let sure = Choice::new('d', "delete", "move it to the trash anyway", Some(trash));
-    Command::show(Layer::Question(Question::new("A pi seems to be at work here", lines, vec![cancel(), sure])))
+    Command::show(Layer::Question(Question::new(at_work(context, &sessions), lines, vec![cancel(), sure])))
+}
+
+/// What stands above [`signs`]: whether a pi says that it is there, or whether that is a guess.
+pub(crate) fn at_work(context: &Context<'_>, sessions: &[SessionKey]) -> &'static str {
+    let is_told = |&key: &SessionKey| context.library.live(key).is_some_and(|live| live.told().is_some());
+    match sessions {
+        [only] if is_told(only) => "A pi has this session open",
+        several if several.iter().any(is_told) => "A pi has one of these open",
+        _ => "A pi seems to be at work here",
+    }
 }
 
 /// What tells that a pi may be at work in some sessions, a line each, up to a few.
 pub(crate) fn signs(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<DocLine> {
     let signs = context.library.signs(sessions, context.now, &context.setting.home);
-    let line = |sign: &String| DocLine::new(Tone::Warning, &format!("{AT_WORK}: {sign}."));
+    let line = |sign: &String| DocLine::new(Tone::Warning, &format!("{sign}."));
     let more = signs.len().saturating_sub(NAMED);
     let rest = (more > 0).then(|| DocLine::new(Tone::Warning, &format!("and {}", count(more, "more", "more"))));
     signs.iter().take(NAMED).map(line).chain(rest).collect()

@@ -110,7 +110,7 @@ fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
     let open =
         Choice::new('o', "open anyway", "resume this session as well, beside that pi", Some(Command::GoOn(leaf)));
     let choices = fork.into_iter().chain([open, cancel_by('c')]).collect();
-    Command::show(Layer::Question(Question::new("A pi seems to be at work here", lines, choices)))
+    Command::show(Layer::Question(Question::new(delete::at_work(context, &[key]), lines, choices)))
 }
 
 /// Asks where to go on.

@@ -42,7 +42,7 @@ impl State {
     /// What it is, for people.
     pub fn in_words(self) -> &'static str {
         match self {
-            Self::Blocked => "asks you something",
+            Self::Blocked => "blocked on a question",
             Self::Error => "stopped at an error",
             Self::Waiting => "waiting for you",
             Self::Working => "working",
@@ -119,7 +119,7 @@ pub(super) fn folder(state: &Path) -> PathBuf {
 pub(super) fn read(state: &Path) -> Vec<Told> {
     let folder = folder(state);
     let Some(place) = kernel::place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
-    let mut told = HashMap::new();
+    let (mut told, mut gone) = (HashMap::new(), Vec::new());
     for file in fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS) {
         let path = file.path();
         let pid = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
@@ -130,16 +130,29 @@ pub(super) fn read(state: &Path) -> Vec<Told> {
             continue;
         }
         if !kernel::runs(pid, &said.start) {
-            let _ = fs::remove_file(&path); // it is ignored wherever it stays
+            gone.push(format!("{pid}."));
             continue;
         }
         if said.session.is_absolute() {
             told.insert(pid, Told::from(said));
         }
     }
+    if !gone.is_empty() {
+        remove(&folder, &gone);
+    }
     let mut told: Vec<Told> = told.into_values().collect();
     told.sort_by_key(|told| told.pid);
     told
+}
+
+/// Removes what processes that are gone left: what they said, and what they were asked. It is ignored wherever it stays.
+fn remove(folder: &Path, gone: &[String]) {
+    for file in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_theirs = |name: &str| gone.iter().any(|process| name.starts_with(process));
+        if file.file_name().to_str().is_some_and(is_theirs) {
+            let _ = fs::remove_file(file.path());
+        }
+    }
 }
 
 impl From<Said> for Told {
@@ -236,8 +249,10 @@ mod tests {
         let mut other = said();
         other["start"] = json!("1");
         world.write(&other);
+        let asked = world.path().with_extension("0.ask");
+        fs::write(&asked, "{}").unwrap();
         assert_eq!(world.read(), []);
-        assert!(!world.path().exists(), "nobody else removes it");
+        assert!(!world.path().exists() && !asked.exists(), "nobody else removes it");
         let mut elsewhere = said();
         elsewhere["where"] = json!("another machine");
         world.write(&elsewhere);
