@@ -238,6 +238,8 @@ class Live {
 	#state: State = "idle";
 	#since = Date.now();
 	#cost = 0;
+	/** pi looks through all entries for it. */
+	#name?: string;
 	/** Counts what takes a while: what began before does not count any more. */
 	#turn = 0;
 
@@ -245,7 +247,10 @@ class Live {
 		this.#pi = pi;
 		pi.on("session_start", (_event, ctx) => this.#begin(ctx));
 		pi.on("session_tree", (_event, ctx) => this.#tell(ctx));
-		pi.on("session_info_changed", (_event, ctx) => this.#tell(ctx));
+		pi.on("session_info_changed", ({ name }, ctx) => {
+			this.#name = name;
+			this.#tell(ctx);
+		});
 		pi.on("model_select", (_event, ctx) => this.#tell(ctx));
 		pi.on("turn_end", (_event, ctx) => this.#tell(ctx));
 		pi.on("agent_start", (_event, ctx) => {
@@ -315,16 +320,21 @@ class Live {
 	async #begin(ctx: ExtensionContext): Promise<void> {
 		const turn = ++this.#turn;
 		[this.#working, this.#after, this.#cost] = [!ctx.isIdle(), "idle", 0];
+		const entries = ctx.sessionManager.getEntries(); // a copy of the list
+		this.#name = undefined;
 		process.off("exit", this.#remove).on("exit", this.#remove);
 		this.#process ??= await thisProcess();
-		if (turn === this.#turn) this.#tell(ctx);
+		await breathe();
+		if (turn !== this.#turn) return;
+		this.#name ??= entries.findLast((entry) => entry.type === "session_info")?.name?.trim() || undefined;
+		this.#tell(ctx);
 		void this.#listen();
-		const entries = ctx.sessionManager.getEntries();
-		for (let at = 0; at < entries.length && turn === this.#turn; at += AT_ONCE) {
+		for (let at = 0; at < entries.length; at += AT_ONCE) {
+			await breathe();
+			if (turn !== this.#turn) return;
 			for (const entry of entries.slice(at, at + AT_ONCE)) {
 				if (entry.type === "message" && entry.message.role === "assistant") this.#cost += costOf(entry.message);
 			}
-			await breathe();
 		}
 		if (turn === this.#turn) this.#tell(ctx);
 	}
@@ -344,7 +354,7 @@ class Live {
 				...this.#process,
 				session,
 				id: ctx.sessionManager.getSessionId(),
-				name: ctx.sessionManager.getSessionName() ?? null,
+				name: this.#name ?? null,
 				entry: ctx.sessionManager.getLeafId(),
 				cwd: ctx.sessionManager.getCwd(),
 				state,
