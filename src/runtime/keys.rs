@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::config::Palette;
 use crate::runtime::background::{GAP, Heard, Listener};
 use crate::runtime::event::Event;
-use crate::system::signals;
+use crate::system::{signals, terminal};
 
 /// How often the thread is woken until it stands at the gate, and how long it may take to get there each time.
 const TRIES: (usize, Duration) = (50, Duration::from_millis(20));
@@ -76,6 +76,8 @@ impl Gate {
 pub(super) fn watch(sender: Sender<Event>, mut asked: Option<Sender<Palette>>) -> Gate {
     let gate = Gate::default();
     let here = gate.clone();
+    let ended = sender.clone();
+    terminal::watch_hang_up(move || drop(ended.send(Event::InputEnded)));
     thread::spawn(move || {
         let mut listener = Listener::default();
         loop {

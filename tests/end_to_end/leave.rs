@@ -1,9 +1,10 @@
 //! However pitree ends or pauses, the terminal is as it was before.
 
 use std::fs;
+use std::process::Command;
 
 use crate::home::{Home, Session};
-use crate::terminal::{ESC, Launch, Terminal, ctrl, is_taken};
+use crate::terminal::{ENTER, ESC, Launch, Terminal, ctrl, is_taken};
 
 fn demo() -> (Home, Terminal) {
     let home = Home::new();
@@ -127,6 +128,32 @@ fn a_closed_window_ends_like_a_key() {
         moved => format!("pitree: {moved} sessions are in the trash; stopped, {} left\n", 6 - moved),
     };
     assert_eq!(said(), moved);
+}
+
+/// What started pitree is killed, so that the shell takes the terminal; when the window is closed then, no signal tells of it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_window_that_is_closed_without_a_signal_ends_it() {
+    let home = Home::new();
+    let [starter, pitree] = ["starter", "pitree"].map(|name| home.path().join(name));
+    let number = |path| fs::read_to_string(path).unwrap().trim().to_string();
+    home.script("start", "echo $$ > starter; sh run; :\n");
+    home.script("run", &format!("echo $$ > pitree; exec '{}' --demo\n", env!("CARGO_BIN_EXE_pitree")));
+    let script = Launch::new("/usr/bin/script", &home).args(["-qc", "bash --norc -i", "/dev/null"]);
+    let mut outer = script.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin").cwd(home.path()).open();
+    outer.send(&format!("sh start{ENTER}"));
+    outer.wait_until("the browser", is_taken);
+    outer.wait_for("17 sessions");
+    assert!(Command::new("kill").args(["-KILL", &number(&starter)]).status().unwrap().success());
+    outer.wait_in_the_end("Killed");
+    outer.signal("KILL");
+    outer.wait_end();
+    let stat = format!("/proc/{}/stat", number(&pitree));
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        assert!(std::time::Instant::now() < end, "it goes on");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
 }
 
 #[cfg(target_os = "linux")]

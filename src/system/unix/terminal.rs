@@ -6,7 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
 use signal_hook::consts::SIGABRT;
 use signal_hook::low_level::{emulate_default_handler, register};
@@ -72,7 +74,25 @@ pub(crate) fn restore_on_abort() -> io::Result<()> {
     }
 }
 
+/// Tells when the terminal is gone. A program that lost the shell which started it gets no signal then, and crossterm (0.29)
+/// reads on for ever.
+pub(crate) fn watch_hang_up(tell: impl FnOnce() + Send + 'static) {
+    /// Not every system wakes whoever waits for nothing else.
+    const LOOK: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+    let Ok(terminal) = File::open(FILES[0]) else { return };
+    std::thread::spawn(move || {
+        let mut polled = [PollFd::new(&terminal, PollFlags::empty())];
+        while !polled[0].revents().contains(PollFlags::HUP) {
+            match poll(&mut polled, Some(&LOOK)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+        }
+        tell();
+    });
+}
+
 /// Whether an error says that the terminal is gone.
 pub(crate) fn is_hung_up(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
+    error.raw_os_error() == Some(Errno::IO.raw_os_error())
 }
