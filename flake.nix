@@ -14,7 +14,10 @@
           cargoLock.lockFile = ./Cargo.lock;
           doCheck = false; # the tests want shells and a terminal
           nativeBuildInputs = [ pkgs.installShellFiles ];
-          postInstall = "installManPage docs/man/*.1";
+          postInstall = ''
+            installManPage docs/man/*.1
+            installShellCompletion assets/completions/pitree.{bash,zsh,fish}
+          '';
         };
       });
       devShells = each (pkgs: { default = pkgs.mkShell { packages = [ pkgs.cargo pkgs.rustc pkgs.clippy pkgs.rustfmt ]; }; });

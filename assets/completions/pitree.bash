@@ -1,0 +1,1 @@
+eval "$(pitree completions bash)"

@@ -1,0 +1,1 @@
+pitree completions fish | source
