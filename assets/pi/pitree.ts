@@ -4,7 +4,7 @@
 // never reaches the conversation. The live file is described in docs/json.md. Written for pi 0.87.1 and 1.5.2.
 import { spawn } from "node:child_process";
 import { type FSWatcher, accessSync, constants, existsSync, readFileSync, readlinkSync, unlinkSync, watch } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, rename, unlink, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, rename, stat, unlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { homedir, hostname } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
@@ -18,6 +18,8 @@ const SCHEMA = 1;
 const MOST = 64 * 1024;
 /** As much of what pitree prints is taken, in bytes. */
 const MOST_PRINTED = 4 * 1024 * 1024;
+/** As long somebody waits for what was asked, in milliseconds; it may have been asked of an earlier process of this number. */
+const ASKED = 6000;
 /** As many entries are added up at a time: then others have their turn. */
 const AT_ONCE = 2000;
 /** What leaves the alternate screen, the mouse, the pasting and the keys of a program that was killed. */
@@ -408,7 +410,9 @@ class Live {
 	async #answer(path: string): Promise<void> {
 		try {
 			const text = await readOwn(path);
+			const { mtimeMs } = await stat(path);
 			await unlink(path); // from now on it is this process that does it
+			if (Date.now() - mtimeMs > ASKED) return;
 			const answer = JSON.stringify({ schema: SCHEMA, ...this.#obey(text) });
 			const to = path.replace(/ask$/, "answer");
 			await writeFile(`${to}.new`, answer, { mode: 0o600, flag: "wx" });

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 
@@ -15,6 +16,9 @@ pub(super) const SCHEMA: u64 = 1;
 
 /// As large as such a file may be, in bytes.
 const MOST: u64 = 64 * 1024;
+
+/// As long nobody waits for what was asked; see [`ask`](super::ask).
+const FORGOTTEN: Duration = Duration::from_secs(60);
 
 /// As many pis are heard.
 const MOST_PIS: usize = 1000;
@@ -119,39 +123,39 @@ pub(super) fn folder(state: &Path) -> PathBuf {
 pub(super) fn read(state: &Path) -> Vec<Told> {
     let folder = folder(state);
     let Some(place) = kernel::place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
-    let (mut told, mut gone) = (HashMap::new(), Vec::new());
+    let mut told = HashMap::new();
     for file in fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS) {
         let path = file.path();
         let pid = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
-        let Some(pid) = pid else { continue };
+        let Some(pid) = pid else {
+            remove_asked(&path);
+            continue;
+        };
         let Some(said) = open(&path).ok().and_then(|text| serde_json::from_slice::<Said>(&text).ok()) else { continue };
         // A process of another machine, or of a container, can't be seen from here.
         if said.schema != SCHEMA || said.pid != pid || said.r#where != place {
             continue;
         }
         if !kernel::runs(pid, &said.start) {
-            gone.push(format!("{pid}."));
+            let _ = fs::remove_file(&path); // it is ignored wherever it stays
             continue;
         }
         if said.session.is_absolute() {
             told.insert(pid, Told::from(said));
         }
     }
-    if !gone.is_empty() {
-        remove(&folder, &gone);
-    }
     let mut told: Vec<Told> = told.into_values().collect();
     told.sort_by_key(|told| told.pid);
     told
 }
 
-/// Removes what processes that are gone left: what they said, and what they were asked. It is ignored wherever it stays.
-fn remove(folder: &Path, gone: &[String]) {
-    for file in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_theirs = |name: &str| gone.iter().any(|process| name.starts_with(process));
-        if file.file_name().to_str().is_some_and(is_theirs) {
-            let _ = fs::remove_file(file.path());
-        }
+/// Removes a question or an answer for which nobody waits any more.
+fn remove_asked(path: &Path) {
+    let is_asked =
+        ["ask", "answer", "new"].iter().any(|end| path.extension().is_some_and(|extension| extension == *end));
+    let written = || path.symlink_metadata().and_then(|found| found.modified()).ok();
+    if is_asked && written().and_then(|time| time.elapsed().ok()).is_some_and(|since| since > FORGOTTEN) {
+        let _ = fs::remove_file(path); // it is ignored wherever it stays
     }
 }
 
@@ -249,15 +253,27 @@ mod tests {
         let mut other = said();
         other["start"] = json!("1");
         world.write(&other);
-        let asked = world.path().with_extension("0.ask");
-        fs::write(&asked, "{}").unwrap();
         assert_eq!(world.read(), []);
-        assert!(!world.path().exists() && !asked.exists(), "nobody else removes it");
+        assert!(!world.path().exists(), "nobody else removes it");
         let mut elsewhere = said();
         elsewhere["where"] = json!("another machine");
         world.write(&elsewhere);
         assert_eq!(world.read(), []);
         assert!(world.path().exists(), "that machine sees to it");
+    }
+
+    #[test]
+    fn what_was_asked_long_ago_goes() {
+        let world = World::new();
+        world.write(&said());
+        let [old, new] = ["1.0.answer.new", "1.1.ask"].map(|name| world.path().with_file_name(name));
+        for path in [&old, &new] {
+            fs::write(path, "{}").unwrap();
+        }
+        let then = std::time::SystemTime::now() - 2 * FORGOTTEN;
+        File::options().write(true).open(&old).unwrap().set_modified(then).unwrap();
+        assert_eq!(world.read().len(), 1);
+        assert!(!old.exists() && new.exists());
     }
 
     #[test]
