@@ -60,7 +60,7 @@ impl Changes {
         let away = all.iter().rev().filter(|record| record.is_away()).take_while(|_| is_wanted());
         let (emptied, there): (Vec<&Record>, Vec<&Record>) = away.partition(|record| is_gone(record));
         let emptied: HashSet<u64> = emptied.into_iter().map(|record| record.number).collect();
-        let mut sessions = sessions(there.into_iter().take(NAMED), &all, is_wanted);
+        let mut sessions = sessions(&mut there.into_iter().take(NAMED), &all, &is_wanted);
         let past = |record: Record| {
             let (session, is_emptied) = (sessions.remove(&record.number), emptied.contains(&record.number));
             Past { record, session, is_emptied }
@@ -72,9 +72,9 @@ impl Changes {
 /// The titles of the sessions of some changes and the directories in which they worked, by the numbers of the changes: of
 /// those whose files can be read where they are now, as `all` changes tell, until `is_wanted` returns false.
 pub fn sessions<'a>(
-    records: impl Iterator<Item = &'a Record>,
+    records: &mut dyn Iterator<Item = &'a Record>,
     all: &[Record],
-    is_wanted: impl Fn() -> bool,
+    is_wanted: &dyn Fn() -> bool,
 ) -> HashMap<u64, (String, String)> {
     let mut away: HashMap<&Path, Vec<&Record>> = HashMap::new();
     for record in all.iter().filter(|record| record.is_away()) {

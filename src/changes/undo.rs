@@ -28,7 +28,7 @@ pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Resu
     let Some(last) = records.first().filter(|last| !is_own(last.group)) else { return Ok(()) };
     // In the order in which it was done.
     let named = || records.iter().rev().take(NAMED);
-    let mut known = past::sessions(named(), work.past().list(), || true);
+    let mut known = past::sessions(&mut named(), work.past().list(), &|| true);
     let named = named().map(|record| {
         let title = known.remove(&record.number).map(|(title, _)| title);
         (record.change.path().to_path_buf(), title)

@@ -52,7 +52,8 @@ impl Undo {
             }
         } else {
             let actions: Vec<&[Record]> = records.chunk_by(|one, next| one.group == next.group).collect();
-            let mut sessions = past::sessions(actions.iter().filter_map(|action| action.first()), &records, || true);
+            let mut sessions =
+                past::sessions(&mut actions.iter().filter_map(|action| action.first()), &records, &|| true);
             let mut title = |record: &Record| {
                 let known = sessions.remove(&record.number).map(|(title, _)| title);
                 known.unwrap_or_else(|| changer.short(record.change.path()))
