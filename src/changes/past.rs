@@ -71,8 +71,8 @@ impl Changes {
 
 /// The titles of the sessions of some changes and the directories in which they worked, by the numbers of the changes: of
 /// those whose files can be read where they are now, as `all` changes tell, until `is_wanted` returns false.
-pub fn sessions<'a>(
-    records: &mut dyn Iterator<Item = &'a Record>,
+pub fn sessions(
+    records: &mut dyn Iterator<Item = &Record>,
     all: &[Record],
     is_wanted: &dyn Fn() -> bool,
 ) -> HashMap<u64, (String, String)> {

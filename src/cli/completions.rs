@@ -13,7 +13,7 @@ use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::base::text::{clean, has_unsafe};
-use crate::cli::{Chosen, Cli, Options, context, now, output};
+use crate::cli::{Chosen, Cli, Options, chosen, now, output};
 use crate::library::{Library, SessionKey};
 
 /// The variable by which the shell's lines ask.
@@ -69,15 +69,15 @@ pub(super) fn answer() {
 }
 
 /// What the options say that are typed already; a line that is not finished may lack anything.
-fn chosen() -> Result<Chosen> {
+fn of_line() -> Result<Chosen> {
     let line = env::args_os().skip_while(|word| word != "--").skip(1);
     let typed = Cli::command().ignore_errors(true).try_get_matches_from(line)?;
-    context(&Options::from_arg_matches(&typed)?)
+    chosen(&Options::from_arg_matches(&typed)?)
 }
 
 /// What is said about all sessions that pitree would list, or nothing when they can't be read.
 fn of_sessions(say: impl FnOnce(&Library) -> Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
-    let Ok(chosen) = chosen() else { return Vec::new() };
+    let Ok(chosen) = of_line() else { return Vec::new() };
     let library = Library::read(chosen.sources(), now(), std::path::Path::to_path_buf);
     say(&library)
 }

@@ -274,7 +274,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         output::complain(&format!("unknown command {word}; did you mean {name}?\n{search}"));
         return Ok(ExitCode::from(2));
     }
-    let chosen = context(&cli.options)?;
+    let chosen = chosen(&cli.options)?;
     let Some(Command::Sessions(command)) = cli.command else {
         return browse(chosen, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat());
     };
@@ -340,7 +340,7 @@ fn browse(
     runtime::run(setting, &config, (files, cache), changes).map(ExitCode::from)
 }
 
-fn context(options: &Options) -> Result<Chosen> {
+fn chosen(options: &Options) -> Result<Chosen> {
     let mut config = read_config(options.config.as_deref())?;
     config.ascii |= options.ascii;
     if let Some(theme) = options.theme {

@@ -44,10 +44,13 @@ impl PiCommand {
             What::Install(how) => ("wrote", "would write", how),
             What::Remove(how) => ("removed", "would remove", how),
         };
-        if matches!(self.what, What::Remove(_)) && !is_there {
+        let is_removed = matches!(self.what, What::Remove(_));
+        if is_removed && !is_there {
             output::tell("nothing of pitree is in pi's directory");
             return Ok(ExitCode::SUCCESS);
         }
+        let files = in_pi.files().into_iter().filter(|file| !is_removed || file.symlink_metadata().is_ok());
+        let files: Vec<_> = files.collect();
         if !dry_run {
             match self.what {
                 What::Install(_) => {
@@ -57,7 +60,7 @@ impl PiCommand {
                 What::Remove(_) => in_pi.remove().context("can't remove what is in pi's directory")?,
             }
         }
-        for file in in_pi.files() {
+        for file in files {
             output::tell(&format!("{} {}", if *dry_run { would } else { done }, file.display()));
         }
         Ok(ExitCode::SUCCESS)
