@@ -322,22 +322,25 @@ class Live {
 	async #begin(ctx: ExtensionContext): Promise<void> {
 		const turn = ++this.#turn;
 		[this.#working, this.#after, this.#cost] = [!ctx.isIdle(), "idle", 0];
-		const entries = ctx.sessionManager.getEntries(); // a copy of the list
 		this.#name = undefined;
 		process.off("exit", this.#remove).on("exit", this.#remove);
-		this.#process ??= await thisProcess();
+		// A copy of the list: what is added from now on is told of. Others have their turn after it.
+		const entries = ctx.sessionManager.getEntries();
 		await breathe();
+		this.#process ??= await thisProcess();
 		if (turn !== this.#turn) return;
-		this.#name ??= entries.findLast((entry) => entry.type === "session_info")?.name?.trim() || undefined;
 		this.#tell(ctx);
 		void this.#listen();
+		let name: string | undefined;
 		for (let at = 0; at < entries.length; at += AT_ONCE) {
 			await breathe();
 			if (turn !== this.#turn) return;
 			for (const entry of entries.slice(at, at + AT_ONCE)) {
+				if (entry.type === "session_info") name = entry.name?.trim() || undefined;
 				if (entry.type === "message" && entry.message.role === "assistant") this.#cost += costOf(entry.message);
 			}
 		}
+		this.#name ??= name;
 		if (turn === this.#turn) this.#tell(ctx);
 	}
 
