@@ -8,6 +8,10 @@ use crate::session::lines::{BEGINNING, Header, LONGEST, Line, Lines};
 /// How much is read at once, in bytes. Larger ones leave the processor's cache, smaller ones cost system calls.
 const CHUNK: usize = 256 * 1024;
 
+/// A line of so many bytes gets room for the longest at once: copied each time that its room doubles, it would take three times
+/// as much, and room that is not used takes none.
+const LONG: usize = 8 * 1024 * 1024;
+
 /// Calls `line` for each line that starts before `end`. `start` is the offset of the first byte that `reader` gives. Stops
 /// when `line` returns false.
 ///
@@ -121,6 +125,9 @@ fn split(
     let mut filled = 0;
     loop {
         if buffer.len() < filled + CHUNK {
+            if filled > LONG {
+                buffer.reserve_exact((longest + 2 * CHUNK).saturating_sub(buffer.len()));
+            }
             buffer.resize(filled + CHUNK, 0);
         }
         let count = read(reader, &mut buffer[filled..])?;
