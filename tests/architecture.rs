@@ -65,7 +65,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("cfg(any(", &SYSTEM),
     ("cfg(all(", &SYSTEM),
     ("cfg(target_os", &["system", "disk/trash", "runtime/clipboard.rs"]),
-    ("cfg!(", &["disk/live/processes.rs"]),
+    ("cfg!(", &SYSTEM),
     ("std::os::", &SYSTEM),
     ("rustix::", &SYSTEM),
     ("signal_hook", &SYSTEM),

@@ -4,7 +4,7 @@
 // never reaches the conversation. The live file is described in docs/json.md. Written for pi 0.87.1 and 1.5.2.
 import { spawn } from "node:child_process";
 import { type FSWatcher, accessSync, constants, existsSync, readFileSync, readlinkSync, unlinkSync, watch } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, rename, stat, unlink, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, rename, unlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { homedir, hostname } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
@@ -413,9 +413,7 @@ class Live {
 	async #answer(path: string): Promise<void> {
 		try {
 			const text = await readOwn(path);
-			const { mtimeMs } = await stat(path);
 			await unlink(path); // from now on it is this process that does it
-			if (Date.now() - mtimeMs > ASKED) return;
 			const answer = JSON.stringify({ schema: SCHEMA, ...this.#obey(text) });
 			const to = path.replace(/ask$/, "answer");
 			await writeFile(`${to}.new`, answer, { mode: 0o600, flag: "wx" });
@@ -445,13 +443,14 @@ class Live {
 	}
 }
 
-/** The whole of a file that is this user's alone, no link, and not large. */
+/** The whole of what was asked just now: a file that is this user's alone, no link, and not large. */
 async function readOwn(path: string): Promise<string> {
 	const file: FileHandle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
 	try {
 		const stat = await file.stat();
 		const isOwn = process.getuid === undefined || (stat.uid === process.getuid() && (stat.mode & 0o077) === 0);
-		if (!stat.isFile() || !isOwn || stat.size > MOST) throw new Error("not to be trusted");
+		const isLate = Date.now() - stat.mtimeMs > ASKED;
+		if (!stat.isFile() || !isOwn || stat.size > MOST || isLate) throw new Error("not to be trusted");
 		return await file.readFile("utf8");
 	} finally {
 		await file.close();

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{major, minor};
 
+/// The folder that tells of all processes.
+pub(crate) const PROCESSES: Option<&str> = Some("/proc");
+
 /// What tells this machine, and this namespace of processes, from others: as the extension in pi has it.
 pub(crate) fn place() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;

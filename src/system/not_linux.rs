@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
+/// No folder tells of processes.
+pub(crate) const PROCESSES: Option<&str> = None;
+
 /// What tells this machine from others: as the extension in pi has it.
 pub(crate) fn place() -> Option<String> {
     System::host_name()

@@ -8,6 +8,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use crate::system::kernel;
+
 /// How many pis run in each directory.
 pub type ByDir = HashMap<PathBuf, usize>;
 
@@ -23,7 +25,7 @@ const SCRIPTS: [&str; 4] = ["dist/cli.js", "dist/bundle/cli.js", "dist/rpc-entry
 /// The pis that run, as far as the system tells: Linux of those in the same namespace of processes, other systems of none.
 /// Those of `known` numbers are left out.
 pub(super) fn running(known: &HashSet<u32>) -> ByDir {
-    if cfg!(target_os = "linux") { of(Path::new("/proc"), known) } else { ByDir::new() }
+    kernel::PROCESSES.map_or_else(ByDir::new, |folder| of(Path::new(folder), known))
 }
 
 /// The pis among the processes that a folder like `/proc` tells of.
