@@ -88,6 +88,14 @@ impl Browser {
         Self::with(setting, &config, Files::Disk, size)
     }
 
+    /// On a directory of sessions, started in a working directory.
+    pub(crate) fn started_in(here: &str, sessions: &std::path::Path, size: (u16, u16)) -> Self {
+        let located = Located { dirs: vec![sessions.into()], origin: "--dir".into() };
+        let config = Config::default();
+        let setting = Setting { here: here.into(), ..Setting::new(&config, located, demo::HOME.into(), false) };
+        Self::with(setting, &config, Files::Disk, size)
+    }
+
     /// On pi's directory in a home.
     pub(crate) fn at_home(home: &std::path::Path, size: (u16, u16)) -> Self {
         let located = Located { dirs: vec![home.join(".pi/agent/sessions")], origin: "pi's default".into() };

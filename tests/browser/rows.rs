@@ -244,3 +244,35 @@ fn an_unnamed_fork_is_called_by_its_first_own_message() {
     assert_ne!(digest.title(), digest.first_message.as_deref().unwrap());
     assert_eq!(digest.title(), digest.own_message.as_deref().unwrap());
 }
+
+#[test]
+fn the_project_of_the_working_directory_is_at_the_top_with_its_newest_session_selected() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |session: Session| {
+        let path = dir.path().join(format!("{}.jsonl", session.id));
+        std::fs::write(&path, session.text()).unwrap();
+        path
+    };
+    for at in 0..60 {
+        // Every third project has one session only, and no header.
+        for copy in 0..if at % 3 == 0 { 1 } else { 2 } {
+            let session = Session::new(&format!("s{at}-{copy}")).cwd(format!("/code/p{at:02}")).at(at * 100);
+            write(session.user("u1", &format!("prompt {copy} of {at}")));
+        }
+    }
+    let root = Session::new("root").cwd("/code/here").at(2510).user("u1", "the older one");
+    let path = write(root.clone());
+    write(root.forked("fork", &path, 2550).user("u2", "goes on").name("n1", "the newest one"));
+    let top = |browser: &Browser| browser.screen().lines().nth(2).unwrap().to_string();
+    for (here, header, selected) in [
+        ("/code/here/src", "▾ here", "the newest one"),
+        ("/code/p30", "p30", "prompt 0 of 30"),
+        ("/code/p31", "▾ p31", "prompt 0 of 31"),
+    ] {
+        let browser = Browser::started_in(here, dir.path(), (100, 24));
+        assert!(top(&browser).contains(header), "{here}\n{}", browser.screen());
+        assert_eq!(browser.selected(), selected, "{}", browser.screen());
+    }
+    let elsewhere = Browser::started_in("/code", dir.path(), (100, 24));
+    assert!(top(&elsewhere).contains("p59"), "{}", elsewhere.screen());
+}

@@ -165,24 +165,33 @@ impl Pane {
             .collect();
     }
 
+    /// The selection until the first key: the newest session of the project in which pitree was started, below the
+    /// project's header, which is the top row; else the first session, which says more than its project.
+    fn first_selection(&self, library: &Library) -> Cursor {
+        let here: HashSet<ProjectKey> =
+            self.projects.iter().map(|project| project.key).filter(|&key| self.here.has(library.dir(key))).collect();
+        let session = |row: usize| match self.rows[row] {
+            SessionRow::Session { key, .. } => Some(key),
+            SessionRow::Project(_) | SessionRow::Ghost(..) => None,
+        };
+        let is_header = |row: &usize| matches!(self.rows[*row], SessionRow::Project(_));
+        let is_here = |row: &usize| match self.rows[*row] {
+            SessionRow::Project(at) => here.contains(&self.projects[at].key),
+            SessionRow::Session { key, .. } => here.contains(&library.project(key)),
+            SessionRow::Ghost(..) => false,
+        };
+        // A folded project has no other row than its header. The first of two sessions of one time is selected.
+        let time = |row: &usize| (session(*row).map(|key| library[key].order_time()), Reverse(*row));
+        match (0..self.rows.len()).filter(is_here).max_by_key(time) {
+            Some(at) if self.alone.contains_key(&at) => Cursor { at, top: at },
+            Some(at) => Cursor { at, top: (0..=at).rev().find(is_header).unwrap_or(at) },
+            None => Cursor { at: (0..self.rows.len()).find(|&row| session(row).is_some()).unwrap_or_default(), top: 0 },
+        }
+    }
+
     fn find_selection(&mut self, library: &Library) {
         if !self.touched {
-            // Until somebody chooses, the newest session is the chosen one, where pitree was started if there is any; it is
-            // more telling than its project.
-            let here: HashSet<ProjectKey> = self
-                .projects
-                .iter()
-                .map(|project| project.key)
-                .filter(|&key| self.here.has(library.dir(key)))
-                .collect();
-            let is_here = |row: &SessionRow| match row {
-                SessionRow::Session { key, .. } => here.contains(&library.project(*key)),
-                SessionRow::Project(_) | SessionRow::Ghost(..) => false,
-            };
-            let is_session = |row: &SessionRow| matches!(row, SessionRow::Session { .. });
-            let first = self.rows.iter().position(is_here).or_else(|| self.rows.iter().position(is_session));
-            let at = first.unwrap_or_default();
-            self.cursor = Cursor { at, top: 0 };
+            self.cursor = self.first_selection(library);
             return self.note_selection();
         }
         let Some(selected) = self.selected else { return self.note_selection() };
