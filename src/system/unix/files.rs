@@ -69,6 +69,29 @@ fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
+/// Resolves a directory in which no other user can write, rename or replace a file.
+///
+/// # Errors
+/// It is open to other users, or they can replace one of its parent directories.
+pub(crate) fn private_dir(dir: &Path) -> io::Result<PathBuf> {
+    const STICKY: u32 = 0o1000;
+    let real = dir.canonicalize()?;
+    let denied = |dir: &Path, reason: &str| {
+        let reason = format!("{} {reason}", dir.display());
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
+    };
+    if !is_private(&fs::metadata(&real)?) {
+        return denied(&real, "belongs to another user or is open to other users");
+    }
+    for parent in real.ancestors().skip(1) {
+        let mode = fs::metadata(parent)?.mode();
+        if mode & 0o002 != 0 && mode & STICKY == 0 {
+            return denied(parent, "is writable by all users");
+        }
+    }
+    Ok(real)
+}
+
 /// Whether something is this user's own, and nobody else's to write to.
 pub(crate) fn is_own(metadata: &Metadata) -> bool {
     is_closed_to(OTHERS_WRITE, metadata)

@@ -45,6 +45,14 @@ pub(crate) fn open_as(_file: &File, _like: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns the directory: there are no modes.
+///
+/// # Errors
+/// None.
+pub(crate) fn private_dir(dir: &Path) -> io::Result<PathBuf> {
+    Ok(dir.to_path_buf())
+}
+
 /// Whoever it is of, it is where only this user may write.
 pub(crate) fn is_own(_metadata: &Metadata) -> bool {
     true
