@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
@@ -14,6 +15,11 @@ pub(crate) const PROCESSES: Option<&str> = None;
 /// What tells this machine from others: as the extension in pi has it.
 pub(crate) fn place() -> Option<String> {
     System::host_name()
+}
+
+/// Returns `None`: [`place`] is the same after a restart, and the start time identifies a process.
+pub(crate) fn boot_time() -> Option<SystemTime> {
+    None
 }
 
 /// Whether a process still runs that began at a time, in seconds since 1970.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::Deserialize;
 
@@ -119,10 +119,12 @@ pub(super) fn folder(state: &Path) -> PathBuf {
     state.join("live")
 }
 
-/// What the pis that run say of themselves. A file whose process is gone is removed.
+/// Reads the live states of running pis. Removes the files of processes that ended, also with an earlier boot.
 pub(super) fn read(state: &Path) -> Vec<Told> {
     let folder = folder(state);
     let Some(place) = kernel::place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
+    // Another machine may write to a network file system: its start time is unknown.
+    let boot = kernel::boot_time().filter(|_| !kernel::is_remote(&folder));
     let mut told = HashMap::new();
     for file in fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS) {
         let path = file.path();
@@ -131,9 +133,15 @@ pub(super) fn read(state: &Path) -> Vec<Told> {
             remove_asked(&path);
             continue;
         };
-        let Some(said) = open(&path).ok().and_then(|text| serde_json::from_slice::<Said>(&text).ok()) else { continue };
-        // A process of another machine, or of a container, can't be seen from here.
-        if said.schema != SCHEMA || said.pid != pid || said.r#where != place {
+        let said = open(&path).ok().and_then(|text| serde_json::from_slice::<Said>(&text).ok());
+        // Processes in other PID namespaces or on other machines are invisible here.
+        let Some(said) = said.filter(|said| said.r#where == place) else {
+            if boot.is_some_and(|boot| is_older(&path, boot)) {
+                let _ = fs::remove_file(&path); // ignored wherever it stays
+            }
+            continue;
+        };
+        if said.schema != SCHEMA || said.pid != pid {
             continue;
         }
         if !kernel::runs(pid, &said.start) {
@@ -147,6 +155,11 @@ pub(super) fn read(state: &Path) -> Vec<Told> {
     let mut told: Vec<Told> = told.into_values().collect();
     told.sort_by_key(|told| told.pid);
     told
+}
+
+/// Returns `true` if a file was last written before a time.
+fn is_older(path: &Path, time: SystemTime) -> bool {
+    path.symlink_metadata().and_then(|found| found.modified()).is_ok_and(|written| written < time)
 }
 
 /// Removes a question or an answer for which nobody waits any more.
@@ -260,6 +273,25 @@ mod tests {
         world.write(&elsewhere);
         assert_eq!(world.read(), []);
         assert!(world.path().exists(), "that machine sees to it");
+    }
+
+    #[test]
+    fn removes_live_states_from_before_the_last_boot() {
+        let world = World::new();
+        let mut earlier = said();
+        earlier["where"] = json!("d3b07384-0000-0000-0000-000000000000 pid:[4026531836]");
+        let (earlier, own) = (earlier.to_string(), said().to_string());
+        let is_kept = |text: &str, time: SystemTime| {
+            fs::write(world.path(), text).unwrap();
+            fs::set_permissions(world.path(), fs::Permissions::from_mode(0o600)).unwrap();
+            File::options().append(true).open(world.path()).unwrap().set_modified(time).unwrap();
+            assert_eq!(world.read().len(), usize::from(text == own));
+            world.path().exists()
+        };
+        let boot = kernel::boot_time().unwrap();
+        let before = boot - Duration::from_secs(60);
+        assert_eq!([&*earlier, "torn", &own].map(|text| is_kept(text, before)), [false, false, true]);
+        assert_eq!([&*earlier, "torn", &own].map(|text| is_kept(text, boot)), [true; 3]);
     }
 
     #[test]
