@@ -17,6 +17,7 @@ use crate::base::text::clean;
 use crate::base::time;
 use crate::changes::journal::{Record, State};
 use crate::changes::{Change, Changes, Done, News, Refusal, Request};
+use crate::cli::exit::{Declined, Exit};
 use crate::cli::output::PathFields;
 use crate::cli::{Chosen, ask, now, output, resolve};
 use crate::config::Config;
@@ -122,7 +123,7 @@ impl<'a> Changer<'a> {
         if ask::is_yes("Bring it into the form of version 3?")? {
             return self.make(&request(true));
         }
-        bail!("nothing was changed");
+        bail!(Declined("nothing was changed"))
     }
 
     /// All changes that were ever made, the oldest first.
@@ -155,10 +156,11 @@ impl<'a> Changer<'a> {
         print().with_context(|| self.unprinted(done))?;
         done.warnings.iter().for_each(|warning| output::complain(warning));
         if done.left == 0 {
-            return Ok(ExitCode::SUCCESS);
+            let is_found = step == Step::Make || !done.changes.is_empty();
+            return Ok(if is_found { Exit::Done } else { Exit::Nothing }.into());
         }
         output::complain(&format!("stopped, {} left", thousands(done.left)));
-        Ok(self.hold.noted().map_or(ExitCode::FAILURE, |signal| ExitCode::from(128 + signal)))
+        Ok(self.hold.noted().map_or(Exit::Failed.into(), |signal| ExitCode::from(128 + signal)))
     }
 
     /// What is said of what was done where that can't be printed.

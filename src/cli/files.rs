@@ -102,7 +102,7 @@ impl FilesCommand {
             }
         }
         out.flush()?;
-        Ok(output::end(unreadable))
+        Ok(output::end(unreadable).into())
     }
 }
 

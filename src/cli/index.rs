@@ -84,6 +84,6 @@ impl IndexCommand {
             }
         }
         out.flush()?;
-        Ok(output::end(unreadable))
+        Ok(output::end(unreadable).into())
     }
 }

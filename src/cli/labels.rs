@@ -87,7 +87,7 @@ impl Labels {
             table::print(&mut out, COLUMNS, &rows, chosen.config.signs())?;
         }
         out.flush()?;
-        Ok(output::end(unreadable))
+        Ok(output::end(unreadable).into())
     }
 }
 

@@ -129,8 +129,7 @@ impl Ls {
         }
         // The system takes back at once what would be given back piece by piece.
         std::mem::forget(sessions);
-        let end = output::end(unreadable);
-        Ok(if nothing_found { ExitCode::FAILURE } else { end })
+        Ok(output::end(unreadable).found(!nothing_found).into())
     }
 }
 

@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod context;
 mod diff;
+mod exit;
 mod files;
 mod fork;
 mod hits;
@@ -18,7 +19,7 @@ mod ls;
 mod output;
 mod path;
 mod pi;
-mod reference;
+pub mod reference;
 mod rename;
 mod resolve;
 mod restore;
@@ -44,6 +45,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::app::setting::{Print, Setting};
 use crate::base::guard;
 use crate::changes::Changes;
+use crate::cli::exit::{Declined, Exit};
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo;
 use crate::disk::files::Files;
@@ -58,7 +60,7 @@ use crate::system::signals;
 ///
 /// Without a command, pitree opens the browser on the sessions that pi itself would list.
 #[derive(Debug, Parser)]
-#[command(name = "pitree", version, after_help = EXAMPLES, args_conflicts_with_subcommands = false)]
+#[command(name = "pitree", version, after_help = EXAMPLES, after_long_help = exit::help(EXAMPLES), args_conflicts_with_subcommands = false)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -207,17 +209,7 @@ impl Chosen {
     }
 }
 
-/// The command line as a page of Markdown.
-pub fn reference() -> String {
-    reference::page(Cli::command())
-}
-
-/// What the command line understands, for pages of the manual.
-pub fn command() -> clap::Command {
-    Cli::command()
-}
-
-/// Runs the program and returns how it ended: 0 done, 1 failed, 2 wrong usage.
+/// Runs the program and returns its exit code.
 pub fn run() -> ExitCode {
     guard::report_only_others();
     completions::answer();
@@ -229,7 +221,7 @@ pub fn run() -> ExitCode {
             if error.use_stderr() {
                 // It quotes what was typed, which may hold anything.
                 output::complain(error.render().to_string().trim_end());
-                return ExitCode::from(2);
+                return Exit::Failed.into();
             }
             // Help and version; a closed pipe is no error, as there is nobody left to tell.
             let _ = error.print();
@@ -243,7 +235,11 @@ pub fn run() -> ExitCode {
             output::complain(&format!("{error:#}"));
             // As the shell says it of a signal.
             let signal = error.downcast_ref().map(|change::Interrupted(signal)| 128 + signal);
-            signal.map_or(ExitCode::FAILURE, ExitCode::from)
+            match signal {
+                Some(signal) => signal.into(),
+                None if error.is::<Declined>() => Exit::Nothing.into(),
+                None => Exit::Failed.into(),
+            }
         }
     }
 }
@@ -261,18 +257,18 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     // clap sees this conflict only where both stand on the same side of a command's name.
     if cli.options.demo && !cli.options.dir.is_empty() {
         output::complain("--demo can't be used with --dir");
-        return Ok(ExitCode::from(2));
+        return Ok(Exit::Failed.into());
     }
     if cli.print.is_some() && cli.command.is_some() {
         output::complain("--print is for the browser: use it without a command");
-        return Ok(ExitCode::from(2));
+        return Ok(Exit::Failed.into());
     }
     if let (None, Some(word)) = (&cli.command, cli.query.first())
         && let Some(name) = slip::meant(word, Cli::command().get_subcommands().map(clap::Command::get_name))
     {
         let search = format!("to search for it: pitree -- {word}");
         output::complain(&format!("unknown command {word}; did you mean {name}?\n{search}"));
-        return Ok(ExitCode::from(2));
+        return Ok(Exit::Failed.into());
     }
     let chosen = chosen(&cli.options)?;
     let Some(Command::Sessions(command)) = cli.command else {

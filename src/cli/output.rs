@@ -2,7 +2,6 @@
 //! no error. Tables are in `table`.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::process::ExitCode;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -10,6 +9,7 @@ use serde_json::Number;
 
 pub(super) use crate::base::safe_json::{PathFields, add_json};
 use crate::changes::Changes;
+use crate::cli::exit::Exit;
 use crate::disk::locate;
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
@@ -45,9 +45,9 @@ pub(super) fn complain(message: &str) {
     }
 }
 
-/// Says what could not be read, and how the program ends for it. What holds entries without a header is told as well;
-/// nothing failed with it.
-pub(super) fn end(mut unreadable: Vec<Unreadable>) -> ExitCode {
+/// Reports the files that could not be read and returns the exit code. Files of entries without a header are reported
+/// as well; they are no error.
+pub(super) fn end(mut unreadable: Vec<Unreadable>) -> Exit {
     if let Some(state_dir) = locate::state_dir() {
         Changes::new(state_dir, Trash::default()).explain(&mut unreadable);
     }
@@ -55,7 +55,7 @@ pub(super) fn end(mut unreadable: Vec<Unreadable>) -> ExitCode {
         let can_not = if *is_headless { "" } else { "can't read " };
         complain(&format!("{can_not}{}: {reason}", path.display()));
     }
-    if unreadable.iter().all(|one| one.is_headless) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if unreadable.iter().all(|one| one.is_headless) { Exit::Done } else { Exit::Failed }
 }
 
 /// Says on standard error what was done.

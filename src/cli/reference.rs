@@ -1,19 +1,64 @@
-//! The command line as a page of Markdown: the help of every command.
+//! The reference of the command line: docs/cli.md, and the tables of the man pages.
 
 use std::fmt::Write as _;
 
-use clap::Command;
+use clap::{Command, CommandFactory};
 
-/// The columns that the help is wrapped to.
+use crate::cli::{Cli, exit};
+
+/// The width of the help in docs/cli.md, in columns.
 const COLUMNS: usize = 100;
 
-/// The commands as a page of Markdown.
-pub(super) fn page(pitree: Command) -> String {
+/// Files that pitree reads and writes, each with its purpose: for pitree(1). Paths are those of Linux.
+pub const FILES: [(&str, &str); 6] = [
+    ("~/.pi/agent/sessions", "pi's session files"),
+    (
+        "~/.config/pitree/config.toml",
+        "configuration; pitree config prints the path, pitree config --default a template",
+    ),
+    ("~/.local/state/pitree/journal.jsonl", "journal of all changes, for undo and redo"),
+    ("~/.local/state/pitree", "saved state of the browser, relocated directories, live states of running pis"),
+    ("~/.cache/pitree", "session index; deleting it loses nothing"),
+    ("~/.local/share/Trash", "trash of the desktop, to which deleted sessions move"),
+];
+
+/// Environment variables that pitree reads, each with its purpose: for pitree(1).
+pub const ENVIRONMENT: [(&str, &str); 8] = [
+    ("PI_CODING_AGENT_DIR", "pi's agent directory (default: ~/.pi/agent)"),
+    ("PI_CODING_AGENT_SESSION_DIR", "session directory; overrides sessionDir in pi's settings"),
+    ("PI_SESSION_FILE", "session of the pi that runs this command; the SESSION argument \".\" names it"),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_DATA_HOME", "base directories of the files above"),
+    ("NO_COLOR", "if not empty, draw without colors"),
+    ("COLORFGBG", "terminal colors, from which --theme auto guesses the background"),
+    ("VISUAL, EDITOR", "editor for the preview"),
+    ("PAGER", "pager for the preview"),
+];
+
+/// The command line as clap sees it: commands, options and their help.
+pub fn command() -> Command {
+    Cli::command()
+}
+
+/// Exit codes, each with its meaning.
+pub fn exit_codes() -> &'static [(&'static str, &'static str)] {
+    &exit::TABLE
+}
+
+/// The exit codes as a table of Markdown.
+pub fn exit_code_table() -> String {
+    let rows = exit::TABLE.map(|(code, meaning)| format!("| {code} | {meaning} |\n"));
+    format!("| code | meaning |\n|---|---|\n{}", rows.concat())
+}
+
+/// The command line as a page of Markdown: the help of every command.
+pub fn page() -> String {
     let mut page = String::from(
         "<!-- Generated from the definitions in src/cli/. Change those, not this page. -->\n\n# Command line\n\n\
-         Exit codes: 0 done, 1 failed, 2 wrong usage. A closed pipe is no error.\n",
+         Exit codes:\n\n",
     );
-    let mut pitree = pitree.term_width(COLUMNS);
+    page += &exit_code_table();
+    page += "\nA closed pipe is no error.\n";
+    let mut pitree = command().term_width(COLUMNS);
     pitree.build();
     add(&mut page, &mut pitree.clone(), "pitree");
     let is_ours = |command: &&mut Command| !command.is_hide_set() && command.get_name() != "help";

@@ -13,6 +13,7 @@ use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::changes::{Refusal, Request, Seen};
 use crate::cli::change::{Changer, Step, Switches};
+use crate::cli::exit::Exit;
 use crate::cli::table::words;
 use crate::cli::{Chosen, ask, completions, now, output, resolve};
 use crate::disk::live;
@@ -51,7 +52,7 @@ impl Rm {
             output::complain(
                 "there is no terminal to ask on: say --yes to move the sessions to the trash without a question",
             );
-            return Ok(ExitCode::from(2));
+            return Ok(Exit::Failed.into());
         }
         let mut removal = self.removal(chosen, asks)?;
         if self.switches.dry_run {
@@ -61,7 +62,7 @@ impl Rm {
         loop {
             if asks && !removal.is_wanted(&changer, chosen.config.signs())? {
                 output::tell("Nothing was removed.");
-                return Ok(ExitCode::FAILURE);
+                return Ok(Exit::Nothing.into());
             }
             let error = match changer.make(&Request::Trash { files: removal.seen() }) {
                 Ok(done) => return changer.say(&done, Step::Make),
@@ -123,7 +124,7 @@ impl Rm {
         output::tell(&what);
         if ask::ask("To delete for good, without a way back, type delete:")? != "delete" {
             output::tell("Nothing was deleted.");
-            return Ok(ExitCode::FAILURE);
+            return Ok(Exit::Nothing.into());
         }
         let done = changer.make(&Request::Delete { files: left.to_vec() })?;
         changer.say(&done, Step::Make)

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
+use crate::cli::exit::Exit;
 use crate::cli::hits::{HitLine, Page, SCHEMA, Search, Sum};
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{Chosen, now, output, resolve};
@@ -117,8 +118,7 @@ impl SearchCommand {
             }
         }
         out.flush()?;
-        let end = output::end(unreadable);
-        Ok(if *printed > 0 { end } else { ExitCode::FAILURE })
+        Ok(output::end(unreadable).found(*printed > 0).into())
     }
 
     /// All sessions, the newest first, with what the browser would say of them.
@@ -156,5 +156,5 @@ pub(super) fn read_query(words: &[String]) -> Result<Query, ExitCode> {
     let marks = width(&piece(problem.at.start, problem.at.end)).max(1);
     let (before, marks) = (" ".repeat(before), "^".repeat(marks));
     output::complain(&format!("{}\n{}\n{before}{marks}", problem.what, clean(&text)));
-    Err(ExitCode::from(2))
+    Err(Exit::Failed.into())
 }

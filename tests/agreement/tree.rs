@@ -46,7 +46,7 @@ fn refuses_what_pi_refuses() {
     assert!(refused.len() > 3, "{refused:?}");
     for file in refused {
         let run = world.run(&["tree", file.as_str().unwrap()]);
-        assert_eq!((run.code, &*run.out), (1, ""), "{file}");
+        assert_eq!((run.code, &*run.out), (2, ""), "{file}");
         assert!(run.err.contains("is not a pi session"), "{file}: {}", run.err);
     }
 }
@@ -55,6 +55,6 @@ fn refuses_what_pi_refuses() {
 fn an_empty_file_is_no_session() {
     // pi makes a new session out of it.
     let run = World::new().run(&["tree", "sessions/--home-dev-odd--/empty.jsonl"]);
-    assert_eq!((run.code, &*run.out), (1, ""));
+    assert_eq!((run.code, &*run.out), (2, ""));
     assert!(run.err.contains("is not a pi session"), "{}", run.err);
 }

@@ -268,7 +268,7 @@ impl Case {
         if output.status.success() {
             assert_eq!(now, self.after, "{}", what());
         } else if !is_killed {
-            assert_eq!(output.status.code(), Some(1), "{}", what());
+            assert_eq!(output.status.code(), Some(2), "{}", what());
             let is_made = said.contains("made") || said.contains("moved, but");
             assert!(now != self.after || is_made, "{}", what());
             assert!(now != self.before || !said.contains("is made, but"), "{}", what());

@@ -45,7 +45,7 @@ fn an_entry_is_named_as_elsewhere_and_what_is_left_out_is_told_if_wanted() {
     let gone = all.iter().filter_map(|one| one["leftOut"].as_str()).collect::<Vec<_>>();
     assert_eq!(gone, ["compacted away", "left out by a context edit", "an older compaction", "empty"]);
     let run = pitree.run(&["context", &file, "nowhere"]);
-    assert!(run.code == 1 && run.err.contains("no entry has the id or the label \"nowhere\""), "{}", run.err);
+    assert!(run.code == 2 && run.err.contains("no entry has the id or the label \"nowhere\""), "{}", run.err);
 }
 
 #[test]
@@ -84,5 +84,5 @@ fn old_files_have_no_ids_and_empty_ones_nothing() {
     assert_eq!((run.code, &*run.out), (0, "thinking off · 0 messages · ~0 tokens\n"));
     assert!(run.err.contains("the model sees no messages"), "{}", run.err);
     let gone = pitree.run(&["context", Path::new("gone.jsonl").to_str().unwrap()]);
-    assert!(gone.code == 1 && gone.err.contains("can't read gone.jsonl"), "{}", gone.err);
+    assert!(gone.code == 2 && gone.err.contains("can't read gone.jsonl"), "{}", gone.err);
 }

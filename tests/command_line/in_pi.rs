@@ -40,7 +40,7 @@ fn what_is_somebody_elses_stays() {
         let before = pitree.files();
         for command in ["install", "remove"] {
             let refused = pitree.run(&["pi", command]);
-            assert_eq!(refused.code, 1, "{what}: {}", refused.err);
+            assert_eq!(refused.code, 2, "{what}: {}", refused.err);
             assert!(refused.err.contains("is not pitree's"), "{what}: {}", refused.err);
             assert_eq!(pitree.files(), before, "{what}");
         }

@@ -6,6 +6,7 @@ mod changing;
 mod common;
 mod comparing;
 mod context;
+mod exit_codes;
 mod in_pi;
 mod index;
 mod json;

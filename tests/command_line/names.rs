@@ -91,7 +91,7 @@ fn commands_read_them_and_name_them_in_json() {
     assert_eq!(output.stdout, [path.as_os_str().as_bytes(), b"\n"].concat(), "a pipe gets it exactly");
     let none = OsString::from_vec(b"\xff".to_vec());
     let refused = pitree.run(&["tree".into(), none]);
-    assert!(refused.code == 1 && refused.err.contains(r"\xFF"), "{}", refused.err);
+    assert!(refused.code == 2 && refused.err.contains(r"\xFF"), "{}", refused.err);
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn what_a_newer_pi_wrote_anew_is_passed_over_by_undo() {
     fs::write(&path, FOURTH).unwrap();
     for args in [&["undo", "--dry-run"][..], &["undo"]] {
         let outcome = pitree.run(args);
-        assert_eq!(outcome.code, 1, "{}", outcome.err);
+        assert_eq!(outcome.code, 2, "{}", outcome.err);
         says_why(&outcome.err, &path);
         assert_eq!(fs::read_to_string(&path).unwrap(), FOURTH);
     }
@@ -135,7 +135,7 @@ fn a_fork_or_a_new_form_that_a_newer_pi_wrote_anew_stays() {
         fs::write(path, header).unwrap();
         let number = if path == old { "2" } else { "1" };
         let outcome = pitree.run(&["undo", number]);
-        assert_eq!((outcome.code, fs::read_to_string(path).unwrap().as_str()), (1, header), "{}", outcome.err);
+        assert_eq!((outcome.code, fs::read_to_string(path).unwrap().as_str()), (2, header), "{}", outcome.err);
     }
 }
 
@@ -150,6 +150,6 @@ fn an_old_form_that_a_newer_pi_wrote_anew_is_not_replaced_again() {
     assert_eq!(fs::read(&path).unwrap(), before);
     fs::write(&path, FOURTH).unwrap();
     let outcome = pitree.run(&["redo"]);
-    assert_eq!((outcome.code, fs::read_to_string(&path).unwrap().as_str()), (1, FOURTH));
+    assert_eq!((outcome.code, fs::read_to_string(&path).unwrap().as_str()), (2, FOURTH));
     says_why(&outcome.err, &path);
 }

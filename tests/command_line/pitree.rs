@@ -84,7 +84,7 @@ impl Pitree {
     pub(crate) fn refuse(&self, args: &[&str]) -> String {
         let before = self.files();
         let outcome = self.run(args);
-        assert_eq!((outcome.code, outcome.out.as_str()), (1, ""), "{args:?}: {}", outcome.err);
+        assert_eq!((outcome.code, outcome.out.as_str()), (2, ""), "{args:?}: {}", outcome.err);
         assert!(outcome.err.starts_with("pitree: "), "{args:?}: {}", outcome.err);
         assert!(sessions(&before) == sessions(&self.files()), "{args:?} changed something");
         outcome.err
@@ -126,6 +126,13 @@ impl Pitree {
         let command = self.command(args);
         let outcome = self.run(args);
         assert_eq!((outcome.code, outcome.err.as_str()), (0, ""), "{command:?}");
+        outcome.out
+    }
+
+    /// The output of a run that finds nothing to do.
+    pub(crate) fn nothing(&self, args: &[impl AsRef<OsStr>]) -> String {
+        let outcome = self.run(args);
+        assert_eq!((outcome.code, outcome.err.as_str()), (1, ""), "{}", outcome.out);
         outcome.out
     }
 

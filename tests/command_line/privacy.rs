@@ -78,7 +78,7 @@ fn a_journal_that_can_not_be_made_private_is_refused() {
         }
         let refused = pitree.run(&["rename", "one", "second"]);
         flags('-').unwrap();
-        assert_eq!(refused.code, 1);
+        assert_eq!(refused.code, 2);
         assert!(refused.err.contains(why) && refused.err.contains("journal.jsonl"), "{}", refused.err);
         pitree.print(&["rename", "one", &format!("with {flag}")]);
         assert_eq!(mode(path), closed);

@@ -122,7 +122,7 @@ fn lists_directories_one_after_the_other() {
 #[test]
 fn a_missing_directory_fails_and_says_what_to_do() {
     let outcome = Pitree::new().run(&["ls"]);
-    assert_eq!((outcome.code, outcome.out.as_str()), (1, ""));
+    assert_eq!((outcome.code, outcome.out.as_str()), (2, ""));
     assert!(outcome.err.contains("--dir") && outcome.err.contains("--demo"), "{}", outcome.err);
     let pitree = Pitree::new();
     fs::create_dir(pitree.home().join("empty")).unwrap();
@@ -170,13 +170,13 @@ fn finds_a_session_by_path_id_or_start_of_it() {
         assert_eq!(pitree.print(&["tree", word]), tree, "{word}");
     }
     let several = pitree.run(&["tree", "ab"]);
-    assert_eq!((several.code, several.out.as_str()), (1, ""));
+    assert_eq!((several.code, several.out.as_str()), (2, ""));
     for id in ["abc-one", "abc-two", "abc"] {
         assert!(several.err.contains(&format!("{id}  ")), "{}", several.err);
     }
     for word in ["xyz", "", "nowhere/x.jsonl"] {
         let none = pitree.run(&["tree", word]);
-        assert_eq!((none.code, none.out.as_str()), (1, ""), "{word}");
+        assert_eq!((none.code, none.out.as_str()), (2, ""), "{word}");
         assert!(none.err.starts_with("pitree: "), "{}", none.err);
     }
 }
@@ -212,12 +212,12 @@ fn says_where_the_configuration_is_and_what_is_wrong_with_it() {
     fs::write(&path, "sort = \"recent\"\n\ntheme = \"pink\"\n[keys]\nup = [\"x\"]\ndown = [\"x\"]\n").unwrap();
     for args in [&["config"][..], &["ls", "--demo"], &[]] {
         let outcome = pitree.run(args);
-        assert_eq!((outcome.code, outcome.out.as_str()), (1, ""), "{args:?}");
+        assert_eq!((outcome.code, outcome.out.as_str()), (2, ""), "{args:?}");
         let place = format!("{}:3: \"theme\"", path.display());
         assert!(outcome.err.contains(&place) && outcome.err.contains("config.toml:6: "), "{}", outcome.err);
     }
     let outcome = pitree.run(&["--config", "nowhere.toml", "ls", "--demo"]);
-    assert_eq!(outcome.code, 1);
+    assert_eq!(outcome.code, 2);
     assert!(outcome.err.contains("nowhere.toml"), "{}", outcome.err);
 }
 
@@ -292,7 +292,7 @@ fn a_file_of_a_relative_of_pi_is_refused_with_the_reason() {
         pitree.write(&format!("{name}.jsonl"), &text);
     }
     let outcome = pitree.run(&["ls"]);
-    assert_eq!((outcome.code, outcome.out.lines().count()), (1, 2), "{}", outcome.out);
+    assert_eq!((outcome.code, outcome.out.lines().count()), (2, 2), "{}", outcome.out);
     for name in ["short", "long"] {
         let said = outcome.err.lines().find(|line| line.contains(&format!("{name}.jsonl"))).unwrap();
         assert!(said.contains("a title stands before the header, as oh-my-pi writes it"), "{said}");

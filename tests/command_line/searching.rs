@@ -47,7 +47,7 @@ fn pages_are_what_there_is_in_all() {
     let (rest, end) = page(&["--all", "expires_at", "--after", after, "--limit", "2"]);
     assert_eq!((&rest[..], &end["total"]), (&all[1..3], &Value::Null), "what is not looked at is not counted");
     let outcome = Pitree::new().run(&["search", "--demo", "jwt", "--after", "nowhere"]);
-    assert!(outcome.code == 1 && outcome.err.contains("begin without --after"), "{}", outcome.err);
+    assert!(outcome.code == 2 && outcome.err.contains("begin without --after"), "{}", outcome.err);
 }
 
 /// The parts of a snippet that matched.

@@ -53,7 +53,7 @@ fn a_text_is_cut_to_the_size_that_is_wanted() {
     assert!(text.contains("\nAdd\n[cut: 18 characters in all; --full shows them]"), "{text}");
     assert!(text.contains(">> user  u3  ") && text.contains("  abandoned"), "{text}");
     assert!(pitree.print(&["show", "branches", "u3", "-C", "0", "--full"]).contains("Add refresh tokens"));
-    assert_eq!(pitree.run(&["show", "branches", "nowhere"]).code, 1);
+    assert_eq!(pitree.run(&["show", "branches", "nowhere"]).code, 2);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_dot_is_the_session_of_the_pi_in_which_one_is() {
     assert!(!here.is_empty() && here.iter().all(|hit| hit["path"] == path.to_str().unwrap()), "{here:#?}");
     let elsewhere = pitree.variable("PI_SESSION_FILE", "/nowhere/s.jsonl");
     let outcome = elsewhere.run(&["search", "--here", "x"]);
-    assert!(outcome.code == 1 && outcome.err.contains("/nowhere/s.jsonl is not among the sessions"), "{}", outcome.err);
+    assert!(outcome.code == 2 && outcome.err.contains("/nowhere/s.jsonl is not among the sessions"), "{}", outcome.err);
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn who_holds_a_file_is_told_and_waited_for_no_longer_than_asked() {
         let path = pitree.home().join(file);
         let lock = held(&path);
         let outcome = pitree.run(&["rename", "one", "a name", "--wait", "0"]);
-        assert_eq!(outcome.code, 1, "{}", outcome.err);
+        assert_eq!(outcome.code, 2, "{}", outcome.err);
         let holder = format!("process {}", std::process::id());
         assert!(outcome.err.starts_with("waiting for ") && outcome.err.contains("Ctrl+C gives up"), "{}", outcome.err);
         assert!(outcome.err.contains(&format!("{file}: it is held by")), "{}", outcome.err);
@@ -64,7 +64,7 @@ fn a_trash_command_that_hangs_is_ended_and_holds_nobody_up() {
     fs::write(pitree.home().join("c.toml"), "trash = [\"sh\", \"-c\", \"sleep 600\"]\ntrash-seconds = 1\n").unwrap();
     let outcome = pitree.run(&["rm", "one", "--yes", "--config", "c.toml"]);
     assert!(
-        outcome.code == 1 && outcome.err.contains("sh took longer than 1 second, and was ended"),
+        outcome.code == 2 && outcome.err.contains("sh took longer than 1 second, and was ended"),
         "{}",
         outcome.err
     );
@@ -98,7 +98,7 @@ fn a_change_that_can_not_be_printed_is_said_to_be_made() {
     ] {
         let output = pitree.command(args).stdout(full()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code() == Some(1) && said.contains(what), "{said}");
+        assert!(output.status.code() == Some(2) && said.contains(what), "{said}");
     }
     let path = pitree.home().join(SESSIONS).join("one.jsonl");
     assert_eq!(fs::read_to_string(path).unwrap().lines().count(), 3);

@@ -7,6 +7,8 @@
     reason = "a test may fail anywhere, not only in a function marked #[test]"
 )]
 
+mod man;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,31 +38,37 @@ fn the_key_reference_is_current() {
 
 #[test]
 fn the_command_line_reference_is_current() {
-    is_current("docs/cli.md", &pitree::cli::reference());
+    is_current("docs/cli.md", &pitree::cli::reference::page());
 }
 
 #[test]
 fn the_manual_is_current() {
-    let made = tempfile::tempdir().unwrap();
-    clap_mangen::generate_to(pitree::cli::command(), made.path()).unwrap();
-    let names = |dir: &Path| -> BTreeSet<String> {
-        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-    };
-    for name in names(made.path()) {
-        is_current(&format!("docs/man/{name}"), &read(&made.path().join(name)));
+    let pages = man::pages();
+    for (name, page) in &pages {
+        is_current(&format!("docs/man/{name}"), page);
     }
-    assert_eq!(names(&root().join("docs/man")), names(made.path()), "pages of commands that are no more");
+    let folder = fs::read_dir(root().join("docs/man")).unwrap();
+    let found: BTreeSet<String> = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(found.iter().eq(pages.keys()), "docs/man has pages of removed commands: {found:?}");
+}
+
+/// Checks the part of a page between its comments `<!-- NAME: generated from … -->` and `<!-- end of NAME -->`.
+fn part_is_current(page: &str, name: &str, wanted: &str) {
+    let text = read(&root().join(page));
+    let (start, end) = (format!("<!-- {name}: generated from "), format!("<!-- end of {name} -->\n"));
+    let from = text.find(&start).unwrap() + text[text.find(&start).unwrap()..].find("-->\n").unwrap() + "-->\n".len();
+    let to = text.find(&end).unwrap();
+    is_current(page, &format!("{}{wanted}{}", &text[..from], &text[to..]));
 }
 
 #[test]
 fn the_qualifiers_in_the_guide_are_current() {
-    const START: &str = "<!-- qualifiers: generated from src/search/qualifier/ -->\n";
-    const END: &str = "<!-- end of qualifiers -->\n";
-    let guide = read(&root().join("docs/guide.md"));
-    let (before, rest) = guide.split_once(START).unwrap();
-    let (_, behind) = rest.split_once(END).unwrap();
-    let table = pitree::search::qualifier::reference();
-    is_current("docs/guide.md", &format!("{before}{START}{table}{END}{behind}"));
+    part_is_current("docs/guide.md", "qualifiers", &pitree::search::qualifier::reference());
+}
+
+#[test]
+fn the_exit_codes_are_current() {
+    part_is_current("docs/json.md", "exit codes", &pitree::cli::reference::exit_code_table());
 }
 
 /// The README and everything in `docs`.

@@ -1,0 +1,56 @@
+//! Exit codes: one table for all commands, `--help`, the man pages and docs/json.md.
+
+use std::process::ExitCode;
+
+/// The result of a command as a shell sees it. A signal ends pitree with 128 + its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Exit {
+    /// The command did its work, or found what it looked for.
+    Done = 0,
+    /// A search found nothing, there was nothing to do, or the user declined.
+    Nothing = 1,
+    /// An error, wrong usage, or output that lacks a file that could not be read.
+    Failed = 2,
+}
+
+impl Exit {
+    /// The same, or [`Exit::Nothing`] if all went well and nothing was found.
+    pub(super) fn found(self, is_found: bool) -> Self {
+        if self == Self::Done && !is_found { Self::Nothing } else { self }
+    }
+}
+
+/// Each exit code with its meaning, in the order of the codes.
+pub(super) const TABLE: [(&str, &str); 6] = [
+    ("0", "done, or found"),
+    ("1", "nothing found, nothing to do, or declined"),
+    ("2", "error or wrong usage; also if a file could not be read for the output"),
+    ("3", "a check found something, or the result is partial"),
+    ("4", "unknown"),
+    ("128+N", "ended by signal N"),
+];
+
+/// The end of the long help: examples, then the exit codes.
+pub(super) fn help(examples: &str) -> String {
+    let rows = TABLE.map(|(code, meaning)| format!("\n  {code:<7}{meaning}"));
+    format!("{examples}\n\nExit codes:{}", rows.concat())
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// The user answered a question with no.
+#[derive(Debug)]
+pub(super) struct Declined(pub(super) &'static str);
+
+impl std::fmt::Display for Declined {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Declined {}
