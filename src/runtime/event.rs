@@ -7,12 +7,12 @@ use crate::system::Signal;
 
 /// What the loop waits for.
 pub(super) enum Event {
-    /// From the terminal.
-    Input(Input),
+    /// Input from the terminal, all that was waiting.
+    Inputs(Vec<Input>),
     /// The terminal can't be read any more.
     InputEnded,
     /// From a lane.
     Msg(Msg),
-    /// The system wants the program to stop, for a while or for good.
+    /// A signal of the system.
     Signal(Signal),
 }

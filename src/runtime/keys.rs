@@ -1,22 +1,29 @@
-//! The thread that reads what comes from the terminal, and the gate before it: while another program has the terminal,
-//! what is typed is that program's.
+//! The thread that reads input from the terminal, and the gate that stops it while another program has the terminal.
 
+use std::io;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use crate::config::Palette;
-use crate::runtime::background::{GAP, Heard, Listener};
+use crate::runtime::background::of_answer;
 use crate::runtime::event::Event;
-use crate::system::{signals, terminal};
+use crate::system::Input;
+use crate::system::input::{self, Waker};
 
-/// How often the thread is woken until it stands at the gate, and how long it may take to get there each time.
-const TRIES: (usize, Duration) = (50, Duration::from_millis(20));
+/// Time limit for the reading thread to get to the gate.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where the reading thread is let through, or stands.
-#[derive(Clone, Default)]
-pub(super) struct Gate(Arc<(Mutex<State>, Condvar)>);
+#[derive(Clone)]
+pub(super) struct Gate(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    waker: Waker,
+}
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum State {
@@ -33,7 +40,7 @@ enum State {
 impl Gate {
     fn lock(&self) -> MutexGuard<'_, State> {
         // It is changed in single steps, so that a panic leaves it whole.
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nothing comes after the thread's end.
@@ -41,7 +48,7 @@ impl Gate {
         let mut state = self.lock();
         if *state != State::Left {
             *state = new;
-            self.0.1.notify_all();
+            self.0.changed.notify_all();
         }
     }
 
@@ -50,21 +57,17 @@ impl Gate {
         let mut state = self.lock();
         while matches!(*state, State::Closing | State::Closed) {
             *state = State::Closed;
-            self.0.1.notify_all();
-            state = self.0.1.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.0.changed.notify_all();
+            state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// Does something while nobody here reads from the terminal.
+    /// Does something while the thread does not read from the terminal.
     pub(super) fn closed<T>(&self, work: impl FnOnce() -> T) -> T {
         self.set(State::Closing);
-        for _ in 0..TRIES.0 {
-            if *self.lock() != State::Closing || !signals::wake_reader() {
-                break;
-            }
-            let state = self.lock();
+        if self.0.waker.wake() {
             let is_coming = |state: &mut State| *state == State::Closing;
-            drop(self.0.1.wait_timeout_while(state, TRIES.1, is_coming));
+            drop(self.0.changed.wait_timeout_while(self.lock(), PATIENCE, is_coming));
         }
         let result = work();
         self.set(State::Open);
@@ -72,41 +75,34 @@ impl Gate {
     }
 }
 
-/// Sends what comes from the terminal, without its answer about its background, which is told to the one who has `asked`.
-pub(super) fn watch(sender: Sender<Event>, mut asked: Option<Sender<Palette>>) -> Gate {
-    let gate = Gate::default();
+/// Starts the thread that sends input from the terminal; the terminal's background color goes to the one who `asked`.
+///
+/// # Errors
+/// There is no terminal to read from.
+pub(super) fn watch(sender: Sender<Event>, asked: Option<Sender<Palette>>) -> io::Result<Gate> {
+    let (mut reader, waker) = input::open()?;
+    let gate = Gate(Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), waker }));
     let here = gate.clone();
-    let ended = sender.clone();
-    terminal::watch_hang_up(move || drop(ended.send(Event::InputEnded)));
     thread::spawn(move || {
-        let mut listener = Listener::default();
         loop {
             here.pass();
-            let is_silent = listener.is_waiting() && matches!(crossterm::event::poll(GAP), Ok(false));
-            let inputs = if is_silent {
-                listener.give_up()
-            } else {
-                let Ok(input) = crossterm::event::read() else { break };
-                match (&asked, input) {
-                    (None, input) => vec![input],
-                    (Some(tell), input) => match listener.hear(input) {
-                        Heard::Inputs(inputs) => inputs,
-                        Heard::Answer(palette) => {
-                            let _ = palette.map(|palette| tell.send(palette)); // nobody waits for a late one
-                            asked = None;
-                            Vec::new()
-                        }
-                    },
-                }
-            };
+            let Ok(inputs) = reader.read() else { break };
+            let mut events = Vec::new();
             for input in inputs {
-                if sender.send(Event::Input(input)).is_err() {
-                    return;
+                match input {
+                    Input::Event(event) => events.push(event),
+                    Input::Answer(text) => {
+                        // A late answer has no receiver.
+                        let _ = asked.as_ref().zip(of_answer(&text)).map(|(asked, palette)| asked.send(palette));
+                    }
                 }
+            }
+            if !events.is_empty() && sender.send(Event::Inputs(events)).is_err() {
+                return;
             }
         }
         here.set(State::Left);
-        let _ = sender.send(Event::InputEnded); // nobody is left to hear it if this fails
+        let _ = sender.send(Event::InputEnded); // fails if the loop ended before
     });
-    gate
+    Ok(gate)
 }

@@ -96,7 +96,7 @@ pub fn run(
     let wants_palette = setting.theme.is_some() && config.theme.palette().is_none();
     let (tell, answer) = mpsc::channel();
     let is_asked = wants_palette && direct::ANSWERS && background::ask().is_ok();
-    let gate = keys::watch(sender.clone(), is_asked.then_some(tell));
+    let gate = keys::watch(sender.clone(), is_asked.then_some(tell)).context("cannot read from this terminal")?;
     let setting = Arc::new(setting);
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
     let mut model = Model::new(setting.clone(), config, size, now());
@@ -228,13 +228,26 @@ impl Browser {
                 stopped?;
                 Some(Msg::Resized(columns, rows))
             }
+            Event::Signal(Signal::Resized) => {
+                let (columns, rows) = crossterm::terminal::size().unwrap_or(self.model.size);
+                Some(Msg::Resized(columns, rows))
+            }
             Event::Signal(Signal::Continued) => {
                 let (columns, rows) = screen.take_again()?;
                 Some(Msg::Resized(columns, rows))
             }
             Event::InputEnded => return Ok(Some(End::Killed(1))), // as if the terminal hung up
             Event::Msg(msg) => Some(msg),
-            Event::Input(input) => self.translate(&input),
+            Event::Inputs(inputs) => {
+                for input in inputs {
+                    if let Some(msg) = self.translate(&input)
+                        && let Some(end) = self.send(msg, screen)?
+                    {
+                        return Ok(Some(end));
+                    }
+                }
+                None
+            }
         };
         msg.map_or(Ok(None), |msg| self.send(msg, screen))
     }

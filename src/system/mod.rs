@@ -16,8 +16,8 @@ mod windows;
 pub(crate) use linux as kernel;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use not_linux as kernel;
-pub(crate) use said::{FileFacts, Signal};
+pub(crate) use said::{FileFacts, Input, Signal};
 #[cfg(unix)]
-pub(crate) use unix::{files, programs, signals, terminal};
+pub(crate) use unix::{files, input, programs, signals, terminal};
 #[cfg(windows)]
-pub(crate) use windows::{files, programs, signals, terminal};
+pub(crate) use windows::{files, input, programs, signals, terminal};

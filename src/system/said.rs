@@ -9,6 +9,17 @@ pub(crate) enum Signal {
     Suspend,
     /// Go on after a stop that was not announced: the terminal may have changed.
     Continued,
+    /// Take the new size of the terminal.
+    Resized,
+}
+
+/// Input from the terminal.
+pub(crate) enum Input {
+    /// A key, a paste, the mouse, or a new size where no signal reports it.
+    Event(crossterm::event::Event),
+    /// The content of a control string: the answer to a question.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "only Unix terminals answer"))]
+    Answer(String),
 }
 
 /// What a file system says of a file.

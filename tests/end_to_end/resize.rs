@@ -2,7 +2,7 @@
 
 use crate::home::Home;
 use crate::sizes::{MB, peak};
-use crate::terminal::{ESC, is_taken, selected};
+use crate::terminal::{ESC, is_taken, row, selected};
 
 #[test]
 fn every_size_works_and_too_small_says_so() {
@@ -72,5 +72,40 @@ fn many_sizes_in_a_row_end_at_the_last_one() {
     pitree.wait_until("all of it at the last size", |screen| {
         is_taken(screen) && selected(screen).contains("← leaf") && screen.contents().contains("Flaky checkout")
     });
+    pitree.quit();
+}
+
+#[test]
+fn a_resize_after_an_unknown_report_is_drawn_at_once() {
+    let home = Home::new();
+    let mut pitree = home.open(&["--demo"]);
+    pitree.wait_selected("Flaky");
+    for (report, columns) in [("\x1b[<128;5;5M", 90), ("\x1b[<129;5;5m", 110), ("\x1bOx", 80), ("\x1b[?997;1n", 100)] {
+        pitree.send(report);
+        pitree.resize(columns, 24);
+        pitree.wait_until(&format!("a frame of {columns} columns after {report:?}"), |screen| {
+            is_taken(screen) && selected(screen).contains("Flaky") && row(screen, 23).contains("? help")
+        });
+    }
+    pitree.send("j");
+    pitree.wait_selected("Refactor");
+    pitree.quit();
+}
+
+#[test]
+fn keys_work_at_once_after_a_long_control_string() {
+    let home = Home::new();
+    let mut pitree = home.open(&["--demo"]);
+    pitree.wait_selected("Flaky");
+    pitree.send("/");
+    pitree.wait_for("tab: in:");
+    pitree.send(&format!("\x1b]52;c;{}", "QUJD".repeat(425_000)));
+    pitree.send("\x07terra");
+    pitree.wait_selected("Terraform");
+    pitree.send(ESC);
+    pitree.wait_for("tab: in:");
+    assert!(peak(pitree.pid()).unwrap_or_default() < 100 * MB);
+    pitree.send(ESC);
+    pitree.wait_without("tab: in:");
     pitree.quit();
 }

@@ -1,6 +1,8 @@
 //! As Unix has it.
 
 pub(crate) mod files;
+pub(crate) mod input;
 pub(crate) mod programs;
+mod sequences;
 pub(crate) mod signals;
 pub(crate) mod terminal;

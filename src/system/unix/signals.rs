@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustix::process::{Pid, getpid, kill_current_process_group, kill_process};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGXFSZ};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::system::said::Signal;
@@ -15,13 +15,13 @@ use crate::system::unix::terminal;
 /// How long after a signal the program ends, whatever it is at.
 const LIMIT: Duration = Duration::from_millis(900);
 
-/// Tells of each signal that would end or stop the program, until `tell` returns false.
+/// Reports each signal that ends or stops the program or resizes the terminal, until `tell` returns `false`.
 ///
 /// # Errors
 /// The system does not allow it.
 pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io::Result<()> {
     let mut is_ending = false;
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT])?;
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCONT, SIGWINCH])?;
     std::thread::spawn(move || {
         for signal in signals.forever() {
             let program = PROGRAM.load(Ordering::SeqCst);
@@ -34,6 +34,7 @@ pub(crate) fn watch(mut tell: impl FnMut(Signal) -> bool + Send + 'static) -> io
             let what = match signal {
                 SIGTSTP => Signal::Suspend,
                 SIGCONT => Signal::Continued,
+                SIGWINCH => Signal::Resized,
                 other => {
                     if !std::mem::replace(&mut is_ending, true) {
                         std::thread::spawn(move || end_at_last(other));
@@ -138,12 +139,6 @@ pub(crate) fn suspend() -> io::Result<()> {
 /// The system does not allow it.
 pub(crate) fn suspend_job() -> io::Result<()> {
     Ok(kill_current_process_group(rustix::process::Signal::STOP)?)
-}
-
-/// Lets the thread that reads from the terminal look up from that. Returns whether that is possible.
-pub(crate) fn wake_reader() -> bool {
-    // It reads that the terminal has a new size.
-    kill_process(getpid(), rustix::process::Signal::WINCH).is_ok()
 }
 
 /// No program has the terminal.

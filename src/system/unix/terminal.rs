@@ -6,7 +6,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::termios::{OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr};
@@ -72,24 +71,6 @@ pub(crate) fn restore_on_abort() -> io::Result<()> {
         };
         register(SIGABRT, abort).map(drop)
     }
-}
-
-/// Tells when the terminal is gone. A program that lost the shell which started it gets no signal then, and crossterm (0.29)
-/// reads on for ever.
-pub(crate) fn watch_hang_up(tell: impl FnOnce() + Send + 'static) {
-    /// Not every system wakes whoever waits for nothing else.
-    const LOOK: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
-    let Ok(terminal) = File::open(FILES[0]) else { return };
-    std::thread::spawn(move || {
-        let mut polled = [PollFd::new(&terminal, PollFlags::empty())];
-        while !polled[0].revents().contains(PollFlags::HUP) {
-            match poll(&mut polled, Some(&LOOK)) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(_) => return,
-            }
-        }
-        tell();
-    });
 }
 
 /// Whether an error says that the terminal is gone.

@@ -62,10 +62,5 @@ pub(crate) fn suspend_job() -> io::Result<()> {
     Ok(())
 }
 
-/// Nothing lets the thread that reads from the terminal look up.
-pub(crate) fn wake_reader() -> bool {
-    false
-}
-
 /// Keys reach whoever reads them.
 pub(crate) fn lend_terminal() {}

@@ -19,9 +19,6 @@ pub(crate) fn restore_on_abort() -> io::Result<()> {
     Ok(())
 }
 
-/// Nothing tells.
-pub(crate) fn watch_hang_up(_tell: impl FnOnce() + Send + 'static) {}
-
 /// No error says so.
 pub(crate) fn is_hung_up(_error: &io::Error) -> bool {
     false
