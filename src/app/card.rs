@@ -103,7 +103,7 @@ fn session(context: &Context<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
     }
     lines.push(DocLine::default());
     let columns = usize::from(room.columns).saturating_sub(NAMES);
-    if let (Some(_), Some(first)) = (&digest.name, &digest.first_message) {
+    if let (Some(_), Some(first)) = (&digest.name, digest.typed_message()) {
         let first = clean(cut(first.trim(), columns));
         lines.push(fact("first", &context.setting.glyphs.cut(&first, columns)));
     }

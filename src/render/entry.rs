@@ -379,5 +379,5 @@ fn kept(lines: &mut Document<'_>, tree: &Tree, id: &str) {
 
 /// The row text of the entry with an id.
 fn row(tree: &Tree, id: &str) -> Option<String> {
-    tree.find(id).map(|at| tree.nodes[at as usize].text.to_string())
+    tree.find(id).map(|at| tree.nodes[at as usize].words().to_owned())
 }

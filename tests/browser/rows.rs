@@ -276,3 +276,31 @@ fn the_project_of_the_working_directory_is_at_the_top_with_its_newest_session_se
     let elsewhere = Browser::started_in("/code", dir.path(), (100, 24));
     assert!(top(&elsewhere).contains("p59"), "{}", elsewhere.screen());
 }
+
+#[test]
+fn prompts_are_shown_as_typed_and_previewed_in_full() {
+    let dir = tempfile::tempdir().unwrap();
+    let skill = "<skill name=\"review\" location=\"/s/SKILL.md\">\n# How to review\n</skill>\n\nthe last commit";
+    let file = "<file name=\"/w/auth.ts\">\nexport {}\n</file>\nWhy does it fail?";
+    let session = Session::new("wrapped").user("u1", skill).assistant("a1", "Done").user("u2", file);
+    std::fs::write(dir.path().join("wrapped.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 48);
+    assert_eq!(browser.session().unwrap().title(), "/skill:review the last commit");
+    shows(&browser, "prompt      Why does it fail?");
+    shows(&browser, "user  /skill:review the last commit");
+    shows(&browser, "user  Why does it fail?");
+    assert!(!browser.screen().contains("<skill"), "{}", browser.screen());
+    browser.press("l g");
+    shows(&browser, "How to review");
+}
+
+#[test]
+fn calls_of_custom_tools_show_their_task() {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = serde_json::json!({"agent": "scout", "mode": 1, "task": "Find the tests"});
+    let session = Session::new("custom").user("u1", "go").tool("c1", "subagent", &arguments, "found");
+    std::fs::write(dir.path().join("custom.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 160, 48);
+    browser.press("l t");
+    shows(&browser, "[subagent: Find the tests]");
+}

@@ -40,6 +40,6 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// What it is called, by the first message that its forks have from it.
 pub fn title(context: &Context<'_>, ghost: &Ghost) -> String {
-    let first = ghost.forks.first().and_then(|&fork| context.library.get(fork)?.first_message.clone());
+    let first = ghost.forks.first().and_then(|&fork| context.library.get(fork)?.typed_message().map(str::to_owned));
     of_message(first.as_deref().unwrap_or("(no messages)").trim())
 }

@@ -208,7 +208,7 @@ fn facts(context: &Context<'_>, tree: &Tree, to: Resume, pi_goes: bool) -> Vec<D
         let entries = count(entries, "entry", "entries");
         lines.push(DocLine::of(vec![
             Span::new(Tone::Text, format!("The current branch ({entries}) stays in the tree. It ends with: ")),
-            Span::new(Tone::Dim, context.short(&tree.nodes[end as usize].text)),
+            Span::new(Tone::Dim, context.short(tree.nodes[end as usize].words())),
         ]));
     }
     lines

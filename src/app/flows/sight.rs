@@ -24,7 +24,7 @@ pub fn open(context: &Context<'_>) -> Command {
 pub fn view(context: &Context<'_>, place: Sight) -> ContextView {
     let session = context.library.get(place.session).map(|_| context.short_title(place.session)).unwrap_or_default();
     let at = match place.at {
-        Some(at) => context.short(&place.tree.nodes[at as usize].text),
+        Some(at) => context.short(place.tree.nodes[at as usize].words()),
         None => "before the first entry".into(),
     };
     ContextView::new(place, clean(&format!("{session} {} {at}", context.setting.glyphs.dot)).into_owned())

@@ -12,7 +12,7 @@ use crate::session::digest::touches::Gatherer;
 use crate::session::digest::{Digest, Label};
 use crate::session::entry::call::{self, NEARBY};
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Content, Entry, EntryId, Message, Stamp, ToolCall, read, row};
+use crate::session::entry::{Content, Entry, EntryId, Message, Stamp, ToolCall, read, row, typed};
 use crate::session::json::data::Fields;
 use crate::session::lines::{LabelLine, Line, Lines, NotASession};
 use crate::session::models::Models;
@@ -21,7 +21,7 @@ use crate::session::shape::{Index, Shape};
 use crate::session::texts::TextsBuf;
 use crate::session::tree::active::Active;
 
-/// How much is kept of the first message of a fork's own, in UTF-16 code units.
+/// Length limit of a fork's first own message and of typed words, in UTF-16 code units.
 const OWN_MESSAGE: usize = 300;
 
 /// About how much lists have of the first message, in bytes: it may be a pasted file.
@@ -255,12 +255,16 @@ impl Builder {
             let wants_own = self.digest.own_message.is_none() && self.is_own(written);
             if self.digest.first_message.is_none() || wants_own {
                 let text = Some(message.content.text(" ")).filter(|text| !text.is_empty());
+                let typed = typed::typed(entry);
+                let short = |text: &str| cut(text, OWN_MESSAGE).to_owned();
                 if wants_own {
-                    let own = text.as_deref().map(js_trim).filter(|text| !text.is_empty());
-                    self.digest.own_message = own.map(|text| cut(text, OWN_MESSAGE).into());
+                    let own = typed.as_deref().or(text.as_deref()).map(js_trim).filter(|text| !text.is_empty());
+                    self.digest.own_message = own.map(short);
                 }
-                let first = self.digest.first_message.take();
-                self.digest.first_message = first.or(text);
+                if self.digest.first_message.is_none() {
+                    self.digest.first_message = text;
+                    self.digest.typed = typed.as_deref().map(short);
+                }
             }
         }
     }
@@ -314,7 +318,8 @@ impl Builder {
         let mut line = |at: Index| again(*self.lines.offsets().get(at as usize)?);
         let own = line(at)?;
         let entry = read::line(&own).ok()??;
-        let row = || Some(row::text(&entry));
+        let row =
+            || Some(typed::typed(&entry).map_or_else(|| row::text(&entry), |typed| typed::row(&typed, row::SAID)));
         let answer = entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult);
         let Some(call) = answer.and_then(|answer| answer.tool_call_id) else { return row() };
         let parent = |&at: &Index| shape.parents[at as usize];
@@ -398,7 +403,7 @@ mod tests {
             at,
             text: label.text.clone(),
             time: label.time,
-            row: tree.nodes[at as usize].text.as_ref().into(),
+            row: tree.nodes[at as usize].words().into(),
         });
         assert_eq!(digest.labels, labels.collect::<Vec<_>>());
         for touched in digest.details().touches.iter() {
@@ -408,7 +413,7 @@ mod tests {
                 node.kind == Kind::User || (node.kind == Kind::Assistant && !node.silent)
             };
             let mut above = std::iter::successors(Some(touched.entry), |&at| tree.parent(at));
-            let said = above.find(says).map_or("", |at| &tree.nodes[at as usize].text);
+            let said = above.find(says).map_or("", |at| tree.nodes[at as usize].words());
             assert_eq!(touched.said, js_trim(cut(said, 100)));
         }
         let has_text = |at: &Index| !tree.nodes[*at as usize].text.is_empty();
@@ -420,7 +425,7 @@ mod tests {
         for (last, at) in [(&digest.details().last_prompt, prompt), (&digest.details().last_answer, answer)] {
             assert_eq!(last.as_ref().map(|last| last.at), at);
             let texts = last.as_ref().map(|last| {
-                (js_trim(cut(&last.text().0, 100)).to_owned(), js_trim(cut(&tree.nodes[last.at as usize].text, 100)))
+                (js_trim(cut(&last.text().0, 100)).to_owned(), js_trim(cut(tree.nodes[last.at as usize].words(), 100)))
             });
             assert!(texts.as_ref().is_none_or(|(kept, row)| kept == row), "{texts:?}");
         }
@@ -717,7 +722,7 @@ mod tests {
             for label in &mut digest.labels {
                 let node = &tree.nodes[label.at as usize];
                 if node.kind == Kind::ToolResult {
-                    label.row = node.text.as_ref().into();
+                    label.row = node.words().into();
                 }
             }
             agree(&digest, &tree);

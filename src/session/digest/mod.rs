@@ -58,7 +58,9 @@ pub struct Digest {
     pub name: Option<String>,
     /// The first user message with text: its start, see [`Digest::first_message`].
     pub first_message: Option<String>,
-    /// The first user message with text that a fork did not inherit: its start.
+    /// The start of the words typed in the first user message, if that starts with a wrapper such as an expanded skill.
+    pub typed: Option<String>,
+    /// The first user message with text that a fork did not inherit: the start of its typed words.
     pub own_message: Option<String>,
     /// `message` entries.
     pub message_count: usize,
@@ -121,9 +123,14 @@ impl Digest {
     /// The name, or the first message (of a fork the first one of its own), or pi's words for none; without white space
     /// around.
     pub fn title(&self) -> &str {
-        let titles = [&self.name, &self.own_message, &self.first_message];
-        let title = titles.into_iter().flatten().next().map_or("", |title| title.trim());
+        let title = self.name.as_deref().or(self.own_message.as_deref()).or(self.typed_message());
+        let title = title.map_or("", str::trim);
         if title.is_empty() { NO_MESSAGES } else { title }
+    }
+
+    /// The start of the first user message with text, without wrappers.
+    pub(crate) fn typed_message(&self) -> Option<&str> {
+        self.typed.as_deref().or(self.first_message.as_deref())
     }
 
     /// What is known beyond what lists show: it may be read now.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::js::cut;
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, row};
+use crate::session::entry::{Entry, row, typed};
 use crate::session::json::Str;
 use crate::session::shape::{Index, Shape};
 
@@ -79,6 +79,12 @@ impl Spoken {
     pub(crate) fn push(&mut self, entry: Index, said: &Entry<'_>) {
         let (at, is_user) = (self.rows.len(), said.kind == Kind::User);
         self.starts.push(Start { entry, at, is_user });
+        if let Some(typed) = typed::typed(said) {
+            self.rows.push_str(&typed::row(&typed, SAID));
+            let raw = typed.replace('\\', "\\\\").into_bytes();
+            self.long[usize::from(is_user)] = Long { entry, raw: whole_start(&raw, RAW).to_vec() };
+            return;
+        }
         row::start_into(&mut self.rows, said, SAID);
         if let (Some(message), true) = (&said.message, self.rows.len() - at >= SAID / 2) {
             let long = &mut self.long[usize::from(is_user)];

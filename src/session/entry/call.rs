@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::base::js::{cut, js_trim, number};
+use crate::base::js::{cut, is_js_space, js_trim, number};
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::session::entry::ToolCall;
 use crate::session::entry::row::LONGEST;
-use crate::session::json::data::{Fields, Value, stringify};
+use crate::session::json::data::{Fields, Value, items, stringify};
+use crate::session::json::{Reader, Str};
 
 /// How many entries up a tool's answer has its call at most: the answers of one message hang below each other.
 pub(crate) const NEARBY: usize = 64;
@@ -44,7 +45,7 @@ pub struct Called {
     pub name: Box<str>,
     /// The file or directory that it is about, as it was given; empty if there is none.
     pub path: Box<str>,
-    /// What else was asked: the lines, the command on one line, the pattern, the arguments.
+    /// The rest of the call: lines, the command on one line, the pattern, the most descriptive argument of a custom tool.
     pub about: Box<str>,
 }
 
@@ -60,7 +61,11 @@ impl Called {
             "grep" => (text(&["path"]), format!("/{}/", text(&["pattern"])).into()),
             "find" => (text(&["path"]), text(&["pattern"])),
             "ls" => (text(&["path"]), Cow::default()),
-            _ => (Cow::default(), stringify(call.arguments, SAID).0.into()),
+            _ => match descriptive(call.arguments) {
+                Some(("path", path)) => (path, Cow::default()),
+                Some((_, text)) => (Cow::default(), text),
+                None => (Cow::default(), stringify(call.arguments, SAID).0.into()),
+            },
         };
         let short = |text: &str| clean(cut(js_trim(text), SAID)).into();
         Self { name: short(&name), path: short(&path), about: short(&about) }
@@ -75,6 +80,38 @@ impl Called {
     pub fn touch(&self) -> Option<Touch> {
         [Touch::Read, Touch::Write, Touch::Edit].into_iter().find(|touch| touch.name() == &*self.name)
     }
+}
+
+/// The arguments of custom tools that describe a call best, in order of preference.
+const DESCRIPTIVE: [&str; 7] = ["task", "prompt", "description", "query", "command", "path", "url"];
+
+/// How deep the arguments of a custom tool are searched for text.
+const DEEPEST: usize = 4;
+
+/// How many arguments of a custom tool are searched for text at each level.
+const MOST_VALUES: usize = 1000;
+
+/// Returns the name and text of the argument that describes a call of a custom tool best. Without a preferred one it is the
+/// first text, and without any text at this level the same is looked for in the first object or array.
+fn descriptive(arguments: &[u8]) -> Option<(&'static str, Cow<'_, str>)> {
+    fn text(value: Value<'_>) -> Option<Str<'_>> {
+        value.str().filter(|text| text.chars().any(|c| !is_js_space(c)))
+    }
+    let mut raw = arguments;
+    for _ in 0..DEEPEST {
+        let fields = Fields::new(raw);
+        if let Some((name, text)) = DESCRIPTIVE.iter().find_map(|&name| Some((name, text(fields.get(name)?)?))) {
+            return Some((name, text.text()));
+        }
+        let of_array = items(raw).map_while(|raw| Value::read(&mut Reader::new(raw)).ok());
+        let values: Vec<_> = fields.into_iter().map(|(_, value)| value).chain(of_array).take(MOST_VALUES).collect();
+        if let Some(text) = values.iter().find_map(|&value| text(value)) {
+            return Some(("", text.text()));
+        }
+        raw =
+            values.iter().find_map(|value| value.raw().filter(|raw| raw.starts_with(b"{") || raw.starts_with(b"[")))?;
+    }
+    None
 }
 
 /// The first of some arguments that says something.
@@ -149,7 +186,6 @@ fn lines(args: &Fields<'_>) -> String {
 mod tests {
     use super::*;
     use crate::session::entry::read;
-    use crate::session::json::Str;
 
     fn say(name: &str, arguments: &str) -> String {
         let call = ToolCall { id: Str::default(), name: Str::plain(name), arguments: arguments.as_bytes(), path: None };
@@ -190,6 +226,26 @@ mod tests {
         );
         assert_eq!(say("deploy", r#"{ "to": "a b" }"#), r#"[deploy: {"to":"a b"}]"#);
         assert_eq!(say("ls", ""), "[ls: .]");
+    }
+
+    #[test]
+    fn a_custom_tool_is_described_by_its_best_argument() {
+        for (arguments, path, about) in [
+            (r#"{"agent":"scout","task":"Find the tests","prompt":"no"}"#, "", "Find the tests"),
+            (r#"{"agent":"scout","prompt":"Find\n it"}"#, "", "Find  it"),
+            (r#"{"n":7,"task":" ","title":"Plan","body":"no"}"#, "", "Plan"),
+            (r#"{"query":"rust \"x\"","url":"no"}"#, "", "rust \"x\""),
+            (r#"{"mode":"fast","path":"src/a.rs"}"#, "src/a.rs", ""),
+            (r#"{"n":1,"tasks":[{"agent":"scout","task":"Find it"}]}"#, "", "Find it"),
+            (r#"["first","second"]"#, "", "first"),
+            (r#"{"ok":true,"n":[1]}"#, "", r#"{"ok":true,"n":[1]}"#),
+            ("", "", ""),
+        ] {
+            let arguments = arguments.as_bytes();
+            let call = ToolCall { id: Str::default(), name: Str::plain("subagent"), arguments, path: None };
+            let called = Called::new(&call, &Fields::new(arguments));
+            assert_eq!((&*called.path, &*called.about), (path, about));
+        }
     }
 
     /// As pi 1.5.2 was seen to draw them.

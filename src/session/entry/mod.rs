@@ -10,6 +10,7 @@ pub mod read;
 pub(crate) mod row;
 pub mod same;
 pub mod system;
+pub(crate) mod typed;
 
 use crate::base::js::is_js_space;
 use crate::base::js::js_trim;

@@ -7,7 +7,7 @@ use crate::session::entry::{Entry, Message};
 use crate::session::json::Str;
 
 /// How much a row shows of what was said, in UTF-16 code units, as in pi's `/tree` (1.5.2).
-const SAID: usize = 200;
+pub(crate) const SAID: usize = 200;
 
 /// How much is kept of any other row, in UTF-16 code units. pi cuts it at the width of the screen; no screen is wider.
 pub(super) const LONGEST: usize = 2000;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::session::entry::call::Called;
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, Message, Stamp, row};
+use crate::session::entry::{Entry, Message, Stamp, row, typed};
 use crate::session::shape::IdHash;
 use crate::session::tree::said;
 use crate::session::tree::sense::{Edit, FirstKept, Sense};
@@ -39,6 +39,9 @@ pub struct Node {
     pub silent: bool,
     /// The text of its row: clean, on one line, without the word for its kind.
     pub text: Arc<str>,
+    /// The start of the words typed in a user message that starts with a wrapper such as an expanded skill; clean, on one
+    /// line.
+    pub typed: Option<Arc<str>>,
     /// Milliseconds since 1970.
     pub time: Option<i64>,
     /// US dollars.
@@ -72,11 +75,17 @@ impl Node {
             outcome: entry.message.as_ref().map_or(Outcome::Fine, outcome),
             silent: row::is_silent(entry),
             text,
+            typed: typed::typed(entry).map(|typed| typed::row(&typed, row::SAID).into()),
             time: entry.timestamp.and_then(Stamp::ms),
             cost: entry.cost(),
             called: None,
             sense: Sense::new(entry),
         }
+    }
+
+    /// The text of its row in the browser: without wrappers around a prompt.
+    pub fn words(&self) -> &str {
+        self.typed.as_deref().unwrap_or(&self.text)
     }
 }
 

@@ -25,7 +25,7 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
         spans.push(Span::new(Tone::Error, "failed "));
     }
     let (word, tone, text) = match node.kind {
-        Kind::User => ("user  ", Tone::User, unmarked::words(&node.text)),
+        Kind::User => ("user  ", Tone::User, unmarked::words(node.words())),
         Kind::Assistant => ("asst  ", Tone::Assistant, unmarked::words(&node.text)),
         Kind::Bash => ("! ", Tone::Tool, without_cd(&node.text, &tree.header.cwd).into()),
         Kind::BranchSummary => ("summary  ", Tone::Summary, unmarked::words(&node.text)),
@@ -66,7 +66,8 @@ fn call(called: &Called, cwd: &str, home: &str, room: usize, glyphs: &Glyphs) ->
         "bash" => format!("[{name}: {}]", without_cd(about, cwd)),
         "grep" | "find" if path.is_empty() || path == "." => format!("[{name}: {about}]"),
         "grep" | "find" => format!("[{name}: {about} in {}]", cut((about.len() + 4).min(room / 2))),
-        _ => format!("[{name}: {about}]"),
+        _ if path.is_empty() => format!("[{name}: {about}]"),
+        _ => format!("[{name}: {}]", cut(0)),
     }
 }
 
