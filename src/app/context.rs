@@ -1,6 +1,5 @@
 //! What panes, palettes and flows see of the browser: everything, and nothing that they could change.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,8 +39,8 @@ pub struct Context<'a> {
     pub preview: &'a preview::Pane,
     /// The marks on entries.
     pub marks: &'a Marks,
-    /// How often what was done.
-    pub uses: &'a HashMap<Action, u32>,
+    /// The actions of the command palette that were used lately, the last one first.
+    pub recent: &'a [Action],
     /// Whether pi goes to an entry by itself, once it was asked.
     pub pi_goes: Option<bool>,
     /// What was changed, the newest first, as it was read last.

@@ -1,6 +1,6 @@
 //! Everything that the browser knows.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -127,8 +127,8 @@ pub struct Model {
     pub marks: Marks,
     /// Who waits for a comparison.
     pub comparing: Option<Claim>,
-    /// How often what was done.
-    pub uses: HashMap<Action, u32>,
+    /// The actions of the command palette that were used lately, the last one first.
+    pub recent: Vec<Action>,
     /// Whether the last click was on something that lay over the panes: a second one in its place is not for what is below.
     pub clicked_layer: bool,
     /// Who waits for what the model sees.
@@ -182,7 +182,7 @@ impl Model {
             looking: None,
             marks: Marks::default(),
             comparing: None,
-            uses: HashMap::new(),
+            recent: Vec::new(),
             clicked_layer: false,
             seeing: None,
             past: None,
@@ -203,7 +203,7 @@ impl Model {
             tree: &self.tree,
             preview: &self.preview,
             marks: &self.marks,
-            uses: &self.uses,
+            recent: &self.recent,
             pi_goes: self.pi_goes,
             past: self.past.as_deref().unwrap_or_default(),
         }

@@ -95,6 +95,8 @@ const CLOSED: &[Place] = &[P::Find, P::Prompt, P::Palette, P::Labels];
 pub enum Group {
     /// Moving through rows and panes.
     Moving,
+    /// Sizes of panes, and what is folded or wrapped in them.
+    View,
     /// Going to what is looked for.
     Finding,
     /// What is done with the selected row, and with pitree itself.
@@ -116,6 +118,7 @@ impl Group {
     pub fn title(self) -> &'static str {
         match self {
             Self::Moving => "Moving around",
+            Self::View => "Panes and folds",
             Self::Finding => "Finding things",
             Self::Doing => "Doing things",
             Self::Changing => "Changing sessions",
@@ -135,11 +138,12 @@ pub(super) struct ActionRow {
     pub(super) places: &'static [Place],
     pub(super) group: Group,
     pub(super) word: &'static str,
+    pub(super) title: &'static str,
     pub(super) help: &'static str,
 }
 
 macro_rules! actions {
-    ($($action:ident, $name:literal, $keys:expr, $places:expr, $group:ident, $word:literal, $help:literal;)*) => {
+    ($($action:ident, $name:literal, $keys:expr, $places:expr, $group:ident, $word:literal, $title:literal, $help:literal;)*) => {
         /// Something the user can do with a key.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Action {
@@ -158,6 +162,7 @@ macro_rules! actions {
                         places: $places,
                         group: Group::$group,
                         word: $word,
+                        title: $title,
                         help: $help,
                     },)*
                 }
@@ -166,128 +171,129 @@ macro_rules! actions {
     };
 }
 
-// Action, name in the configuration, default keys, where it works, group, word for the footer, help.
+// Action, name in the configuration, default keys, where it works, group, word for the footer, title in the palette, help.
 // Rows of a group stand together.
 #[rustfmt::skip]
 actions! {
-    Up, "up", ["k", "up"], ROWS, Moving, "up", "Go one row up.";
-    Down, "down", ["j", "down"], ROWS, Moving, "down", "Go one row down.";
-    PageUp, "page-up", ["pageup", "ctrl+b"], ROWS, Moving, "page up", "Go one page up.";
-    PageDown, "page-down", ["pagedown", "ctrl+f"], ROWS, Moving, "page down", "Go one page down.";
-    HalfPageUp, "half-page-up", ["ctrl+u"], PREVIEW, Moving, "half up", "Go half a page up in the preview.";
-    HalfPageDown, "half-page-down", ["ctrl+d"], PREVIEW, Moving, "half down", "Go half a page down in the preview.";
-    First, "first", ["g", "home"], PANES_AND_LONG, Moving, "first", "Go to the first row.";
-    Last, "last", ["G", "end"], PANES_AND_LONG, Moving, "last", "Go to the last row.";
-    Fold, "fold", ["h", "left"], FOLDING, Moving, "fold", "Fold the row; when there is nothing to fold, go to its parent, or back a pane.";
-    Unfold, "unfold", ["l", "right"], FOLDING, Moving, "unfold", "Unfold the row; when there is nothing to unfold, go in.";
-    FoldAll, "fold-all", ["-"], FOLDING, Moving, "fold all", "Fold every row.";
-    UnfoldAll, "unfold-all", ["+"], FOLDING, Moving, "unfold all", "Unfold every row.";
-    NextPane, "next-pane", ["tab"], PANES, Moving, "pane", "Go to the next pane.";
-    PreviousPane, "previous-pane", ["shift+tab"], PANES, Moving, "pane", "Go to the previous pane.";
-    Zoom, "zoom", ["z"], PANES, Moving, "zoom", "Give the pane the whole screen, or its share again.";
-    Larger, "larger", [">"], PANES, Moving, "larger", "Make the pane larger.";
-    Smaller, "smaller", ["<"], PANES, Moving, "smaller", "Make the pane smaller.";
-    SharePreview, "share-preview", ["p"], PANES, Moving, "with preview", "Show the preview below the tree, or below what a search found; or these alone.";
-    NextEntry, "next-entry", ["]"], PANES, Moving, "next entry", "Go to the next entry, or the next session in the list, and show it in the preview.";
-    PreviousEntry, "previous-entry", ["["], PANES, Moving, "previous entry", "Go to the previous entry, or the previous session in the list, and show it in the preview.";
-    PreviewUp, "preview-up", ["K"], PANES, Moving, "preview up", "Scroll the preview up, from any pane.";
-    PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll the preview down, from any pane.";
-    Wrap, "wrap", ["w"], PANES, Moving, "wrap", "Wrap long lines of code in the preview, or scroll to the side.";
+    Up, "up", ["k", "up"], ROWS, Moving, "up", "Move up", "Go one row up.";
+    Down, "down", ["j", "down"], ROWS, Moving, "down", "Move down", "Go one row down.";
+    PageUp, "page-up", ["pageup", "ctrl+b"], ROWS, Moving, "page up", "Page up", "Go one page up.";
+    PageDown, "page-down", ["pagedown", "ctrl+f"], ROWS, Moving, "page down", "Page down", "Go one page down.";
+    HalfPageUp, "half-page-up", ["ctrl+u"], PREVIEW, Moving, "half up", "Half page up", "Go half a page up in the preview.";
+    HalfPageDown, "half-page-down", ["ctrl+d"], PREVIEW, Moving, "half down", "Half page down", "Go half a page down in the preview.";
+    First, "first", ["g", "home"], PANES_AND_LONG, Moving, "first", "First row", "Go to the first row.";
+    Last, "last", ["G", "end"], PANES_AND_LONG, Moving, "last", "Last row", "Go to the last row.";
+    Fold, "fold", ["h", "left"], FOLDING, Moving, "fold", "Fold or go out", "Fold the row; when there is nothing to fold, go to its parent, or back a pane.";
+    Unfold, "unfold", ["l", "right"], FOLDING, Moving, "unfold", "Unfold or go in", "Unfold the row; when there is nothing to unfold, go in.";
+    NextPane, "next-pane", ["tab"], PANES, Moving, "pane", "Next pane", "Go to the next pane.";
+    PreviousPane, "previous-pane", ["shift+tab"], PANES, Moving, "pane", "Previous pane", "Go to the previous pane.";
+    NextEntry, "next-entry", ["]"], PANES, Moving, "next entry", "Next entry", "Go to the next entry, or the next session in the list, and show it in the preview.";
+    PreviousEntry, "previous-entry", ["["], PANES, Moving, "previous entry", "Previous entry", "Go to the previous entry, or the previous session in the list, and show it in the preview.";
+    PreviewUp, "preview-up", ["K"], PANES, Moving, "preview up", "Scroll preview up", "Scroll the preview up, from any pane.";
+    PreviewDown, "preview-down", ["J"], PANES, Moving, "preview down", "Scroll preview down", "Scroll the preview down, from any pane.";
 
-    Search, "search", ["/"], SESSIONS, Finding, "search", "Search the sessions; ? has the language, under Queries.";
-    SearchEverything, "search-everything", ["ctrl+x"], SEARCHED, Finding, "everything", "While searching: search tool output, thinking and arguments as well, or the conversation only.";
-    Find, "find", ["/"], ENTRIES, Finding, "find", "Look for words in the whole session, or in the preview; tab hides the rest of the tree.";
-    NextHit, "next-hit", ["n"], ENTRIES, Finding, "next", "Go to the next hit.";
-    PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Go to the previous hit.";
-    JumpBack, "jump-back", ["backspace", "b"], PANES, Finding, "jump back", "Go back to where you were before a hit, a label or a file was gone to.";
-    JumpForward, "jump-forward", ["B"], PANES, Finding, "jump forward", "Go forward again after going back.";
-    Labels, "labels", ["'"], PANES, Finding, "labels", "List the labels of all sessions: go to one, rename or clear it.";
-    Files, "files", ["F"], PANES, Finding, "files", "List the files that the session, or the project, read and changed, and which entries did it.";
-    Palette, "palette", [":"], PANES, Finding, "actions", "List all that can be done, what was done most first, and do it.";
+    FoldAll, "fold-all", ["-"], FOLDING, View, "fold all", "Fold all", "Fold every row.";
+    UnfoldAll, "unfold-all", ["+"], FOLDING, View, "unfold all", "Unfold all", "Unfold every row.";
+    Zoom, "zoom", ["z"], PANES, View, "zoom", "Toggle full screen", "Give the pane the whole screen, or its share again.";
+    Larger, "larger", [">"], PANES, View, "larger", "Enlarge pane", "Make the pane larger.";
+    Smaller, "smaller", ["<"], PANES, View, "smaller", "Shrink pane", "Make the pane smaller.";
+    SharePreview, "share-preview", ["p"], PANES, View, "with preview", "Toggle preview", "Show the preview below the tree, or below what a search found; or these alone.";
+    Wrap, "wrap", ["w"], PANES, View, "wrap", "Toggle line wrap", "Wrap long lines of code in the preview, or scroll to the side.";
 
-    Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume the session, in the tree from any entry on; fold or unfold a project.";
-    Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
-    Context, "context", ["c"], ENTRIES_AND_CONTEXT, Doing, "context", "Show what the model sees at the entry: each message, what takes the room, and what is left out.";
-    ResumeHere, "resume-here", ["r"], &[P::Context], Doing, "resume here", "Resume the session at the entry whose context is shown.";
-    Copy, "copy", ["y"], PANES, Doing, "copy", "Copy the text or id of the entry, the path or id of the session, or the command that resumes it.";
-    Pager, "pager", ["v"], PANES, Doing, "pager", "Show what the preview is about in a pager ($PAGER), as it was written.";
-    Editor, "editor", ["E"], PANES, Doing, "editor", "Open a copy of what the preview is about in an editor ($VISUAL or $EDITOR).";
-    Compare, "compare", ["="], PANES, Doing, "compare", "Compare what two ways led to from their last common entry on: two marked sessions or entries of one family, the marked entry and the selected one, or the selected one and the leaf.";
-    SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "While comparing: choose the first way, to be resumed or labelled.";
-    SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "While comparing: choose the second way.";
-    GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common point", "While comparing: go to the last entry that both have, in the tree of the chosen way.";
-    Reload, "reload", ["f5"], PANES, Doing, "reload", "Read the sessions again.";
-    Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show all keys.";
-    Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree and go to the shell; fg brings it back.";
-    Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Leave pitree.";
+    Search, "search", ["/"], SESSIONS, Finding, "search", "Search all sessions", "Search the sessions; ? has the language, under Queries.";
+    SearchEverything, "search-everything", ["ctrl+x"], SEARCHED, Finding, "everything", "Search all text", "While searching: search tool output, thinking and arguments as well, or the conversation only.";
+    Find, "find", ["/"], ENTRIES, Finding, "find", "Find in session", "Look for words in the whole session, or in the preview; tab hides the rest of the tree.";
+    NextHit, "next-hit", ["n"], ENTRIES, Finding, "next", "Next hit", "Go to the next hit.";
+    PreviousHit, "previous-hit", ["N"], ENTRIES, Finding, "previous", "Previous hit", "Go to the previous hit.";
+    JumpBack, "jump-back", ["backspace", "b"], PANES, Finding, "jump back", "Jump back", "Go back to where you were before a hit, a label or a file was gone to.";
+    JumpForward, "jump-forward", ["B"], PANES, Finding, "jump forward", "Jump forward", "Go forward again after going back.";
+    Labels, "labels", ["'"], PANES, Finding, "labels", "List labels", "List the labels of all sessions: go to one, rename or clear it.";
+    Files, "files", ["F"], PANES, Finding, "files", "List touched files", "List the files that the session, or the project, read and changed, and which entries did it.";
+    Palette, "palette", [":"], PANES, Finding, "commands", "Command palette", "Open the command palette; recent actions come first.";
 
-    Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Give the session a name; an empty one clears it.";
-    Label, "label", ["L"], ENTRIES_AND_ENDS, Changing, "label", "Label the entry; an empty label clears it.";
-    Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Make a new session of the path to the entry.";
-    Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "delete", "Move the session to the trash, or all marked ones, or a project's.";
-    Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions. In the tree, mark the entry: two at most, to be compared.";
-    MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions in the list, or none.";
-    Undo, "undo", ["u"], PANES, Changing, "undo", "Take the last change back; what an earlier pitree did is asked about.";
-    Redo, "redo", ["U"], PANES, Changing, "redo", "Make the change again that was taken back.";
-    Trash, "show-trash", ["X"], PANES, Changing, "trash", "List the sessions in the trash: bring one back.";
-    History, "history", ["Z"], PANES, Changing, "history", "List all that was changed, the newest first: take one back.";
+    Confirm, "confirm", ["enter"], PANES_AND_BOXES, Doing, "resume", "Resume in pi", "Resume the session, in the tree from any entry on; fold or unfold a project.";
+    Back, "back", ["esc"], PANES_AND_BOXES, Doing, "back", "Go back", "Go one step back: clear the query, close the box, take the marks away, leave the pane.";
+    Context, "context", ["c"], ENTRIES_AND_CONTEXT, Doing, "context", "Show model context", "Show what the model sees at the entry: each message, what takes the room, and what is left out.";
+    ResumeHere, "resume-here", ["r"], &[P::Context], Doing, "resume here", "Resume from context", "Resume the session at the entry whose context is shown.";
+    Copy, "copy", ["y"], PANES, Doing, "copy", "Copy to clipboard", "Copy the text or id of the entry, the path or id of the session, or the command that resumes it.";
+    Pager, "pager", ["v"], PANES, Doing, "pager", "Open in pager", "Show what the preview is about in a pager ($PAGER), as it was written.";
+    Editor, "editor", ["E"], PANES, Doing, "editor", "Open in editor", "Open a copy of what the preview is about in an editor ($VISUAL or $EDITOR).";
+    Compare, "compare", ["="], PANES, Doing, "compare", "Compare branches", "Compare what two ways led to from their last common entry on: two marked sessions or entries of one family, the marked entry and the selected one, or the selected one and the leaf.";
+    SideA, "side-a", ["a"], COMPARE, Doing, "choose A", "Choose branch A", "While comparing: choose the first way, to be resumed or labelled.";
+    SideB, "side-b", ["b"], COMPARE, Doing, "choose B", "Choose branch B", "While comparing: choose the second way.";
+    GoToCommon, "go-to-common", ["o"], COMPARE, Doing, "common point", "Go to common entry", "While comparing: go to the last entry that both have, in the tree of the chosen way.";
+    Reload, "reload", ["f5"], PANES, Doing, "reload", "Reload sessions", "Read the sessions again.";
+    Help, "help", ["?", "f1"], EVERYWHERE, Doing, "help", "Show help", "Show all keys.";
+    Suspend, "suspend", ["ctrl+z"], SUSPENDING, Doing, "suspend", "Suspend pitree", "Suspend pitree and go to the shell; fg brings it back.";
+    Quit, "quit", ["q", "ctrl+c"], LEAVING, Doing, "quit", "Quit pitree", "Leave pitree.";
 
-    NextSort, "next-sort", ["ctrl+s"], SEARCHED, Sessions, "sort", "Sort the sessions in the next way.";
-    WaitingFirst, "waiting-first", ["W"], SESSIONS, Sessions, "waiting first", "Sort the sessions in which a pi waits for you first; again: as before.";
-    NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Show only sessions that have a name, or all.";
-    HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Show only sessions that worked where pitree was started, or all.";
-    ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Show or hide the paths of the sessions.";
-    ShowSubagents, "show-subagents", ["ctrl+g"], SEARCHED, Sessions, "subagents", "Show or hide the sessions of subagents.";
+    Rename, "rename", ["ctrl+r", "R"], PANES_AND_SEARCH, Changing, "rename", "Rename session", "Give the session a name; an empty one clears it.";
+    Label, "label", ["L"], ENTRIES_AND_ENDS, Changing, "label", "Label entry", "Label the entry; an empty label clears it.";
+    Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Make a new session of the path to the entry.";
+    Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "delete", "Move to trash", "Move the session to the trash, or all marked ones, or a project's.";
+    Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions. In the tree, mark the entry: two at most, to be compared.";
+    MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions", "Mark all sessions in the list, or none.";
+    Undo, "undo", ["u"], PANES, Changing, "undo", "Undo last change", "Take the last change back; what an earlier pitree did is asked about.";
+    Redo, "redo", ["U"], PANES, Changing, "redo", "Redo change", "Make the change again that was taken back.";
+    Trash, "show-trash", ["X"], PANES, Changing, "trash", "Show trash", "List the sessions in the trash: bring one back.";
+    History, "history", ["Z"], PANES, Changing, "history", "Show change history", "List all that was changed, the newest first: take one back.";
 
-    NextFilter, "next-filter", ["ctrl+o"], TREE, Tree, "filter", "Show the tree through the next filter.";
-    PreviousFilter, "previous-filter", ["alt+o", "ctrl+shift+o"], TREE, Tree, "filter", "Show the tree through the previous filter.";
-    FilterDefault, "filter-default", ["1", "ctrl+d"], TREE, Tree, "default", "Show what pi shows by default.";
-    FilterNoTools, "filter-no-tools", ["2", "ctrl+t"], TREE, Tree, "no tools", "Hide tool calls and their results; again: back to the default.";
-    FilterUserOnly, "filter-user-only", ["3", "ctrl+u"], TREE, Tree, "user only", "Show only what the user wrote; again: back to the default.";
-    FilterLabeledOnly, "filter-labeled-only", ["4", "ctrl+l"], TREE, Tree, "labelled", "Show only labelled entries; again: back to the default.";
-    FilterAll, "filter-all", ["5", "ctrl+a"], TREE, Tree, "all", "Show every entry, also settings and labels; again: back to the default.";
-    FilterOutline, "filter-outline", ["6"], TREE, Tree, "outline", "Show only branch points, labels, compactions and leaves.";
-    FilterTurns, "filter-turns", ["7"], TREE, Tree, "turns", "Show a row for each prompt, with what was done because of it; again: back to the default.";
-    ToolRuns, "fold-tools", ["t"], TREE, Tree, "tool runs", "Tell each run of tool calls in one row, or show them all.";
-    SegmentUp, "segment-up", ["ctrl+left", "alt+left"], TREE, Tree, "segment up", "Fold the branch, or go up to where it begins.";
-    SegmentDown, "segment-down", ["ctrl+right", "alt+right"], TREE, Tree, "segment down", "Unfold the branch, or go down to where it ends.";
-    PreviousBranchPoint, "previous-branch-point", ["{"], TREE, Tree, "branch point", "Go to the previous branch point.";
-    NextBranchPoint, "next-branch-point", ["}"], TREE, Tree, "branch point", "Go to the next branch point.";
-    GoToLeaf, "go-to-leaf", ["."], TREE, Tree, "leaf", "Go to the leaf, the entry where pi goes on.";
-    Follow, "follow", ["W"], TREE, Tree, "follow", "Stay at the leaf as pi writes; again, or any move: stay where you are.";
-    Family, "family", ["m"], TREE, Tree, "family", "Show the whole family of the session as one tree, shared entries once; again: the session alone.";
-    FamilyFiles, "family-files", ["M"], TREE, Tree, "files of the family", "List the sessions of the family: hide one in the tree, or show it again.";
-    GoOver, "go-over", ["o"], ENTRIES, Tree, "go over", "Go over to the session of the row, or to another one that has the entry.";
-    LabelTimes, "label-times", ["T"], TREE, Tree, "label times", "Show or hide when a label was set.";
+    NextSort, "next-sort", ["ctrl+s"], SEARCHED, Sessions, "sort", "Next sort order", "Sort the sessions in the next way.";
+    WaitingFirst, "waiting-first", ["W"], SESSIONS, Sessions, "waiting first", "Waiting sessions first", "Sort the sessions in which a pi waits for you first; again: as before.";
+    NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Toggle unnamed sessions", "Show only sessions that have a name, or all.";
+    HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions that worked where pitree was started, or all.";
+    ShowPaths, "show-paths", ["ctrl+p"], SEARCHED, Sessions, "paths", "Toggle session paths", "Show or hide the paths of the sessions.";
+    ShowSubagents, "show-subagents", ["ctrl+g"], SEARCHED, Sessions, "subagents", "Toggle subagent sessions", "Show or hide the sessions of subagents.";
 
-    Accept, "accept", ["enter"], LINES, Choosing, "accept", "Take what is typed, or what is selected.";
-    Cancel, "cancel", ["esc"], LINES, Choosing, "cancel", "Clear what is typed; when nothing is, close.";
-    Close, "close", ["ctrl+c"], CLOSED, Choosing, "close", "Close the line, or all lists.";
-    ListUp, "list-up", ["up", "ctrl+p"], PALETTES, Choosing, "up", "Go one row up in a list.";
-    ListDown, "list-down", ["down", "ctrl+n"], PALETTES, Choosing, "down", "Go one row down in a list.";
-    ListPageUp, "list-page-up", ["pageup"], PALETTES, Choosing, "page up", "Go one page up in a list.";
-    ListPageDown, "list-page-down", ["pagedown"], PALETTES, Choosing, "page down", "Go one page down in a list.";
-    RenameLabel, "rename-label", ["ctrl+r"], &[P::Labels], Choosing, "rename", "Rename the selected label.";
-    ClearLabel, "clear-label", ["ctrl+d"], &[P::Labels], Choosing, "clear", "Clear the selected label.";
-    OnlyHits, "only-hits", ["tab"], &[P::Find], Choosing, "only hits", "Hide all but the hits, or show all again.";
-    Complete, "complete", ["tab"], &[P::Search, P::Prompt], Choosing, "complete", "Complete the qualifier, or its value; again: the next one; the path of a directory.";
-    CompleteBack, "complete-back", ["shift+tab"], SEARCH, Choosing, "previous", "Complete the qualifier, or its value, with the one before.";
-    PreviousQuery, "previous-query", ["alt+up", "alt+p"], SEARCH, Choosing, "query before", "Put the query that was typed before into the line.";
-    NextQuery, "next-query", ["alt+down", "alt+n"], SEARCH, Choosing, "next query", "Put the query that was typed next into the line, or what was being typed.";
+    NextFilter, "next-filter", ["ctrl+o"], TREE, Tree, "filter", "Next tree filter", "Show the tree through the next filter.";
+    PreviousFilter, "previous-filter", ["alt+o", "ctrl+shift+o"], TREE, Tree, "filter", "Previous tree filter", "Show the tree through the previous filter.";
+    FilterDefault, "filter-default", ["1", "ctrl+d"], TREE, Tree, "default", "Filter: default", "Show what pi shows by default.";
+    FilterNoTools, "filter-no-tools", ["2", "ctrl+t"], TREE, Tree, "no tools", "Filter: no tools", "Hide tool calls and their results; again: back to the default.";
+    FilterUserOnly, "filter-user-only", ["3", "ctrl+u"], TREE, Tree, "user only", "Filter: user only", "Show only what the user wrote; again: back to the default.";
+    FilterLabeledOnly, "filter-labeled-only", ["4", "ctrl+l"], TREE, Tree, "labelled", "Filter: labeled only", "Show only labelled entries; again: back to the default.";
+    FilterAll, "filter-all", ["5", "ctrl+a"], TREE, Tree, "all", "Filter: all entries", "Show every entry, also settings and labels; again: back to the default.";
+    FilterOutline, "filter-outline", ["6"], TREE, Tree, "outline", "Filter: outline", "Show only branch points, labels, compactions and leaves.";
+    FilterTurns, "filter-turns", ["7"], TREE, Tree, "turns", "Filter: turns", "Show a row for each prompt, with what was done because of it; again: back to the default.";
+    ToolRuns, "fold-tools", ["t"], TREE, Tree, "tool runs", "Toggle tool runs", "Tell each run of tool calls in one row, or show them all.";
+    SegmentUp, "segment-up", ["ctrl+left", "alt+left"], TREE, Tree, "segment up", "Fold or branch start", "Fold the branch, or go up to where it begins.";
+    SegmentDown, "segment-down", ["ctrl+right", "alt+right"], TREE, Tree, "segment down", "Unfold or branch end", "Unfold the branch, or go down to where it ends.";
+    PreviousBranchPoint, "previous-branch-point", ["{"], TREE, Tree, "branch point", "Previous branch point", "Go to the previous branch point.";
+    NextBranchPoint, "next-branch-point", ["}"], TREE, Tree, "branch point", "Next branch point", "Go to the next branch point.";
+    GoToLeaf, "go-to-leaf", ["."], TREE, Tree, "leaf", "Go to leaf", "Go to the leaf, the entry where pi goes on.";
+    Follow, "follow", ["W"], TREE, Tree, "follow", "Follow leaf", "Stay at the leaf as pi writes; again, or any move: stay where you are.";
+    Family, "family", ["m"], TREE, Tree, "family", "Toggle family tree", "Show the whole family of the session as one tree, shared entries once; again: the session alone.";
+    FamilyFiles, "family-files", ["M"], TREE, Tree, "files of the family", "List family sessions", "List the sessions of the family: hide one in the tree, or show it again.";
+    GoOver, "go-over", ["o"], ENTRIES, Tree, "go over", "Go to other session", "Go over to the session of the row, or to another one that has the entry.";
+    LabelTimes, "label-times", ["T"], TREE, Tree, "label times", "Toggle label times", "Show or hide when a label was set.";
 
-    CharLeft, "char-left", ["left", "ctrl+b"], TYPING, Typing, "left", "Go one character to the left.";
-    CharRight, "char-right", ["right", "ctrl+f"], TYPING, Typing, "right", "Go one character to the right.";
-    WordLeft, "word-left", ["ctrl+left", "alt+left", "alt+b"], TYPING, Typing, "word left", "Go one word to the left.";
-    WordRight, "word-right", ["ctrl+right", "alt+right", "alt+f"], TYPING, Typing, "word right", "Go one word to the right.";
-    LineStart, "line-start", ["home", "ctrl+a"], TYPING, Typing, "start", "Go to the start of the line.";
-    LineEnd, "line-end", ["end", "ctrl+e"], TYPING, Typing, "end", "Go to the end of the line.";
-    DeleteBack, "delete-back", ["backspace", "ctrl+h"], TYPING, Typing, "delete back", "Delete the character before the cursor.";
-    DeleteForward, "delete-forward", ["delete", "ctrl+d"], TYPING, Typing, "delete", "Delete the character under the cursor.";
-    DeleteWordBack, "delete-word-back", ["ctrl+w", "alt+backspace"], TYPING, Typing, "delete word", "Delete the word before the cursor.";
-    DeleteWordForward, "delete-word-forward", ["alt+d"], TYPING, Typing, "delete word", "Delete the word behind the cursor.";
-    DeleteToStart, "delete-to-start", ["ctrl+u"], TYPING, Typing, "delete to start", "Delete all before the cursor.";
-    DeleteToEnd, "delete-to-end", ["ctrl+k"], TYPING, Typing, "delete to end", "Delete all behind the cursor.";
-    Yank, "yank", ["ctrl+y"], TYPING, Typing, "yank", "Put back what was deleted last.";
+    Accept, "accept", ["enter"], LINES, Choosing, "accept", "Accept input", "Take what is typed, or what is selected.";
+    Cancel, "cancel", ["esc"], LINES, Choosing, "cancel", "Clear or close", "Clear what is typed; when nothing is, close.";
+    Close, "close", ["ctrl+c"], CLOSED, Choosing, "close", "Close input", "Close the line, or all lists.";
+    ListUp, "list-up", ["up", "ctrl+p"], PALETTES, Choosing, "up", "List up", "Go one row up in a list.";
+    ListDown, "list-down", ["down", "ctrl+n"], PALETTES, Choosing, "down", "List down", "Go one row down in a list.";
+    ListPageUp, "list-page-up", ["pageup"], PALETTES, Choosing, "page up", "List page up", "Go one page up in a list.";
+    ListPageDown, "list-page-down", ["pagedown"], PALETTES, Choosing, "page down", "List page down", "Go one page down in a list.";
+    RenameLabel, "rename-label", ["ctrl+r"], &[P::Labels], Choosing, "rename", "Rename label", "Rename the selected label.";
+    ClearLabel, "clear-label", ["ctrl+d"], &[P::Labels], Choosing, "clear", "Clear label", "Clear the selected label.";
+    OnlyHits, "only-hits", ["tab"], &[P::Find], Choosing, "only hits", "Toggle only hits", "Hide all but the hits, or show all again.";
+    Complete, "complete", ["tab"], &[P::Search, P::Prompt], Choosing, "complete", "Complete input", "Complete the qualifier, or its value; again: the next one; the path of a directory.";
+    CompleteBack, "complete-back", ["shift+tab"], SEARCH, Choosing, "previous", "Previous completion", "Complete the qualifier, or its value, with the one before.";
+    PreviousQuery, "previous-query", ["alt+up", "alt+p"], SEARCH, Choosing, "query before", "Previous query", "Put the query that was typed before into the line.";
+    NextQuery, "next-query", ["alt+down", "alt+n"], SEARCH, Choosing, "next query", "Next query", "Put the query that was typed next into the line, or what was being typed.";
+
+    CharLeft, "char-left", ["left", "ctrl+b"], TYPING, Typing, "left", "Character left", "Go one character to the left.";
+    CharRight, "char-right", ["right", "ctrl+f"], TYPING, Typing, "right", "Character right", "Go one character to the right.";
+    WordLeft, "word-left", ["ctrl+left", "alt+left", "alt+b"], TYPING, Typing, "word left", "Word left", "Go one word to the left.";
+    WordRight, "word-right", ["ctrl+right", "alt+right", "alt+f"], TYPING, Typing, "word right", "Word right", "Go one word to the right.";
+    LineStart, "line-start", ["home", "ctrl+a"], TYPING, Typing, "start", "Line start", "Go to the start of the line.";
+    LineEnd, "line-end", ["end", "ctrl+e"], TYPING, Typing, "end", "Line end", "Go to the end of the line.";
+    DeleteBack, "delete-back", ["backspace", "ctrl+h"], TYPING, Typing, "delete back", "Delete previous character", "Delete the character before the cursor.";
+    DeleteForward, "delete-forward", ["delete", "ctrl+d"], TYPING, Typing, "delete", "Delete character", "Delete the character under the cursor.";
+    DeleteWordBack, "delete-word-back", ["ctrl+w", "alt+backspace"], TYPING, Typing, "delete word", "Delete previous word", "Delete the word before the cursor.";
+    DeleteWordForward, "delete-word-forward", ["alt+d"], TYPING, Typing, "delete word", "Delete next word", "Delete the word behind the cursor.";
+    DeleteToStart, "delete-to-start", ["ctrl+u"], TYPING, Typing, "delete to start", "Delete to start", "Delete all before the cursor.";
+    DeleteToEnd, "delete-to-end", ["ctrl+k"], TYPING, Typing, "delete to end", "Delete to end", "Delete all behind the cursor.";
+    Yank, "yank", ["ctrl+y"], TYPING, Typing, "yank", "Yank deleted text", "Put back what was deleted last.";
 }
 
 impl Place {
@@ -352,6 +358,11 @@ impl Action {
     /// One or two words for the footer.
     pub fn word(self) -> &'static str {
         self.row().word
+    }
+
+    /// Two to four words for the command palette.
+    pub fn title(self) -> &'static str {
+        self.row().title
     }
 
     /// A sentence that says what it does.

@@ -207,6 +207,7 @@ mod tests {
             assert!(names.insert(name), "{name} twice");
             assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{name}");
             assert!(action.help().ends_with('.') && !action.word().is_empty(), "{name}");
+            assert!((2..=4).contains(&action.title().split(' ').count()), "{name}: {}", action.title());
             assert_eq!(Action::from_name(name), Some(action));
             let keys: Vec<_> = action.row().keys.iter().map(|text| key(text).to_string()).collect();
             assert_eq!(keys, action.row().keys, "default keys are written as they print");

@@ -262,7 +262,7 @@ fn the_help_filters_as_one_types() {
     assert!(browser.screen().contains("next-branch-point"));
     assert!(!browser.screen().contains("next-sort"));
     browser.press("esc");
-    assert!(browser.screen().contains("next-pane"), "the query is cleared first");
+    assert!(browser.screen().contains("next-sort"), "the query is cleared first");
     browser.press("esc");
     assert!(browser.model.layers.is_empty());
     assert!(browser.wants.is_empty(), "typing q in the help does not quit");

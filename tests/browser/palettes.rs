@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use pitree::app::layers::palette::Palette;
 use pitree::app::message::Msg;
 use pitree::config::Filter;
 use pitree::keymap::Place;
@@ -51,11 +50,17 @@ fn an_action_is_chosen_and_done() {
 #[test]
 fn who_types_a_name_means_the_action_of_that_name() {
     let mut browser = Browser::demo(100, 30);
-    for name in ["fold", "fork", "rename", "reload"] {
+    for (name, title) in [
+        ("fold-all", "Fold all"),
+        ("fork", "Fork at entry"),
+        ("rename", "Rename session"),
+        ("reload", "Reload sessions"),
+        ("zoom", "Toggle full screen"),
+    ] {
         browser.press(": ").type_text(&name[..name.len() - 1]);
-        assert!(chosen(&browser).ends_with(&format!("  {name}")), "{}", chosen(&browser));
+        assert_eq!(chosen(&browser), title);
         browser.type_text(&name[name.len() - 1..]);
-        assert!(chosen(&browser).ends_with(&format!("  {name}")), "{}", chosen(&browser));
+        assert_eq!(chosen(&browser), title);
         browser.press("esc esc");
     }
 }
@@ -73,18 +78,29 @@ fn esc_clears_the_query_before_it_closes() {
     assert!(browser.palettes().is_empty());
     browser.press(":");
     browser.send(Msg::Paste("reload\n".into()));
-    assert_eq!(chosen(&browser), "Read the sessions again.  reload");
+    assert_eq!(chosen(&browser), "Reload sessions");
 }
 
 #[test]
 fn words_match_literally_before_fuzzily() {
     let mut browser = Browser::demo(100, 30);
-    browser.press(": ").type_text("unfold row");
-    assert!(chosen(&browser).starts_with("Unfold the row"));
-    browser.press("esc").type_text("rldsess");
+    browser.press(": ").type_text("tree filter");
+    assert_eq!(chosen(&browser), "Next tree filter");
+    browser.press("esc").type_text("clipboard");
+    assert_eq!(chosen(&browser), "Copy to clipboard");
+    browser.press("esc").type_text("rldss");
+    assert_eq!(chosen(&browser), "Reload sessions");
+    browser.press("esc").type_text("omissions xyzzy");
     assert_eq!(browser.palettes()[0].counts().0, 0);
-    browser.press("esc").type_text("reasess");
-    assert!(chosen(&browser).starts_with("Read the sessions"), "{}", chosen(&browser));
+}
+
+#[test]
+fn a_command_is_found_by_the_words_of_its_description() {
+    let mut browser = Browser::demo(100, 30);
+    browser.press(": ").type_text("$PAGER");
+    assert_eq!(chosen(&browser), "Open in pager");
+    browser.press("esc").type_text("compactions");
+    assert_eq!(chosen(&browser), "Filter: outline");
 }
 
 #[test]
@@ -97,7 +113,7 @@ fn keys_and_the_mouse_move_in_a_palette() {
     assert_eq!(chosen(&browser), first);
     browser.press("pagedown pagedown pageup pageup");
     assert_eq!(chosen(&browser), first);
-    let list = Palette::list_area((60, 12));
+    let list = browser.palettes()[0].list_area((60, 12));
     browser.send(Msg::Wheel { column: list.x, row: list.y, by: 3 });
     assert_eq!(browser.palettes()[0].cursor.top, 3);
     browser.send(Msg::Wheel { column: list.x, row: list.y, by: 1000 });
@@ -129,19 +145,51 @@ fn a_click_takes_a_choice_and_beside_the_box_none() {
     assert!(!browser.asks() && browser.copied.len() == 1);
 }
 
+/// The titles of the listed rows, with the group in front.
+fn listed(browser: &Browser) -> Vec<String> {
+    let palettes = browser.palettes();
+    let palette = palettes[0];
+    let text =
+        |at: usize| palette.drawn(at, 60, &browser.model.setting.glyphs).0.iter().map(|span| &*span.text).collect();
+    (0..palette.counts().0).map(text).collect()
+}
+
 #[test]
-fn what_is_done_most_often_stands_first_and_leads_to_its_pane() {
+fn commands_are_grouped_by_pane_after_those_used_lately() {
     let mut browser = Browser::demo(160, 48);
-    browser.press("j k : L a b e l space t h e");
-    shows(&browser, "Label the entry");
-    browser.press("esc esc");
-    browser.press("ctrl+n ctrl+n ctrl+n ctrl+n ctrl+s ctrl+s :");
-    let first = |browser: &Browser, at: usize| {
-        browser.palettes()[0].drawn(at, 100, &browser.model.setting.glyphs).0[0].text.clone()
-    };
-    assert!(first(&browser, 0).contains("that have a name") && first(&browser, 1).contains("next way"));
+    browser.press("ctrl+n ctrl+n j k ctrl+s ctrl+s g ctrl+n ctrl+n :");
+    let rows = listed(&browser);
+    assert_eq!(
+        rows[..3],
+        ["Recent     Toggle unnamed sessions", "           Next sort order", "Sessions   Search all sessions"]
+    );
+    let groups: Vec<&str> = rows.iter().map(|row| row[..11].trim()).filter(|group| !group.is_empty()).collect();
+    assert_eq!(groups, ["Recent", "Sessions", "All panes", "Tree"]);
+    let titles: Vec<&str> = rows.iter().map(|row| row[11..].trim()).collect();
+    for left_out in ["Go back", "Command palette", "Move up", "Next pane", "Unfold or go in", "Scroll preview up"] {
+        assert!(!titles.contains(&left_out), "{left_out}");
+    }
+    assert_eq!(titles.iter().filter(|title| **title == "Next sort order").count(), 1);
     browser.type_text("outline only").press("enter");
     assert_eq!((browser.model.focus, browser.model.tree.filter), (Place::Tree, pitree::config::Filter::Outline));
+    browser.press(":");
+    assert_eq!(listed(&browser)[0], "Recent     Filter: outline");
+    let tree = listed(&browser).into_iter().find(|row| row.starts_with("Tree")).unwrap();
+    assert_eq!(tree, "Tree       Find in session", "what works in the focused pane is listed there");
+}
+
+#[test]
+fn the_help_begins_with_the_focused_pane() {
+    for (keys, heading, first) in
+        [("", "Sessions pane", " / "), ("l", "Tree pane", " / "), ("l tab", "Preview pane", " ctrl+u ")]
+    {
+        let mut browser = Browser::demo(100, 30);
+        browser.press(keys).press("?");
+        let screen = browser.screen();
+        let at =
+            screen.lines().position(|line| line.contains(heading)).unwrap_or_else(|| panic!("{heading}\n{screen}"));
+        assert!(at < 4 && screen.lines().nth(at + 1).unwrap().contains(first), "{screen}");
+    }
 }
 
 #[test]
@@ -262,7 +310,7 @@ fn replies_go_to_the_palette_that_asked() {
 
 #[test]
 fn ascii_and_no_colours_are_enough() {
-    let mut browser = Browser::demo(80, 24);
+    let mut browser = Browser::demo(64, 24);
     browser.set(|setting| {
         setting.glyphs = pitree::base::text::ASCII.clone();
         setting.theme = None;
@@ -270,5 +318,18 @@ fn ascii_and_no_colours_are_enough() {
     for keys in [":", "esc j F", "esc l / w"] {
         browser.press(keys);
         assert!(browser.screen().is_ascii(), "{}", browser.screen());
+    }
+}
+
+#[test]
+fn a_wide_character_beside_a_box_leaves_its_frame_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("one.jsonl"), Session::new("one").user("u1", &"漢".repeat(40)).text()).unwrap();
+    for columns in 80..84 {
+        let mut browser = Browser::on(&[dir.path()], columns, 20);
+        browser.press(":");
+        let screen = browser.screen();
+        let framed = screen.lines().filter(|line| line.contains(['│', '╭', '╰'])).count();
+        assert_eq!(framed, 18, "{screen}");
     }
 }

@@ -1,5 +1,5 @@
-//! The help: every key and what it does, every sign and what it means, filtered as one types; the keys of the layer it was
-//! opened over come first.
+//! The help: every key and what it does, every sign and what it means, filtered as one types; the keys of the layer or
+//! pane it was opened over come first.
 
 use crate::app::layers::answer::{Answer, View};
 use crate::app::setting::Setting;
@@ -15,7 +15,7 @@ use crate::search::qualifier;
 const WIDEST: u16 = 110;
 /// Below this width the sentence stands under the keys rather than beside them.
 const NARROW: u16 = 70;
-/// The heading of what works where the help was opened.
+/// The heading of the keys of the layer over which the help was opened.
 const HERE: &str = "Here";
 /// The heading of the language of queries.
 const QUERIES: &str = "Queries";
@@ -37,7 +37,7 @@ const SAVED: &str = "Saved queries";
 pub struct Help {
     /// What is typed.
     pub line: LineEdit,
-    /// The layer that it was opened over.
+    /// The layer that it was opened over, or the focused pane.
     pub over: Option<Place>,
     /// The first row that is seen.
     pub top: usize,
@@ -56,8 +56,15 @@ impl Keys {
         Self { title: row.group.title(), keys: row.keys, help: row.help.into(), name: row.name.into() }
     }
 
-    fn here(row: HelpRow) -> Self {
-        Self { title: HERE, ..Self::new(row) }
+    /// The row in the section of a pane or layer.
+    fn of(place: Place, row: HelpRow) -> Self {
+        let title = match place {
+            Place::Sessions => "Sessions pane",
+            Place::Tree => "Tree pane",
+            Place::Preview => "Preview pane",
+            _ => HERE,
+        };
+        Self { title, ..Self::new(row) }
     }
 
     fn query((query, help): (&'static str, String)) -> Self {
@@ -84,8 +91,14 @@ impl Help {
             words.iter().all(|word| text.contains(word))
         };
         let saved = setting.queries.iter().map(Keys::saved);
-        let is_here = |row: &HelpRow| self.over.is_some_and(|place| row.action.places().contains(&place));
-        let here = setting.keymap.help().filter(is_here).map(Keys::here);
+        let here = self.over.into_iter().flat_map(|place| {
+            // The section of a pane leaves out the keys that work in all of them.
+            let is_common = move |row: &HelpRow| {
+                Place::PANES.contains(&place) && Place::PANES.iter().all(|pane| row.action.places().contains(pane))
+            };
+            let rows = setting.keymap.help().filter(move |row| row.action.places().contains(&place) && !is_common(row));
+            rows.map(move |row| Keys::of(place, row))
+        });
         let language = LANGUAGE.iter().map(|&(query, help)| (query, help.into())).chain(qualifier::rows());
         let language = Some(language.map(Keys::query));
         let (first, last) = if self.over == Some(Place::Search) { (language, None) } else { (None, language) };

@@ -10,13 +10,17 @@ use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::sheet::{largest, middle};
 use crate::base::fold::fold;
-use crate::base::text::{Glyphs, Span, mark, width};
+use crate::base::text::{Glyphs, Span, Tone, mark, width};
 use crate::keymap::{Action, Key, Place};
 use crate::library::{ProjectKey, SessionKey};
 use crate::search::words::Words;
 
 /// The largest that the box becomes, in columns and rows.
 const LARGEST: (u16, u16) = (116, 32);
+/// The widest that the box of commands becomes, so that each key is near its command.
+const COMMANDS: u16 = 66;
+/// The fewest columns that have room for the names of groups.
+const GROUPED: usize = 48;
 
 /// What a palette is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,21 +68,38 @@ pub struct Choice {
     pub facts: Span,
     /// What it leads to.
     pub leads: Leads,
+    /// The group that it belongs to; empty if the rows have no groups.
+    group: &'static str,
     /// The name by which it can be called; empty if it has none.
     name: &'static str,
     folded: String,
+    /// The text and its description, which is not drawn.
+    described: String,
 }
 
 impl Choice {
     /// Something that can be chosen.
     pub fn new(left: Vec<Span>, right: Vec<Span>, facts: Span, leads: Leads) -> Self {
         let folded = fold(&text(&left, &right));
-        Self { left, right, facts, leads, name: "", folded }
+        Self { left, right, facts, leads, group: "", name: "", folded, described: String::new() }
     }
 
-    /// The same, that can be called by a name.
-    pub(crate) fn called(self, name: &'static str) -> Self {
-        Self { name, ..self }
+    /// The same, that can be called by a name, and found by a description that is not drawn.
+    pub(crate) fn called(self, name: &'static str, description: &str) -> Self {
+        let described = format!("{} {name} {}", self.folded, fold(description));
+        Self { name, described, ..self }
+    }
+
+    /// The same in a group.
+    pub(crate) fn under(self, group: &'static str) -> Self {
+        Self { group, ..self }
+    }
+
+    /// Scores the match with the words, higher is better. The description must have all of them literally, and ranks
+    /// below the text.
+    fn score(&self, words: &Words) -> Option<i64> {
+        let described = words.score(&self.described).filter(|&score| score == 0).map(|_| -1);
+        words.score(&self.folded).max(described)
     }
 }
 
@@ -140,7 +161,7 @@ impl Palette {
         // Who types a name means what is called so, before all that only speaks of it.
         let begins = |row: &Choice| !typed.is_empty() && row.name.starts_with(&typed);
         let called = |row: &Choice| begins(row).then_some(std::cmp::Reverse(row.name.len()));
-        let rank = |(at, row): (usize, &Choice)| Some((called(row), self.words.score(&row.folded)?, at));
+        let rank = |(at, row): (usize, &Choice)| Some((called(row), row.score(&self.words)?, at));
         let mut found: Vec<_> = self.rows.iter().enumerate().filter_map(rank).collect();
         found.sort_by_key(|&(called, score, _)| std::cmp::Reverse((called, score)));
         self.shown = found.into_iter().map(|(.., at)| at).collect();
@@ -153,13 +174,13 @@ impl Palette {
 
     /// The selected row.
     pub fn selected(&self) -> Option<&Choice> {
-        self.shown.get(self.cursor.at).map(|&at| &self.rows[at])
+        self.row(self.cursor.at)
     }
 
     /// A row of those that match, as it is drawn in so many columns: what it says to the left and to the right, matches
     /// marked.
     pub fn drawn(&self, at: usize, columns: usize, glyphs: &Glyphs) -> (Vec<Span>, Vec<Span>) {
-        let Some(row) = self.shown.get(at).map(|&at| &self.rows[at]) else { return Default::default() };
+        let Some(row) = self.row(at) else { return Default::default() };
         let mut left = row.left.clone();
         if let PaletteKind::Files(_) = self.kind {
             // Of a path the name is seen.
@@ -172,24 +193,39 @@ impl Palette {
         let behind: Vec<_> = behind.into_iter().map(|mark| mark.start.saturating_sub(len)..mark.end - len).collect();
         let mut right = mark(&row.right, &behind);
         right.push(row.facts.clone());
-        (mark(&left, &marks), right)
+        (self.group(at, columns).into_iter().chain(mark(&left, &marks)).collect(), right)
+    }
+
+    /// The column of groups, if there is room for it: the first row that is seen of a group names it.
+    fn group(&self, at: usize, columns: usize) -> Option<Span> {
+        let name = |at: usize| self.row(at).map_or("", |row| row.group);
+        let widest = self.rows.iter().map(|row| width(row.group)).max().filter(|&widest| widest > 0)?;
+        let is_first = at == self.cursor.top || name(at) != name(at - 1);
+        let text = format!("{:<1$}  ", if is_first { name(at) } else { "" }, widest);
+        (columns >= GROUPED).then(|| Span::new(Tone::Heading, text))
+    }
+
+    /// A row of those that match.
+    fn row(&self, at: usize) -> Option<&Choice> {
+        self.shown.get(at).map(|&at| &self.rows[at])
     }
 
     /// Where the box stands.
-    pub fn area(terminal: (u16, u16)) -> Rect {
-        let (columns, rows) = largest(terminal, LARGEST.0);
+    pub fn area(&self, terminal: (u16, u16)) -> Rect {
+        let widest = if self.kind == PaletteKind::Actions { COMMANDS } else { LARGEST.0 };
+        let (columns, rows) = largest(terminal, widest);
         middle(terminal, (columns, rows.min(LARGEST.1)))
     }
 
     /// Where its list stands: below the line, inside the frame.
-    pub fn list_area(terminal: (u16, u16)) -> Rect {
-        let Rect { x, y, width, height } = Self::area(terminal);
+    pub fn list_area(&self, terminal: (u16, u16)) -> Rect {
+        let Rect { x, y, width, height } = self.area(terminal);
         Rect::new(x + 2, y + 2, width.saturating_sub(4), height.saturating_sub(3))
     }
 
     /// Brings the selection into sight.
     pub fn fit(&mut self, terminal: (u16, u16)) {
-        self.cursor.fit(self.shown.len(), Self::list_area(terminal).height.into());
+        self.cursor.fit(self.shown.len(), self.list_area(terminal).height.into());
     }
 
     fn go(&mut self, by: isize) {
@@ -207,7 +243,7 @@ impl Palette {
     }
 
     pub(super) fn press<C>(&mut self, key: Key, action: Option<Action>, terminal: (u16, u16)) -> Answer<C> {
-        let page = isize::try_from(Self::list_area(terminal).height.saturating_sub(1).max(1)).unwrap_or(1);
+        let page = isize::try_from(self.list_area(terminal).height.saturating_sub(1).max(1)).unwrap_or(1);
         match action {
             Some(Action::ListUp) => self.go(-1),
             Some(Action::ListDown) => self.go(1),
@@ -237,8 +273,8 @@ impl Palette {
 
     /// On a row is Enter there, beside the box closes it.
     pub(super) fn click<C>(&mut self, (column, row): (u16, u16), terminal: (u16, u16)) -> Answer<C> {
-        let list = Self::list_area(terminal);
-        if !Self::area(terminal).contains((column, row).into()) {
+        let list = self.list_area(terminal);
+        if !self.area(terminal).contains((column, row).into()) {
             return Answer::Close;
         }
         let at = self.cursor.top + usize::from(row.saturating_sub(list.y));
@@ -250,7 +286,7 @@ impl Palette {
     }
 
     pub(super) fn wheel(&mut self, by: isize, terminal: (u16, u16)) {
-        self.cursor.scroll(by, self.shown.len(), Self::list_area(terminal).height.into());
+        self.cursor.scroll(by, self.shown.len(), self.list_area(terminal).height.into());
     }
 
     fn take<C>(&self) -> Answer<C> {

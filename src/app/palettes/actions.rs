@@ -1,6 +1,4 @@
-//! The palette of all that can be done: in this pane, and in others, to which it leads.
-
-use std::cmp::Reverse;
+//! The command palette: the actions of all panes and the saved queries.
 
 use crate::app::context::Context;
 use crate::app::layers::answer::Leads;
@@ -9,30 +7,49 @@ use crate::base::text::{Span, Tone};
 use crate::config::SavedQuery;
 use crate::keymap::{Action, Group, Key, Place};
 
-/// Everything that can be done in a pane: what was done most often first, then what can be done here; and the saved queries.
+/// The group of actions that were used lately.
+const RECENT: &str = "Recent";
+/// The group of actions that work in every pane.
+const EVERYWHERE: &str = "All panes";
+/// The group of saved queries.
+const SAVED: &str = "Saved";
+
+/// Returns `true` if the palette lists an action: one of a pane that does not only move or go back.
+pub(crate) fn is_listed(action: Action) -> bool {
+    let is_of_pane = Place::PANES.iter().any(|place| action.places().contains(place));
+    is_of_pane && action.group() != Group::Moving && !matches!(action, Action::Back | Action::Palette)
+}
+
+/// Lists recent actions, then those of the focused pane, of all panes and of the other panes, then saved queries.
 pub fn palette(context: &Context<'_>) -> Palette {
-    let keymap = &context.setting.keymap;
-    let row = |action: &Action| {
-        let left = vec![Span::new(Tone::Text, action.help()), Span::new(Tone::Dim, format!("  {}", action.name()))];
-        let keys: Vec<String> = keymap.keys(*action).iter().map(Key::to_string).collect();
+    let row = |(group, action): (&'static str, Action)| {
+        let keys: Vec<String> = context.setting.keymap.keys(action).iter().map(Key::to_string).collect();
         let keys = Span::new(Tone::Accent, keys.join(", "));
-        Choice::new(left, Vec::new(), keys, Leads::Act(*action)).called(action.name())
+        let title = vec![Span::new(Tone::Text, action.title())];
+        Choice::new(title, Vec::new(), keys, Leads::Act(action)).under(group).called(action.name(), action.help())
     };
-    let is_of = |action: &Action, place: &Place| action.places().contains(place);
-    let is_listed =
-        |action: &&Action| **action != Action::Palette && Place::PANES.iter().any(|place| is_of(action, place));
-    let mut actions: Vec<&Action> = Action::ALL.iter().filter(is_listed).collect();
-    // One moves all the time, and not by this list.
-    let moves = |action: &Action| action.group() == Group::Moving;
-    let uses = |action: &Action| context.uses.get(action).filter(|_| !moves(action)).copied();
-    actions.sort_by_key(|action| (Reverse(uses(action)), moves(action), !is_of(action, &context.focus)));
+    let recent = context.recent.iter().map(|&action| (RECENT, action));
+    let others = Action::ALL.iter().filter(|&&action| is_listed(action) && !context.recent.contains(&action));
+    let mut others: Vec<_> = others.map(|&action| (group(action, context.focus), action)).collect();
+    others.sort_by_key(|&(group, _)| (group != context.focus.name(), group != EVERYWHERE));
     let saved = |saved: &SavedQuery| {
         let left = vec![Span::clean(Tone::Text, &saved.name), Span::clean(Tone::Dim, &format!("  {}", saved.query))];
         let key = saved.key.map_or(String::new(), |key| key.to_string());
-        Choice::new(left, Vec::new(), Span::new(Tone::Accent, key), Leads::Search(saved.query.clone()))
+        let key = Span::new(Tone::Accent, key);
+        Choice::new(left, Vec::new(), key, Leads::Search(saved.query.clone())).under(SAVED)
     };
     let saved = context.setting.queries.iter().map(saved);
-    let mut palette = Palette::new(PaletteKind::Actions, "Actions");
-    palette.list(actions.into_iter().map(row).chain(saved).collect());
+    let mut palette = Palette::new(PaletteKind::Actions, "Commands");
+    palette.list(recent.chain(others).map(row).chain(saved).collect());
     palette
+}
+
+/// The group of an action: the focused pane if it works there, else the first pane in which it works.
+fn group(action: Action, focus: Place) -> &'static str {
+    let is_in = |place: &Place| action.places().contains(place);
+    if Place::PANES.iter().all(is_in) {
+        return EVERYWHERE;
+    }
+    let place = Some(focus).filter(is_in).or_else(|| Place::PANES.iter().copied().find(is_in));
+    place.map_or(EVERYWHERE, Place::name)
 }

@@ -19,14 +19,28 @@ use crate::changes::Request;
 use crate::config::{Filter, Sort};
 use crate::keymap::{Action, Group, Key, Place};
 
+/// The most actions that the command palette lists as used lately.
+const MOST_RECENT: usize = 5;
+
+/// Notes that an action of the command palette is used.
+fn note_use(model: &mut Model, action: Action) {
+    if palettes::actions::is_listed(action) {
+        model.recent.retain(|&other| other != action);
+        model.recent.insert(0, action);
+        model.recent.truncate(MOST_RECENT);
+    }
+}
+
 pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
-    *model.uses.entry(action).or_default() += 1;
+    note_use(model, action);
     let page = if model.focus == Place::Sessions { model.sessions.page() } else { model.height(model.focus) };
     let page = isize::try_from(page.saturating_sub(1).max(1)).unwrap_or(1);
     match action {
         Action::Quit => effects.push(Effect::Quit),
         Action::Suspend => effects.push(Effect::Suspend),
-        Action::Help => model.layers.push(Layer::Help(Help::default())),
+        Action::Help => {
+            model.layers.push(Layer::Help(Help { over: Some(model.focus), ..Help::default() }));
+        }
         Action::Find => finding::open(model),
         Action::NextHit | Action::PreviousHit => finding::next(model, action == Action::NextHit),
         Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),

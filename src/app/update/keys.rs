@@ -134,7 +134,7 @@ fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
         Answer::Act(Action::Quit) => effects.push(Effect::Quit),
         Answer::Act(Action::Suspend) => effects.push(Effect::Suspend),
         Answer::Act(Action::Help) => {
-            let help = Help { over: model.layers.place(), ..Help::default() };
+            let help = Help { over: Some(model.place()), ..Help::default() };
             model.layers.push(Layer::Help(help));
         }
         Answer::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => see(model, action, effects),

@@ -6,22 +6,22 @@ use ratatui::layout::Rect;
 use crate::app::layers::palette::{Palette, PaletteKind};
 use crate::app::model::Model;
 use crate::base::numbers::thousands;
-use crate::base::text::{Span, Tone, spans_width};
+use crate::base::text::{Span, Tone, spans_width, width};
 use crate::keymap::Action;
 use crate::ui::layers::sheet::boxed;
 use crate::ui::pen::{Pen, both};
 use crate::ui::widgets::{List, list, typed};
 
 pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Pen<'_>) {
-    let Rect { width, height, .. } = Palette::area(model.size);
-    let room = usize::from(width.saturating_sub(6));
+    let Rect { width: columns, height, .. } = palette.area(model.size);
+    let room = usize::from(columns.saturating_sub(6));
     let title = match palette.kind {
         // It begins with a path.
         PaletteKind::Touches { .. } => pen.glyphs().cut_start(&palette.title, room),
         _ => pen.glyphs().cut(&palette.title, room),
     };
-    boxed(frame, pen, (width, height), &title, &foot(palette, model, room));
-    let area = Palette::list_area(model.size);
+    boxed(frame, pen, (columns, height), &title, &foot(palette, model, pen, room));
+    let area = palette.list_area(model.size);
     let line = Rect { y: area.y.saturating_sub(1), height: 1, ..area };
     let (shown, all) = palette.counts();
     let is_reading = match palette.kind {
@@ -57,22 +57,27 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
     });
 }
 
-/// The keys, as far as there is room for them.
-fn foot(palette: &Palette, model: &Model, columns: usize) -> String {
-    let key = |action| model.setting.key(action);
-    let (accept, cancel) = (key(Action::Accept), key(Action::Cancel));
-    let (rename, clear) = (key(Action::RenameLabel), key(Action::ClearLabel));
-    let long = match palette.kind {
-        PaletteKind::Actions => format!("{accept} runs it, {cancel} closes"),
-        PaletteKind::Labels => format!("{accept} goes there, {rename} renames, {clear} clears, {cancel} closes"),
-        PaletteKind::Family => format!("{accept} shows it in the tree, or hides it, {cancel} closes"),
-        PaletteKind::Trash => format!("{accept} restores it, {cancel} closes"),
-        PaletteKind::History => format!("{accept} undoes it, {cancel} closes"),
-        PaletteKind::Files(_) => format!("{accept} shows its sessions, {cancel} closes"),
-        PaletteKind::Touches { .. } => format!("{accept} goes there, {cancel} goes back"),
+/// The keys that work in the palette, as far as there is room for them.
+fn foot(palette: &Palette, model: &Model, pen: &Pen<'_>, columns: usize) -> String {
+    use Action::{Accept, Cancel, ClearLabel, RenameLabel};
+    let keys: &[(Action, &str)] = match palette.kind {
+        PaletteKind::Actions => &[(Accept, "run"), (Cancel, "close")],
+        PaletteKind::Labels => {
+            &[(Accept, "go to entry"), (RenameLabel, "rename"), (ClearLabel, "clear"), (Cancel, "close")]
+        }
+        PaletteKind::Family => &[(Accept, "show or hide in tree"), (Cancel, "close")],
+        PaletteKind::Trash => &[(Accept, "restore"), (Cancel, "close")],
+        PaletteKind::History => &[(Accept, "undo"), (Cancel, "close")],
+        PaletteKind::Files(_) => &[(Accept, "list entries"), (Cancel, "close")],
+        PaletteKind::Touches { .. } => &[(Accept, "go to entry"), (Cancel, "back")],
     };
-    let feet = [long, format!("{accept}, {cancel}")];
-    feet.into_iter().find(|foot| foot.len() <= columns).unwrap_or_default()
+    let foot = |keys: &[(Action, &str)]| {
+        let keys: Vec<String> =
+            keys.iter().map(|(action, word)| format!("{}: {word}", model.setting.key(*action))).collect();
+        keys.join(&format!(" {} ", pen.glyphs().dot))
+    };
+    let feet = [foot(keys), foot(&[(Accept, "accept"), (Cancel, "close")])];
+    feet.into_iter().find(|foot| width(foot) <= columns).unwrap_or_default()
 }
 
 /// What is said where there is nothing to list.

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Block, BorderType, Clear};
 
 use crate::app::widgets::sheet::{Sheet, middle};
-use crate::base::text::{Span, Tone};
+use crate::base::text::{Span, Tone, width};
 use crate::ui::pen::Pen;
 use crate::ui::widgets::scroll_bar;
 
@@ -24,6 +24,13 @@ pub(super) fn boxed(frame: &mut Frame<'_>, pen: &Pen<'_>, size: (u16, u16), titl
     let all = frame.area();
     let area = middle((all.width, all.height), size);
     frame.render_widget(Clear, area);
+    // The right half of a wide character would hide the frame.
+    for position in area.columns().take(1).flat_map(Rect::positions).filter(|position| position.x > 0) {
+        let cell = &mut frame.buffer_mut()[(position.x - 1, position.y)];
+        if width(cell.symbol()) > 1 {
+            cell.set_symbol(" ");
+        }
+    }
     let mut block = Block::bordered()
         .border_style(pen.style(Tone::Accent))
         .title(format!(" {title} "))
