@@ -3,18 +3,21 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::{CommandFactory, FromArgMatches, ValueEnum};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
 use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::base::text::{clean, has_unsafe};
-use crate::cli::{Chosen, Cli, Options, chosen, now, output};
+use crate::cli::{Chosen, Cli, Options, chosen, now, output, resolve};
+use crate::disk::load;
 use crate::library::{Library, SessionKey};
+use crate::session::entry::kind::Kind;
+use crate::session::tree::Index;
 
 /// The variable by which the shell's lines ask.
 const ASKED_BY: &str = "PITREE_COMPLETE";
@@ -68,16 +71,19 @@ pub(super) fn answer() {
     CompleteEnv::with_factory(Cli::command).var(ASKED_BY).complete();
 }
 
-/// What the options say that are typed already; a line that is not finished may lack anything.
-fn of_line() -> Result<Chosen> {
+/// The words typed so far, as clap reads them: the line is unfinished and may lack anything.
+fn typed_line() -> Result<ArgMatches> {
     let line = env::args_os().skip_while(|word| word != "--").skip(1);
-    let typed = Cli::command().ignore_errors(true).try_get_matches_from(line)?;
-    chosen(&Options::from_arg_matches(&typed)?)
+    Ok(Cli::command().ignore_errors(true).try_get_matches_from(line)?)
+}
+
+fn chosen_by(line: &ArgMatches) -> Result<Chosen> {
+    chosen(&Options::from_arg_matches(line)?)
 }
 
 /// What is said about all sessions that pitree would list, or nothing when they can't be read.
 fn of_sessions(say: impl FnOnce(&Library) -> Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
-    let Ok(chosen) = of_line() else { return Vec::new() };
+    let Ok(chosen) = typed_line().and_then(|line| chosen_by(&line)) else { return Vec::new() };
     let library = Library::read(chosen.sources(), now(), std::path::Path::to_path_buf);
     say(&library)
 }
@@ -97,15 +103,28 @@ pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
     })
 }
 
-/// All labels.
-pub(super) fn labels(typed: &OsStr) -> Vec<CompletionCandidate> {
-    of_sessions(|library| {
-        let keys = library.newest_first();
-        let labels: BTreeSet<&str> =
-            keys.iter().flat_map(|&key| &library[key].labels).map(|label| &*label.text).collect();
-        let fits = |label: &&str| label.as_bytes().starts_with(typed.as_encoded_bytes());
-        labels.into_iter().filter(fits).filter_map(|label| candidate(label, "")).collect()
-    })
+/// The labels of the session that is typed before, and the ids of its entries.
+pub(super) fn entries(typed: &OsStr) -> Vec<CompletionCandidate> {
+    typed.to_str().and_then(|typed| entries_of_line(typed).ok()).unwrap_or_default()
+}
+
+fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
+    let line = typed_line()?;
+    let chosen = chosen_by(&line)?;
+    let (_, command) = line.subcommand().context("the line has no command")?;
+    let session = command.get_one::<OsString>("session").context("the line has no session")?;
+    let tree = load::tree(chosen.files, &resolve::session(session, &chosen)?, &chosen.home)?;
+    let text = |at: Index| clean(&tree.nodes[at as usize].text).chars().take(60).collect::<String>();
+    let newest_first = || (0..tree.nodes.len() as Index).rev();
+    let labels = newest_first().filter_map(|at| Some((&*tree.labels.get(&at)?.text, at)));
+    // Nobody chooses among thousands of ids: until a character is typed, only prompts are offered.
+    let is_offered = |at: &Index| match tree.nodes[*at as usize].kind {
+        Kind::User => true,
+        kind => !typed.is_empty() && !kind.is_bookkeeping(),
+    };
+    let ids = newest_first().filter(is_offered).filter_map(|at| Some((tree.nodes[at as usize].id.as_deref()?, at)));
+    let fits = |(word, _): &(&str, Index)| word.starts_with(typed);
+    Ok(labels.chain(ids).filter(fits).filter_map(|(word, at)| candidate(word, &text(at))).collect())
 }
 
 /// The directories that sessions worked in.

@@ -12,6 +12,7 @@ use serde_json::Number;
 
 use crate::base::numbers::thousands;
 use crate::base::text::clean;
+use crate::cli::resolve::Place;
 use crate::cli::table::{self, Column, LAST};
 use crate::cli::{Chosen, completions, output, resolve};
 use crate::disk::{load, prompt};
@@ -27,11 +28,11 @@ use crate::session::tree::Tree;
 /// of them have is said as pi says it: as the last answer tells, with an estimate of what stands behind it.
 #[derive(Debug, clap::Args)]
 pub(super) struct ContextCommand {
-    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
+    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// An id, its unambiguous start, or a label; without one the leaf
-    #[arg(add = ArgValueCompleter::new(completions::labels))]
+    #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
     /// Tell of what is left out as well, and why
     #[arg(long)]
@@ -96,9 +97,9 @@ fn is_none(count: &usize) -> bool {
 
 impl ContextCommand {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let path = resolve::session(&self.session, chosen)?;
+        let Place { path, entry } = Place::new(&self.session, self.entry.as_deref(), chosen)?;
         let tree = load::tree(chosen.files, &path, &chosen.home)?;
-        let at = match &self.entry {
+        let at = match &entry {
             Some(word) => Some(resolve::entry(word, &tree)?),
             None => tree.leaf,
         };

@@ -15,6 +15,7 @@ use crate::base::numbers::count;
 use crate::base::text::{clean, clean_lines, spans_text};
 use crate::base::time;
 use crate::cli::output::PathFields;
+use crate::cli::resolve::Place;
 use crate::cli::table::{self, Column};
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::load;
@@ -33,10 +34,10 @@ const FACT: usize = 60;
 
 /// Compare two sessions, branches or entries of one family, from the last entry that both have on
 ///
-/// Each is SESSION or SESSION@ENTRY: the session as a path, an id or an unambiguous start of one, a name, or `.` for the
-/// newest one of this directory; the entry as an id, its unambiguous start, or a label. A session alone means its leaf, an
-/// entry the path up to it. @ENTRY alone is one of the other session. The last @ counts; none does in what is the path of
-/// a file.
+/// Each side is SESSION, SESSION@ENTRY or @ENTRY. SESSION is a path, an id, a unique id prefix, a name, or `.` for the
+/// current session. ENTRY is an id, a unique id prefix or a label. SESSION alone compares up to its leaf; with ENTRY, up to
+/// that entry. @ENTRY uses the session of the other side. A word that names a session is not split; otherwise the last @
+/// separates SESSION from ENTRY.
 #[derive(Debug, clap::Args)]
 pub(super) struct Diff {
     /// One of them: SESSION, SESSION@ENTRY or @ENTRY
@@ -50,15 +51,26 @@ pub(super) struct Diff {
 
 impl Diff {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let [(a, at), (b, to)] = [&self.a, &self.b].map(|word| taken_apart(word));
-        let (a, b) = match (a.is_empty(), b.is_empty()) {
-            (true, true) => bail!("@ENTRY is one of the other session: name that one, as SESSION@ENTRY"),
-            (true, false) => (b, b),
-            (false, true) => (a, a),
-            (false, false) => (a, b),
+        let alone = |word: &OsStr| word.to_str().and_then(|word| word.strip_prefix('@')).map(String::from);
+        let place = |word: &OsStr| Place::new(word, None, chosen);
+        let entry_of = |one: &Place, entry| Place { path: one.path.clone(), entry: Some(entry) };
+        let (a, b) = match (alone(&self.a), alone(&self.b)) {
+            (Some(_), Some(_)) => bail!(
+                "@ENTRY refers to the session of the other side; give at least one side as SESSION or SESSION@ENTRY"
+            ),
+            (Some(entry), None) => {
+                let other = place(&self.b)?;
+                (entry_of(&other, entry), other)
+            }
+            (None, Some(entry)) => {
+                let one = place(&self.a)?;
+                let other = entry_of(&one, entry);
+                (one, other)
+            }
+            (None, None) => (place(&self.a)?, place(&self.b)?),
         };
-        let one = end(a, at, chosen, None)?;
-        let other = end(b, to, chosen, Some(&one))?;
+        let one = end(a, chosen, None)?;
+        let other = end(b, chosen, Some(&one))?;
         let reading = Reading { files: chosen.files, home: &chosen.home, is_wanted: &|| true };
         let comparison = compare::compare([&one, &other], reading)?;
         let ends = [&one, &other];
@@ -73,26 +85,15 @@ impl Diff {
     }
 }
 
-/// The session and the entry that a word names.
-fn taken_apart(word: &OsStr) -> (&OsStr, Option<&str>) {
-    // The path of a file may have an @ as well; what is no text names no entry.
-    let text = word.to_str().filter(|text| !text.ends_with(".jsonl") && !Path::new(text).is_file());
-    match text.and_then(|text| text.rsplit_once('@')) {
-        Some((session, entry)) => (OsStr::new(session), Some(entry)),
-        None => (word, None),
-    }
-}
-
-/// What a session and an entry of it name. Of one file there is one tree.
-fn end(session: &OsStr, entry: Option<&str>, chosen: &Chosen, known: Option<&End>) -> Result<End> {
-    let path = resolve::session(session, chosen)?;
+/// The end of a path that a word names: an entry, or the leaf of a session. One file is read once.
+fn end(Place { path, entry }: Place, chosen: &Chosen, known: Option<&End>) -> Result<End> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     let tree = match known.filter(|known| real(&known.path) == real(&path)) {
         Some(known) => known.tree.clone(),
         None => Arc::new(load::tree(chosen.files, &path, &chosen.home)?),
     };
     let at = match (entry, tree.leaf) {
-        (Some(word), _) => resolve::entry(word, &tree)?,
+        (Some(word), _) => resolve::entry(&word, &tree)?,
         (None, Some(leaf)) => leaf,
         (None, None) => bail!("{} has no entries to compare", path.display()),
     };

@@ -8,6 +8,7 @@ use clap_complete::ArgValueCompleter;
 
 use crate::changes::Request;
 use crate::cli::change::{Changer, Step, Switches};
+use crate::cli::resolve::Place;
 use crate::cli::{Chosen, completions, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
@@ -17,12 +18,12 @@ use crate::session::entry::EntryId;
 /// Make a new session of the path to an entry, and print where it is
 #[derive(Debug, clap::Args)]
 pub(super) struct Fork {
-    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
+    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// The last entry that the new session has: an id, its unambiguous start, or a label
-    #[arg(add = ArgValueCompleter::new(completions::labels))]
-    entry: String,
+    #[arg(add = ArgValueCompleter::new(completions::entries))]
+    entry: Option<String>,
     /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
     #[arg(long)]
     migrate: bool,
@@ -33,9 +34,10 @@ pub(super) struct Fork {
 impl Fork {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let path = resolve::file(&self.session, chosen)?;
+        let Place { path, entry } = Place::to_change(&self.session, self.entry.as_deref(), chosen)?;
+        let entry = entry.context("name the last entry of the new session: SESSION ENTRY or SESSION@ENTRY")?;
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
-        let at = Some(EntryId::of(&tree, resolve::entry(&self.entry, &tree)?));
+        let at = Some(EntryId::of(&tree, resolve::entry(&entry, &tree)?));
         let request = |migrate| Request::Fork { path: path.clone(), at: at.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;
         match &done.made {

@@ -1,6 +1,7 @@
 //! The command line: what can be asked, one file a subcommand. Without a subcommand the browser opens.
 
 mod ask;
+mod browse;
 mod by_pi;
 mod change;
 mod completions;
@@ -35,16 +36,15 @@ mod undo;
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::app::setting::{Print, Setting};
+use crate::app::setting::Print;
 use crate::base::guard;
-use crate::changes::Changes;
 use crate::cli::exit::{Declined, Exit};
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo;
@@ -53,7 +53,6 @@ use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
 use crate::disk::scan::Sources;
-use crate::runtime;
 use crate::system::signals;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -69,7 +68,7 @@ pub struct Cli {
     /// Print what is chosen with Enter instead of resuming it
     #[arg(long, value_name = "WHAT")]
     print: Option<Print>,
-    /// Begin in this session: a path, an id or an unambiguous start of one, a name
+    /// Open at this session: path, id, unique id prefix, or name; also SESSION@ENTRY
     #[arg(long, value_name = "SESSION")]
     at: Option<OsString>,
     /// Begin at this entry of it, by its id
@@ -272,7 +271,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     }
     let chosen = chosen(&cli.options)?;
     let Some(Command::Sessions(command)) = cli.command else {
-        return browse(chosen, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat());
+        return browse::browse(chosen, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat());
     };
     match command {
         OnSessions::Ls(command) => command.run(&chosen),
@@ -295,45 +294,6 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         OnSessions::Index(command) => command.run(&chosen),
         OnSessions::Live(command) => command.run(&chosen),
     }
-}
-
-fn browse(
-    chosen: Chosen,
-    print: Option<Print>,
-    (at, entry): (Option<OsString>, Option<String>),
-    query: &[String],
-) -> Result<ExitCode> {
-    if !query.is_empty()
-        && let Err(wrong) = search::read_query(query)
-    {
-        return Ok(wrong);
-    }
-    let at = at.map(|word| resolve::session(&word, &chosen)).transpose()?;
-    let filter = chosen.filter();
-    let Chosen { config, files, mut located, home, cache } = chosen;
-    let config = Config { filter, ..config };
-    // What is written down of a change must hold wherever pitree is started the next time.
-    for dir in &mut located.dirs {
-        *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone());
-    }
-    let at = at.map(|path| std::path::absolute(&path).unwrap_or(path));
-    if let Some(folder) = at.as_deref().and_then(Path::parent).filter(|_| files == Files::Disk)
-        && !located.dirs.iter().any(|dir| folder.starts_with(dir))
-    {
-        located.dirs.push(folder.into());
-    }
-    let mut setting = Setting::new(&config, located, home, files == Files::Demo);
-    setting.at = at.map(|path| (path, entry));
-    setting.picker = print;
-    // `pitree .` is about where one is.
-    setting.here_only = query == ["."];
-    setting.query = if setting.here_only { String::new() } else { query.join(" ") };
-    if files == Files::Disk {
-        setting.here = Environment::current().cwd.to_string_lossy().into_owned();
-    }
-    let state_dir = locate::state_dir().filter(|_| files == Files::Disk);
-    let changes = state_dir.map(|dir| Changes::new(dir, change::trash(&config)));
-    runtime::run(setting, &config, (files, cache), changes).map(ExitCode::from)
 }
 
 fn chosen(options: &Options) -> Result<Chosen> {

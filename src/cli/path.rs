@@ -15,7 +15,7 @@ use crate::runtime::product;
 /// Print the path of a session's file
 #[derive(Debug, clap::Args)]
 pub(super) struct PathCommand {
-    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
+    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// As a JSON object, with the id and the directory

@@ -8,6 +8,7 @@ use clap_complete::ArgValueCompleter;
 
 use crate::changes::Request;
 use crate::cli::change::{Changer, Step, Switches};
+use crate::cli::resolve::Place;
 use crate::cli::{Chosen, by_pi, completions, resolve};
 use crate::disk::files::Files;
 use crate::disk::live::ask::What;
@@ -17,7 +18,7 @@ use crate::session::entry::EntryId;
 /// Give a session a name
 #[derive(Debug, clap::Args)]
 pub(super) struct Rename {
-    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
+    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// The name; an empty one ("") clears it
@@ -45,12 +46,12 @@ impl Rename {
 /// Label an entry
 #[derive(Debug, clap::Args)]
 pub(super) struct LabelCommand {
-    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
+    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// An id, its unambiguous start, or a label
-    #[arg(add = ArgValueCompleter::new(completions::labels))]
-    entry: String,
+    #[arg(add = ArgValueCompleter::new(completions::entries))]
+    entry: Option<String>,
     /// The label; without one, or with an empty one, it is cleared
     label: Option<String>,
     /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
@@ -64,12 +65,26 @@ pub(super) struct LabelCommand {
 }
 
 impl LabelCommand {
+    /// The session, the entry and the label: `SESSION ENTRY [LABEL]` or `SESSION@ENTRY [LABEL]`.
+    fn words(&self, chosen: &Chosen) -> Result<(Place, String, String)> {
+        let whole = Place::to_change(&self.session, None, chosen)?;
+        let words = [&self.entry, &self.label].map(Option::clone);
+        match (&whole.entry, words) {
+            (Some(entry), [label, None]) => {
+                let entry = entry.clone();
+                Ok((whole, entry, label.unwrap_or_default()))
+            }
+            (None, [Some(entry), label]) => Ok((whole, entry, label.unwrap_or_default())),
+            (None, [None, _]) => bail!("name the entry: SESSION ENTRY or SESSION@ENTRY"),
+            (Some(entry), [_, Some(_)]) => bail!("the entry is named twice: {entry:?} in SESSION@ENTRY, and ENTRY"),
+        }
+    }
+
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
-        let path = resolve::file(&self.session, chosen)?;
+        let (Place { path, .. }, entry, label) = self.words(chosen)?;
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
-        let target = EntryId::of(&tree, resolve::entry(&self.entry, &tree)?);
-        let label = self.label.clone().unwrap_or_default();
+        let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);
         if self.by_pi {
             let EntryId::Id(entry) = target else { bail!("the entry has no id by which pi could know it") };
             return by_pi::tell(&path, &What::Label(entry, label));

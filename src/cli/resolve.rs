@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 
 use crate::base::numbers::thousands;
 use crate::cli::table::{TITLE, words};
@@ -67,7 +67,7 @@ impl<'a> Sessions<'a> {
             .collect()
     }
 
-    /// The newest session of the project in which one is, or below the directory.
+    /// The newest session of the project in which one is.
     fn newest_here(&self) -> Result<PathBuf> {
         let Chosen { files, home, .. } = self.chosen;
         let scan = self.chosen.sources().scan();
@@ -76,7 +76,7 @@ impl<'a> Sessions<'a> {
         let mut here = Here::new(cwd.to_string_lossy().into_owned(), home.clone());
         here.find(headers.iter().map(|(_, header)| header.cwd.as_str()));
         // Only what a file says inside tells when somebody last spoke: of those that are here.
-        let is_here = |(file, header): &(&SessionFile, Header)| file.owner.is_none() && here.has(&header.cwd);
+        let is_here = |(file, header): &(&SessionFile, Header)| file.owner.is_none() && here.is_project(&header.cwd);
         let those: Vec<SessionFile> = headers.into_iter().filter(is_here).map(|(file, _)| file.clone()).collect();
         let mut sessions = Vec::new();
         scan::read(*files, &those, home, |batch| {
@@ -112,12 +112,27 @@ fn this() -> Option<PathBuf> {
 }
 
 fn named(word: &OsStr, sessions: &Sessions<'_>) -> Result<PathBuf> {
-    let (path, bytes) = (Path::new(word), word.as_encoded_bytes());
-    if bytes.contains(&(std::path::MAIN_SEPARATOR as u8)) || bytes.ends_with(b".jsonl") || path.is_file() {
-        return Ok(path.to_path_buf());
+    let none =
+        || anyhow!("no session has the id or the name {word:?}, nor an id that starts so; `pitree ls` lists them");
+    find(word, sessions)?.ok_or_else(none)
+}
+
+/// Returns `true` if a word names a session by its path.
+fn is_path(word: &OsStr) -> bool {
+    let bytes = word.as_encoded_bytes();
+    bytes.contains(&(std::path::MAIN_SEPARATOR as u8)) || bytes.ends_with(b".jsonl") || Path::new(word).is_file()
+}
+
+/// The file that `word` means; `None` if no session has such an id or name. The file of a path need not exist.
+///
+/// # Errors
+/// Several sessions match.
+fn find(word: &OsStr, sessions: &Sessions<'_>) -> Result<Option<PathBuf>> {
+    if is_path(word) {
+        return Ok(Some(word.into()));
     }
     if word == "." {
-        return this().map_or_else(|| sessions.newest_here(), Ok);
+        return this().map_or_else(|| sessions.newest_here(), Ok).map(Some);
     }
     // An id is text.
     let word = word.to_str().with_context(|| format!("there is no file {word:?}, and no session has such an id"))?;
@@ -127,8 +142,8 @@ fn named(word: &OsStr, sessions: &Sessions<'_>) -> Result<PathBuf> {
     let matches = if exact > 0 { &starting[..exact] } else { starting };
     let of_name = if matches.is_empty() && !word.is_empty() { sessions.named(word) } else { Vec::new() };
     match if matches.is_empty() { &of_name } else { matches } {
-        [(_, path)] => Ok(path.clone()),
-        [] => bail!("no session has the id or the name {word:?}, nor an id that starts so; `pitree ls` lists them"),
+        [(_, path)] => Ok(Some(path.clone())),
+        [] => Ok(None),
         several => {
             let glyphs = sessions.chosen.config.signs();
             let line = |(id, path): &(String, PathBuf)| {
@@ -140,6 +155,45 @@ fn named(word: &OsStr, sessions: &Sessions<'_>) -> Result<PathBuf> {
             let more = if more > 0 { format!("\nand {} more", thousands(more)) } else { String::new() };
             bail!("{} sessions match {word:?}; say more of the id, or the path:{list}{more}", several.len())
         }
+    }
+}
+
+/// A session file and the entry in it that the command line names.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    /// The word for the entry, to be resolved with [`entry`] once the tree is read.
+    pub(super) entry: Option<String>,
+}
+
+impl Place {
+    /// Resolves `SESSION` with `ENTRY` as an argument of its own, or `SESSION@ENTRY`. The whole word is tried as a session
+    /// first, then split at its last `@`.
+    ///
+    /// # Errors
+    /// No session or several sessions match.
+    pub(super) fn new(word: &OsStr, entry: Option<&str>, chosen: &Chosen) -> Result<Self> {
+        let sessions = Sessions::new(chosen);
+        let found =
+            |word: &OsStr| Ok::<_, Error>(find(word, &sessions)?.filter(|path| !is_path(word) || path.exists()));
+        let whole = found(word)?;
+        let parts = word.to_str().and_then(|word| word.rsplit_once('@'));
+        if let (None, None, Some((session, entry))) = (&whole, entry, parts)
+            && let Some(path) = found(OsStr::new(session))?
+        {
+            return Ok(Self { path, entry: Some(entry.into()) });
+        }
+        let path = whole.map_or_else(|| named(word, &sessions), Ok)?;
+        Ok(Self { path, entry: entry.map(String::from) })
+    }
+
+    /// The same with the path from the root of the file system, for changes.
+    ///
+    /// # Errors
+    /// As [`Place::new`].
+    pub(super) fn to_change(word: &OsStr, entry: Option<&str>, chosen: &Chosen) -> Result<Self> {
+        let place = Self::new(word, entry, chosen)?;
+        Ok(Self { path: absolute(&place.path)?, ..place })
     }
 }
 

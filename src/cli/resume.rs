@@ -14,6 +14,7 @@ use crate::base::paths;
 use crate::changes::{Done, Request};
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::output::PathFields;
+use crate::cli::resolve::Place;
 use crate::cli::{Chosen, completions, output, resolve};
 use crate::config::{Config, GoBy};
 use crate::disk::files::Files;
@@ -31,14 +32,14 @@ use crate::session::tree::{Index, Tree};
 /// As in pi's /tree, a message of yours means the place before it: its text is given back to you.
 #[derive(Debug, clap::Args)]
 pub(super) struct Resume {
-    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
+    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(default_value = ".", add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// An id, its unambiguous start, or a label; pi goes there by itself, or by a line that moves the leaf
-    #[arg(add = ArgValueCompleter::new(completions::labels))]
+    #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
     /// Let the model sum up the branch that is left, as in pi's /tree
-    #[arg(long, requires = "entry", conflicts_with = "fork")]
+    #[arg(long, conflicts_with = "fork")]
     summarize: bool,
     /// Go on in a new session of the path to the entry; this one stays as it is
     #[arg(long)]
@@ -64,9 +65,12 @@ impl Resume {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let switches = Switches { dry_run: self.dry_run, json: self.json, wait: self.wait };
         let changer = Changer::new(chosen, &switches)?;
-        let path = resolve::file(&self.session, chosen)?;
+        let Place { path, entry } = Place::to_change(&self.session, self.entry.as_deref(), chosen)?;
+        if self.summarize && entry.is_none() {
+            bail!("--summarize needs an entry: SESSION ENTRY or SESSION@ENTRY");
+        }
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
-        let entry = match &self.entry {
+        let entry = match &entry {
             Some(word) => Some(resolve::entry(word, &tree)?),
             None => tree.leaf,
         };

@@ -57,7 +57,7 @@ pub(super) struct SearchCommand {
     /// Go on behind this hit of the same query, by what --json gives as `hit` and `next`
     #[arg(long, value_name = "HIT")]
     after: Option<String>,
-    /// Only in the session of the pi in which this runs, else in the newest one of this directory
+    /// Search only the session of the pi that runs this command, or else the newest session of this project
     #[arg(long)]
     here: bool,
     /// Also sessions of sub-agents

@@ -15,6 +15,7 @@ use crate::base::numbers::thousands;
 use crate::base::text::{clean, clean_lines};
 use crate::base::time;
 use crate::cli::output::PathFields;
+use crate::cli::resolve::Place;
 use crate::cli::{Chosen, completions, output, resolve};
 use crate::disk::load;
 use crate::disk::load::Bodies;
@@ -32,11 +33,11 @@ const SCHEMA: u32 = 1;
 /// passed over, unless one of them is the entry itself.
 #[derive(Debug, clap::Args)]
 pub(super) struct Show {
-    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
+    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// An id, its unambiguous start, or a label; without one the last that says something
-    #[arg(add = ArgValueCompleter::new(completions::labels))]
+    #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
     /// Also so many entries before and behind it
     #[arg(short = 'C', long, value_name = "N", default_value_t = 2)]
@@ -91,9 +92,9 @@ struct EntryFields<'a> {
 
 impl Show {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
-        let path = resolve::session(&self.session, chosen)?;
+        let Place { path, entry } = Place::new(&self.session, self.entry.as_deref(), chosen)?;
         let tree = load::tree(chosen.files, &path, &chosen.home)?;
-        let asked = match &self.entry {
+        let asked = match &entry {
             Some(word) => resolve::entry(word, &tree)?,
             None => last(&tree).context("the session has no entries")?,
         };

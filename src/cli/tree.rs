@@ -28,7 +28,7 @@ const LINES: usize = 240;
 /// Show the tree of one session
 #[derive(Debug, clap::Args)]
 pub(super) struct TreeCommand {
-    /// A path, an id or an unambiguous start of one, a name; `.` is that of the pi in which this runs, else the newest one of this directory
+    /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project
     #[arg(add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
     /// Which entries to show

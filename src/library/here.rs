@@ -27,9 +27,14 @@ impl Here {
         self.project = around.max_by_key(|dir| dir.as_ref().len()).map(|dir| dir.as_ref().into());
     }
 
+    /// Returns `true` if sessions in `cwd` belong to the project itself, not to a directory below it.
+    pub(crate) fn is_project(&self, cwd: &str) -> bool {
+        self.project.as_deref() == Some(cwd)
+    }
+
     /// Whether a session that worked in a directory is of the project, or worked below the directory.
     pub(crate) fn has(&self, cwd: &str) -> bool {
-        self.project.as_deref() == Some(cwd) || (!self.dir.is_empty() && Path::new(cwd).starts_with(&self.dir))
+        self.is_project(cwd) || (!self.dir.is_empty() && Path::new(cwd).starts_with(&self.dir))
     }
 }
 
@@ -49,6 +54,7 @@ mod tests {
         assert_eq!(within.project.as_deref(), Some("/home/me/code/app"));
         let found = dirs.into_iter().filter(|dir| within.has(dir)).collect::<Vec<_>>();
         assert_eq!(found, ["/home/me/code/app", "/home/me/code/app/sub/x"]);
+        assert!(within.is_project("/home/me/code/app") && !within.is_project("/home/me/code/app/sub/x"));
         assert_eq!(here("/home/me/other").project, None);
         assert_eq!(here("/home/me").project.as_deref(), Some("/home/me"));
         assert_eq!(here("/home/me/code/apple").project.as_deref(), Some("/home/me/code"));

@@ -100,7 +100,7 @@ fn what_can_not_be_compared_is_refused() {
     for (a, b, why) in [
         ("main", "other", "have nothing in common"),
         ("main@nothing", "fork", "no entry has the id or the label \"nothing\""),
-        ("@left", "@written", "name that one, as SESSION@ENTRY"),
+        ("@left", "@written", "give at least one side as SESSION or SESSION@ENTRY"),
         ("main", "nowhere", "no session has the id or the name"),
         ("main", "empty", "has no entries to compare"),
         (path, "/w/me@home/gone.jsonl", "can't read /w/me@home/gone.jsonl"),

@@ -5,6 +5,7 @@ mod changing;
 #[path = "../common/mod.rs"]
 mod common;
 mod comparing;
+mod completing;
 mod context;
 mod exit_codes;
 mod in_pi;

@@ -13,7 +13,8 @@ fn a_name_and_the_directory_where_one_is_mean_a_session() {
     let elsewhere = pitree.write_session(&session("elsewhere", 30).cwd("/elsewhere").name("n1", "Twice"));
     let path = |word: &str| pitree.print(&["path", word]).trim_end().to_string();
     assert_eq!(path("Fix the flaky test"), older.to_str().unwrap());
-    assert_eq!(path("."), newer.to_str().unwrap(), "the newest, below the directory as well");
+    assert_ne!(newer, older);
+    assert_eq!(path("."), older.to_str().unwrap(), "the newest of this directory");
     assert_eq!(path("elsewhere"), elsewhere.to_str().unwrap(), "an id comes first");
     assert!(pitree.refuse(&["path", "fix the"]).contains("no session has the id or the name"));
     let several = pitree.refuse(&["path", "Twice"]);
@@ -33,4 +34,25 @@ fn resume_goes_on_with_the_newest_session_where_one_is() {
     pitree.write_session(&Session::new("older").at(10).cwd(&home).user("u1", "hello"));
     let printed = pitree.print(&["resume", "--print"]);
     assert!(printed.trim_end().ends_with(newest.to_str().unwrap()), "{printed}");
+}
+
+#[test]
+fn session_and_entry_may_be_one_word() {
+    let pitree = Pitree::new();
+    let talk = |id: &str| Session::new(id).user("aaaa1111", "first").assistant("aaaa2222", "answer");
+    pitree.write_session(&talk("one").label("l1", "aaaa2222", "here"));
+    pitree.write_session(&talk("two").name("n1", "me@home"));
+    for word in ["one@here", "one@aaaa2222", "one@aaaa2", "me@home@aaaa2222"] {
+        let shown = &pitree.objects(&["show", word, "--json", "-C", "0"])[0];
+        assert_eq!(shown["entries"][0]["id"], "aaaa2222", "{word}");
+        assert_eq!(pitree.objects(&["context", word, "--json"]).len(), 3, "{word}");
+        assert!(pitree.print(&["fork", word, "--dry-run"]).starts_with("would: new session"), "{word}");
+        assert!(pitree.print(&["label", word, "new", "--dry-run"]).contains("label \"new\" on aaaa2222"), "{word}");
+        assert!(pitree.print(&["resume", &word.replace("2222", "1111"), "--fork", "--dry-run"]).contains("would: run"));
+    }
+    assert!(pitree.print(&["show", "me@home"]).contains("answer"), "a session's name is tried first");
+    assert!(pitree.refuse(&["show", "one@nowhere"]).contains("\"nowhere\""));
+    assert!(pitree.refuse(&["show", "nowhere@here"]).contains("\"nowhere@here\""));
+    assert!(pitree.refuse(&["label", "one@here", "aaaa1111", "x"]).contains("named twice"));
+    assert!(pitree.refuse(&["fork", "one"]).contains("SESSION@ENTRY"));
 }

@@ -1,0 +1,71 @@
+//! The browser, as the command line opens it.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::app::setting::{Print, Setting};
+use crate::changes::Changes;
+use crate::cli::resolve::Place;
+use crate::cli::{Chosen, change, resolve, search};
+use crate::config::Config;
+use crate::disk::files::Files;
+use crate::disk::load;
+use crate::disk::locate;
+use crate::disk::locate::Environment;
+use crate::runtime;
+
+/// Opens the browser, with `query` as its first search if it is not empty.
+///
+/// # Errors
+/// `at` names no session, or the terminal cannot be used.
+pub(super) fn browse(
+    chosen: Chosen,
+    print: Option<Print>,
+    (at, entry): (Option<OsString>, Option<String>),
+    query: &[String],
+) -> Result<ExitCode> {
+    if !query.is_empty()
+        && let Err(wrong) = search::read_query(query)
+    {
+        return Ok(wrong);
+    }
+    let at = at.map(|word| start_at(&word, entry, &chosen)).transpose()?;
+    let filter = chosen.filter();
+    let Chosen { config, files, mut located, home, cache } = chosen;
+    let config = Config { filter, ..config };
+    // What is written down of a change must hold wherever pitree is started the next time.
+    for dir in &mut located.dirs {
+        *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone());
+    }
+    let at = at.map(|(path, entry)| (std::path::absolute(&path).unwrap_or(path), entry));
+    if let Some(folder) = at.as_ref().and_then(|(path, _)| path.parent()).filter(|_| files == Files::Disk)
+        && !located.dirs.iter().any(|dir| folder.starts_with(dir))
+    {
+        located.dirs.push(folder.into());
+    }
+    let mut setting = Setting::new(&config, located, home, files == Files::Demo);
+    setting.at = at;
+    setting.picker = print;
+    // `pitree .` is about where one is.
+    setting.here_only = query == ["."];
+    setting.query = if setting.here_only { String::new() } else { query.join(" ") };
+    if files == Files::Disk {
+        setting.here = Environment::current().cwd.to_string_lossy().into_owned();
+    }
+    let state_dir = locate::state_dir().filter(|_| files == Files::Disk);
+    let changes = state_dir.map(|dir| Changes::new(dir, change::trash(&config)));
+    runtime::run(setting, &config, (files, cache), changes).map(ExitCode::from)
+}
+
+/// The session file and the id of the entry at which the browser opens. `--entry` is an id, which saves reading the file;
+/// the entry of SESSION@ENTRY may be a label or a prefix.
+fn start_at(word: &OsStr, id: Option<String>, chosen: &Chosen) -> Result<(PathBuf, Option<String>)> {
+    let place = Place::new(word, id.as_deref(), chosen)?;
+    let (None, Some(entry)) = (&id, &place.entry) else { return Ok((place.path, id)) };
+    let tree = load::tree(chosen.files, &place.path, &chosen.home)?;
+    let at = resolve::entry(entry, &tree)?;
+    Ok((place.path, tree.nodes[at as usize].id.as_deref().map(String::from)))
+}
