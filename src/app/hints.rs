@@ -38,14 +38,16 @@ pub fn hints(model: &Model) -> Vec<Hint> {
     let actions = match model.place() {
         _ if model.layers.is_empty() && model.has_nothing() => NOTHING,
         Place::Sessions if !model.sessions.marks.is_empty() => MARKED,
+        Place::Sessions if model.search.is_some() => FOUND,
         Place::Tree if !model.marks.is_empty() && !is_searched(model) => MARKED_ENTRIES,
         Place::Tree | Place::Preview if is_searched(model) => HITS,
         place => wanted(place),
     };
     let mut hints: Vec<Hint> = Vec::new();
     for &action in actions.iter().filter(|&&action| does_something(model, action)) {
-        // Where text is typed, a key that types means nothing else.
-        let works = |key: &&Key| !(model.place().takes_text() && key.typed().is_some());
+        // Where text is typed, a key that types means nothing else, and only another one returns to a line.
+        let takes_no_letter = model.place().takes_text() || (actions == FOUND && action == Action::Up);
+        let works = |key: &&Key| !(takes_no_letter && key.typed().is_some());
         let Some(&key) = model.setting.keymap.keys(action).iter().find(works) else { continue };
         let column = hints.last().map_or(1, |last| last.end() + GAP);
         let hint = Hint { key, sign: key.symbol(model.setting.glyphs == ASCII), word: word(model, action), column };
@@ -172,6 +174,7 @@ const MARKED: &[Action] = &[
     Action::Mark,
     Action::MarkAll,
     Action::Back,
+    Action::Search,
     Action::Undo,
     Action::Quit,
 ];
@@ -190,6 +193,25 @@ const MARKED_ENTRIES: &[Action] = &[
 /// What can be done with hits.
 const HITS: &[Action] =
     &[Action::Help, Action::NextHit, Action::PreviousHit, Action::Back, Action::Find, Action::Confirm, Action::Quit];
+/// What can be done with sessions that a search found.
+const FOUND: &[Action] = &[
+    Action::Help,
+    Action::Confirm,
+    Action::Search,
+    Action::Up,
+    Action::MarkAll,
+    Action::Mark,
+    Action::Back,
+    Action::Delete,
+    Action::NextSort,
+    Action::NextPane,
+    Action::Rename,
+    Action::Copy,
+    Action::SearchEverything,
+    Action::Palette,
+    Action::Undo,
+    Action::Quit,
+];
 /// What can be done without sessions.
 const NOTHING: &[Action] = &[Action::Help, Action::Reload, Action::Undo, Action::Quit];
 
@@ -215,6 +237,9 @@ fn does_something(model: &Model, action: Action) -> bool {
         A::Delete | A::Mark if model.focus == Place::Sessions && sessions.selected_ghost().is_some() => false,
         // A project of hits has no folds.
         A::Confirm if is_project(model) => sessions.hits.is_none(),
+        A::Search if !sessions.marks.is_empty() => model.search.is_some(),
+        // In the list of hits, it returns to the line.
+        A::Up if model.focus == Place::Sessions => sessions.cursor.at == 0,
         A::Confirm
         | A::Delete
         | A::Mark
@@ -269,6 +294,8 @@ fn word(model: &Model, action: Action) -> &'static str {
         (None, Action::Back) if is_searched(model) && (model.focus != Place::Tree || model.tree.has_own_find()) => {
             "end search"
         }
+        (None, Action::Search | Action::Up) if is_found(model) => "edit query",
+        (None, Action::Back) if is_found(model) && model.sessions.marks.is_empty() => "end search",
         (None, Action::Follow) if model.tree.follows => "stop following",
         (None, Action::Family) if model.tree.is_whole() => "session alone",
         (None, Action::Back) if !model.sessions.marks.is_empty() && model.focus == Place::Sessions => "unmark all",
@@ -296,6 +323,11 @@ fn goes_there(model: &Model) -> bool {
         Place::Tree => model.tree.selected_fork().is_some(),
         _ => false,
     }
+}
+
+/// Returns `true` if the keyboard is in the list of hits.
+fn is_found(model: &Model) -> bool {
+    model.focus == Place::Sessions && model.search.is_some()
 }
 
 /// Whether something is looked for in the pane.

@@ -80,6 +80,12 @@ impl Setting {
     pub fn key(&self, action: Action) -> String {
         self.keymap.keys(action).first().map_or_else(|| action.name().into(), ToString::to_string)
     }
+
+    /// The same for a line that is typed, where a key that types a character does nothing else.
+    pub(crate) fn key_in_line(&self, action: Action) -> String {
+        let key = self.keymap.keys(action).iter().find(|key| key.typed().is_none());
+        key.map_or_else(|| action.name().into(), ToString::to_string)
+    }
 }
 
 /// What is printed of the chosen session or entry.

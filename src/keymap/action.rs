@@ -232,7 +232,7 @@ actions! {
     Fork, "fork", ["f"], ENTRIES_AND_CONTEXT, Changing, "fork", "Fork at entry", "Make a new session of the path to the entry.";
     Delete, "delete", ["ctrl+d", "delete"], SEARCHED, Changing, "delete", "Move to trash", "Move the session to the trash, or all marked ones, or a project's.";
     Mark, "mark", ["space"], MARKING, Changing, "mark", "Mark or unmark", "Mark the session or take its mark away, and go down; on a project, for all of its sessions. In the tree, mark the entry: two at most, to be compared.";
-    MarkAll, "mark-all", ["*"], SESSIONS, Changing, "mark all", "Mark all sessions", "Mark all sessions in the list, or none.";
+    MarkAll, "mark-all", ["*", "alt+*"], SEARCHED, Changing, "mark all", "Mark all sessions", "Mark all listed sessions, or unmark them; in a search, all hits.";
     Undo, "undo", ["u"], PANES, Changing, "undo", "Undo last change", "Take the last change back; what an earlier pitree did is asked about.";
     Redo, "redo", ["U"], PANES, Changing, "redo", "Redo change", "Make the change again that was taken back.";
     Trash, "show-trash", ["X"], PANES, Changing, "trash", "Show trash", "List the sessions in the trash: bring one back.";

@@ -53,7 +53,7 @@ fn find_aside(model: &Model) -> Span {
 }
 
 /// How a search may go on, or what is wrong with it.
-fn search_aside(model: &Model, search: &Search) -> Span {
+fn search_aside(model: &Model, search: &Search, pen: &Pen<'_>, columns: usize) -> Span {
     match (&search.query, &search.completion) {
         (Err(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
         _ if search.cycle.is_some() => {
@@ -64,8 +64,30 @@ fn search_aside(model: &Model, search: &Search) -> Span {
             let options = completion.options.iter().take(5).map(|option| &*option.text).collect::<Vec<_>>();
             Span::clean(Tone::Dim, &format!("  {}: {} ", model.setting.key(Action::Complete), options.join("  ")))
         }
-        _ => ends(model, "goes there", "clears"),
+        _ => {
+            // What leads out of the line must be seen before what ends it.
+            let keys: &[(Action, &str)] = &[
+                (Action::Accept, "go to hit"),
+                (Action::Down, "results"),
+                (Action::MarkAll, "mark all"),
+                (Action::Cancel, "clear"),
+            ];
+            let room = columns.saturating_sub(2);
+            let room = room.saturating_sub(LEAST.1).min(room / 2);
+            let asides = [keys, &keys[..3], &keys[1..3], &keys[1..2]].map(|keys| named(model, pen, keys));
+            asides.into_iter().find(|aside| width(&aside.text) <= room).unwrap_or_default()
+        }
     }
+}
+
+/// Keys that work while text is typed, with words for them.
+fn named(model: &Model, pen: &Pen<'_>, keys: &[(Action, &str)]) -> Span {
+    let key = |action: Action| {
+        let keys = model.setting.keymap.keys(action).iter();
+        keys.filter(|key| key.typed().is_none()).map(|key| key.symbol(pen.is_ascii())).next()
+    };
+    let words = keys.iter().filter_map(|&(action, word)| Some(format!("{}: {word}", key(action)?)));
+    Span::new(Tone::Dim, format!("  {} ", words.collect::<Vec<_>>().join(&format!(" {} ", pen.glyphs().dot))))
 }
 
 /// How far a change is, or for whom it waits.
@@ -109,7 +131,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
         return pen.put(frame, area, &spans);
     }
     if let (Some(Layer::Search), Some(search)) = (model.layers.top(), &model.search) {
-        return line(frame, area, ("/", &search.line), search_aside(model, search), pen);
+        return line(frame, area, ("/", &search.line), search_aside(model, search, pen, area.width.into()), pen);
     }
     if let (Some(pending), true) = (model.changes.front(), model.layers.is_empty()) {
         return pen.put(frame, area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pending)))]);

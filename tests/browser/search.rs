@@ -277,7 +277,7 @@ fn the_keys_of_the_list_work_while_typing() {
     assert_ne!(best, newest);
     let time = |at: usize| browser.model.library[browser.session_in(at).unwrap()].order_time();
     assert!((1..newest.len()).all(|at| time(at - 1) >= time(at)));
-    browser.press("down down");
+    browser.press("pagedown");
     assert_eq!(browser.selected(), newest[browser.model.sessions.cursor.at]);
     browser.press("ctrl+d");
     assert!(browser.screen().contains("sample sessions"), "Ctrl+D deletes, as in pi");
@@ -285,6 +285,64 @@ fn the_keys_of_the_list_work_while_typing() {
     assert!(browser.model.sessions.shows.named_only);
     assert!(browser.model.layers.has_search());
     assert_eq!(browser.model.sessions.shows.sort, Sort::Threaded);
+}
+
+#[test]
+fn down_leads_from_the_line_to_the_hits_and_up_or_slash_back() {
+    let mut browser = Browser::demo(120, 30);
+    search(&mut browser, "the");
+    assert!(browser.footer().contains("↓: results · alt+*: mark all"), "{}", browser.footer());
+    let (best, in_line) = (browser.selected(), |browser: &Browser| browser.model.layers.has_search());
+    browser.press("down");
+    assert_eq!((in_line(&browser), browser.selected()), (false, best.clone()), "the best hit is still selected");
+    assert!(
+        browser.footer().contains("/ edit query") && browser.footer().contains("* mark all"),
+        "{}",
+        browser.footer()
+    );
+    browser.press("j k");
+    assert_eq!(browser.selected(), best, "letters are keys");
+    browser.press("y esc g k");
+    assert_eq!((in_line(&browser), line(&browser).as_str()), (false, "the"), "a letter does not return to the line");
+    assert!(browser.footer().contains("↑ edit query"), "{}", browser.footer());
+    browser.press("down up");
+    assert!(!in_line(&browser), "the first row is selected again");
+    browser.press("up");
+    assert!(in_line(&browser));
+    browser.press("backspace down /");
+    assert_eq!((in_line(&browser), line(&browser).as_str()), (true, "th"));
+    search(&mut browser, "qqqqqqqq");
+    browser.press("down");
+    assert!(in_line(&browser), "there are no hits to go to");
+    for (columns, aside) in
+        [(120, "↵: go to hit · ↓: results · alt+*: mark all · esc: clear"), (80, "↓: results · alt+*: mark all")]
+    {
+        let mut browser = Browser::demo(columns, 24);
+        search(&mut browser, "cookie");
+        assert!(browser.footer().contains(aside), "{columns}: {}", browser.footer());
+    }
+}
+
+#[test]
+fn a_key_in_the_line_marks_all_hits_and_nothing_else() {
+    let mut browser = Browser::demo(120, 40);
+    search(&mut browser, "is:fork");
+    assert!(titles(&browser).len() > hits(&browser), "what they were forked from has rows as well");
+    browser.press("alt+*");
+    assert!(browser.model.layers.has_search());
+    assert_eq!(browser.model.sessions.marks.len(), hits(&browser));
+    assert!(browser.model.sessions.marks.iter().all(|&key| browser.model.sessions.found(key).is_some()));
+    assert_eq!(browser.footer(), "4 sessions marked · ctrl+d: move to trash · down: results");
+    browser.press("alt+*");
+    assert!(browser.model.sessions.marks.is_empty());
+    assert_eq!((browser.footer().as_str(), line(&browser).as_str()), ("0 sessions marked", "is:fork"));
+    browser.press("down *");
+    assert_eq!(browser.model.sessions.marks.len(), 4, "in the list the key needs no modifier");
+    browser.press("down");
+    assert!(browser.footer().contains("/ edit query"), "{}", browser.footer());
+    browser.press("* g space");
+    let marked = browser.model.sessions.marks.clone();
+    assert!(!marked.is_empty() && marked.iter().all(|&key| browser.model.sessions.found(key).is_some()), "{marked:?}");
 }
 
 #[test]

@@ -102,20 +102,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::History => look_back(model, PaletteKind::History, effects),
         Action::Redo => carry::carry(model, Command::Change(Request::Redo, After::Show), effects),
         Action::Mark => comparing::mark(model),
-        Action::MarkAll => {
-            let folded = model.sessions.toggle_all_marks();
-            let marked = count(model.sessions.marks.len(), "session marked", "sessions marked");
-            let unfold = model.setting.key(Action::UnfoldAll);
-            model.say(
-                Tone::Dim,
-                match folded {
-                    0 => marked,
-                    folded => {
-                        format!("{marked}, not those {} in folded rows: {unfold} unfolds them", thousands(folded))
-                    }
-                },
-            );
-        }
+        Action::MarkAll => mark_all(model),
         Action::Search => searching::open(model, "", effects),
         Action::SearchEverything => searching::toggle_everything(model, effects),
         Action::NextSort | Action::WaitingFirst | Action::NamedOnly | Action::HereOnly | Action::ShowSubagents => {
@@ -319,6 +306,27 @@ fn jump(model: &mut Model, forward: bool) {
 fn turn(model: &mut Model, by: usize) {
     let at = Place::PANES.iter().position(|&place| place == model.focus).unwrap_or_default();
     model.focus = Place::PANES[(at + by) % Place::PANES.len()];
+}
+
+/// Marks all sessions that have a row, or unmarks them. In the line of a search the footer says what marks are for.
+fn mark_all(model: &mut Model) {
+    let folded = model.sessions.toggle_all_marks();
+    let marked = count(model.sessions.marks.len(), "session marked", "sessions marked");
+    let is_typing = model.layers.has_search() && !model.sessions.marks.is_empty();
+    let key = |action| model.setting.key_in_line(action);
+    let text = match folded {
+        0 if is_typing => {
+            let dot = &model.setting.glyphs.dot;
+            format!("{marked} {dot} {}: move to trash {dot} {}: results", key(Action::Delete), key(Action::Down))
+        }
+        0 => marked,
+        folded => format!(
+            "{marked}, not those {} in folded rows: {} unfolds them",
+            thousands(folded),
+            model.setting.key(Action::UnfoldAll)
+        ),
+    };
+    model.say(Tone::Dim, text);
 }
 
 /// Another order of the list, or other sessions in it.

@@ -32,6 +32,8 @@ pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
         Answer::Pass => {
             searching::stay(model);
             match action {
+                // A letter would be typed into the line when it repeats.
+                Some(Action::Up) if key.typed().is_none() && searching::return_to_line(model) => {}
                 Some(action) => act(model, action, effects),
                 None => act_elsewhere(model, key, effects),
             }

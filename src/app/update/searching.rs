@@ -106,6 +106,25 @@ pub(super) fn toggle_everything(model: &mut Model, effects: &mut Vec<Effect>) {
     }
 }
 
+/// Leaves the line for the list of hits, where letters are keys.
+pub(super) fn go_to_results(model: &mut Model) {
+    if model.sessions.rows.is_empty() {
+        return;
+    }
+    note(model);
+    model.layers.close_search();
+    stay(model);
+}
+
+/// Returns from the first hit to the line. Returns `true` if the selection is there.
+pub(super) fn return_to_line(model: &mut Model) -> bool {
+    let is_first = model.search.is_some() && model.focus == Place::Sessions && model.sessions.cursor.at == 0;
+    if is_first {
+        model.layers.push(Layer::Search);
+    }
+    is_first
+}
+
 /// Goes into the session that is selected, to the entry in which it was found if there is one. Returns whether it was found.
 pub(super) fn go_to_hit(model: &mut Model) -> bool {
     let is_hit = model.sessions.selected_hit().is_some();

@@ -24,6 +24,7 @@ pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>), eff
             searching::call_back(model, action == Action::NextQuery, effects);
         }
         Some(Action::Accept) => enter(model, effects),
+        Some(Action::Down) => searching::go_to_results(model),
         Some(Action::Cancel) if is_empty => searching::close(model, effects),
         Some(Action::Cancel) => {
             searching::note(model);

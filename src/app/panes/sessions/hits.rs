@@ -38,6 +38,11 @@ impl Pane {
             if context.len() + projects.len() <= self.room.1 {
                 let all = (take(&mut self.families), take(&mut self.projects));
                 self.tie(library, &context);
+                for project in &mut self.projects {
+                    // What is done to a project is done to its hits.
+                    project.sessions.retain(|key| self.hits.as_ref().is_none_or(|hits| hits.contains_key(key)));
+                    project.sum = library.sum(&project.sessions);
+                }
                 self.threads(library, glyphs);
                 if (0..self.rows.len()).map(|row| self.lines(row)).sum::<usize>() <= self.room.1 {
                     self.aside = Some(all);

@@ -59,9 +59,11 @@ impl Pane {
         self.cursor.go(1, self.rows.len());
     }
 
-    /// Marks all sessions that have a row; if all are, takes all marks away. Returns how many a fold keeps from being marked.
+    /// Marks all sessions that have a row, in a search all hits; if all are marked, removes the marks. Returns how many
+    /// sessions a fold keeps from being marked.
     pub(crate) fn toggle_all_marks(&mut self) -> usize {
-        let all = self.in_rows();
+        let mut all = self.in_rows();
+        all.retain(|&key| self.is_hit(key));
         let folded = if self.hits.is_some() { 0 } else { self.totals.sessions.saturating_sub(all.len()) };
         if !all.is_empty() && all.iter().all(|key| self.marks.contains(key)) {
             self.marks.clear();
