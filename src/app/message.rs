@@ -144,6 +144,8 @@ pub enum Reply {
         hits: Vec<EntryRef>,
         /// Whether these are the first ones, and whether they are the last.
         first_last: (bool, bool),
+        /// Progress in sessions (done, total), if several are searched.
+        progress: Option<(usize, usize)>,
     },
     /// It is known where the text of the preview has what is looked for, or where the entry has it instead.
     Seen(Vec<Hit>, Option<Unseen>),

@@ -53,6 +53,9 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// As long changes go on to be made after a signal; the rest of the second that `system/signals` gives is for the one that is at work then.
 const FAREWELL: Duration = Duration::from_millis(500);
 
+/// Longest time that events are taken before the next frame.
+const MOST_BEFORE_FRAME: Duration = Duration::from_millis(50);
+
 /// Two presses of the mouse in the same place within this time are a double click.
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
@@ -195,15 +198,22 @@ impl Browser {
                 Err(error) if direct::is_hung_up(&error) => return Ok(End::Killed(1)), // before the signal says so
                 drawn => drawn.context("can't draw on the terminal")?,
             }
-            // Everything that has happened by now goes into one frame.
+            // Everything that has happened by now goes into one frame, unless that takes too long.
             let first = self.wait(events)?;
+            let begun = Instant::now();
+            let more =
+                std::iter::from_fn(|| if begun.elapsed() < MOST_BEFORE_FRAME { events.try_recv().ok() } else { None });
             if let Some(end) = self.send(Msg::Now(now()), screen)? {
                 return Ok(end);
             }
-            for event in first.into_iter().chain(std::iter::from_fn(|| events.try_recv().ok())) {
-                if let Some(end) = self.take(event, screen)? {
+            let mut keys = Vec::new();
+            for event in first.into_iter().chain(more) {
+                if let Some(end) = self.take(event, &mut keys, screen)? {
                     return Ok(end);
                 }
+            }
+            if let Some(end) = self.press(&mut keys, screen)? {
+                return Ok(end);
             }
         }
     }
@@ -220,7 +230,13 @@ impl Browser {
         }
     }
 
-    fn take(&mut self, event: Event, screen: &mut Screen) -> Result<Option<End>> {
+    /// Takes an event; keys are collected, so that those of several reads are pressed together.
+    fn take(&mut self, event: Event, keys: &mut Vec<Key>, screen: &mut Screen) -> Result<Option<End>> {
+        if !matches!(event, Event::Inputs(_))
+            && let Some(end) = self.press(keys, screen)?
+        {
+            return Ok(Some(end));
+        }
         let msg = match event {
             Event::Signal(Signal::Stop(signal)) => return Ok(Some(End::Killed(signal))),
             Event::Signal(Signal::Suspend) => {
@@ -240,7 +256,11 @@ impl Browser {
             Event::Msg(msg) => Some(msg),
             Event::Inputs(inputs) => {
                 for input in inputs {
-                    if let Some(msg) = self.translate(&input)
+                    if let Input::Key(key) = input {
+                        keys.extend(Key::from_event(key));
+                    } else if let Some(end) = self.press(keys, screen)? {
+                        return Ok(Some(end));
+                    } else if let Some(msg) = self.translate(&input)
                         && let Some(end) = self.send(msg, screen)?
                     {
                         return Ok(Some(end));
@@ -258,9 +278,21 @@ impl Browser {
         self.perform(effects, screen)
     }
 
+    /// Presses the collected keys.
+    fn press(&mut self, keys: &mut Vec<Key>, screen: &mut Screen) -> Result<Option<End>> {
+        let keys = std::mem::take(keys);
+        let mut rest = keys.as_slice();
+        while let Some((msg, count)) = update::message(&self.model, rest) {
+            rest = &rest[count..];
+            if let Some(end) = self.send(msg, screen)? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
     fn translate(&mut self, input: &Input) -> Option<Msg> {
         match input {
-            Input::Key(event) => Key::from_event(*event).map(Msg::Key),
             Input::Paste(text) => Some(Msg::Paste(text.clone())),
             Input::Resize(columns, rows) => Some(Msg::Resized(*columns, *rows)),
             Input::Mouse(mouse) => {

@@ -23,11 +23,11 @@ use crate::disk::scan::{Batch, Sources};
 use crate::disk::watch::{self, Seen, Watch};
 use crate::disk::{live, locate, moved, prompt, scan};
 use crate::library;
-use crate::library::EntryRef;
 use crate::library::compare::{self, Compared};
 use crate::library::others::Others;
 use crate::library::search::Searcher;
 use crate::library::shares;
+use crate::library::{EntryRef, SessionKey};
 use crate::render;
 use crate::render::DocLine;
 use crate::runtime::clock::now;
@@ -44,6 +44,9 @@ use crate::session::tree::{Index, Tree};
 
 /// How often it is said how far a change is.
 const BETWEEN_WORDS: Duration = Duration::from_millis(40);
+
+/// Longest pause between two batches of hits.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// As long a scan waits for what was shown first to be dealt with.
 const MOST_HELD: Duration = Duration::from_millis(50);
@@ -145,23 +148,7 @@ impl Desk {
                 let doc = self.document(&body, ticket).map_err(|error| format!("{error:#}"));
                 reply(Reply::Read(doc));
             }
-            Work::Find { files, start, words } => {
-                let (mut is_first, last) = (start == 0, files.len().saturating_sub(1));
-                for (number, (session, path, tree)) in files.into_iter().enumerate() {
-                    if !is_wanted() {
-                        return;
-                    }
-                    library::find::each(self.files, &path, (&tree, start), &words, |found, is_last| {
-                        let is_last = is_last && number == last;
-                        if found.is_empty() && !is_last {
-                            return is_wanted();
-                        }
-                        let hits = found.into_iter().map(|at| EntryRef { session, at: seen(&tree, at) }).collect();
-                        let first_last = (std::mem::take(&mut is_first), is_last);
-                        reply(Reply::EntriesFound { hits, first_last }) && is_wanted()
-                    });
-                }
-            }
+            Work::Find { files, start, words } => self.find((files, start), &words, is_wanted, reply),
             Work::Elsewhere { query, sessions, around } => {
                 let told = |found| reply(Reply::Elsewhere(found));
                 let asked = (&*query, &*around);
@@ -172,7 +159,7 @@ impl Desk {
                 let found = self.searcher.fulfilling(found, (&query, &around), || !is_wanted());
                 if let Some(found) = found {
                     let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(&tree, at) });
-                    reply(Reply::EntriesFound { hits: hits.collect(), first_last: (true, true) });
+                    reply(Reply::EntriesFound { hits: hits.collect(), first_last: (true, true), progress: None });
                 }
             }
             Work::Look { lines, words, found } => {
@@ -266,6 +253,37 @@ impl Desk {
                 reply(Reply::CompletedDir(typed, path.to_string_lossy().into_owned(), names));
             }
             Work::Copy(_) => {}
+        }
+    }
+
+    /// Finds the entries of sessions that have some words. Each batch of hits takes longer than the one before, as the
+    /// browser makes all rows for it.
+    fn find(
+        &self,
+        (files, start): (Vec<(SessionKey, PathBuf, Arc<Tree>)>, Index),
+        words: &Words,
+        is_wanted: impl Fn() -> bool,
+        mut reply: impl FnMut(Reply) -> bool,
+    ) {
+        let (total, mut hits, mut is_first) = (files.len(), Vec::new(), start == 0);
+        let (mut pause, mut sent) = (BETWEEN_WORDS, Instant::now());
+        for (number, (session, path, tree)) in files.into_iter().enumerate() {
+            library::find::each(self.files, &path, (&tree, start), words, |found, is_end| {
+                hits.extend(found.into_iter().map(|at| EntryRef { session, at: seen(&tree, at) }));
+                let done = number + usize::from(is_end);
+                let (is_last, has_news) = (done == total, !hits.is_empty() || total > 1);
+                if is_last || (has_news && sent.elapsed() >= pause) {
+                    let progress = (!is_last && total > 1).then_some((done, total));
+                    let first_last = (is_first && (is_last || !hits.is_empty()), is_last);
+                    is_first &= !first_last.0;
+                    reply(Reply::EntriesFound { hits: std::mem::take(&mut hits), first_last, progress });
+                    (pause, sent) = ((pause * 2).min(LONGEST_PAUSE), Instant::now());
+                }
+                is_wanted()
+            });
+            if !is_wanted() {
+                return;
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pitree::app::message::{Effect, Start};
+use pitree::app::message::{Effect, Msg, Reply, Start, Work};
 use pitree::app::panes::tree::rows::Item;
 
 use crate::common::session::Session;
@@ -277,4 +277,34 @@ fn forks_of_a_parent_that_is_gone_stand_together() {
     assert!(!browser.screen().contains("├─ ⋎"), "folded\n{}", browser.screen());
     browser.press("l j");
     assert_eq!(browser.session().unwrap().header.id, "g");
+}
+
+#[test]
+fn words_in_many_sessions_come_in_few_batches_with_progress() {
+    let dir = tempfile::tempdir().unwrap();
+    let parent = dir.path().join("parent.jsonl");
+    let begun = Session::new("p").user("u1", "the question").assistant("a1", "the answer");
+    std::fs::write(&parent, begun.clone().later(9000).user("u2", "needle first").text()).unwrap();
+    for number in 0..100 {
+        let fork = begun.clone().forked(&format!("f{number}"), &parent, number);
+        let text = fork.user(&format!("x{number}"), "another needle").text();
+        std::fs::write(dir.path().join(format!("fork{number}.jsonl")), text).unwrap();
+    }
+    let mut browser = Browser::on(&[dir.path()], 110, 30);
+    browser.press("g j tab m /").type_text("needl");
+    let effects = browser.take(Msg::Key("e".parse().unwrap()));
+    let finds = effects.into_iter().filter(|effect| matches!(effect, Effect::Ask(_, Work::Find { .. })));
+    let replies: Vec<Msg> = finds.flat_map(|effect| browser.replies(effect)).collect();
+    assert!(replies.len() < 20, "each batch makes all rows: {}", replies.len());
+    let Some(Msg::Reply(ticket, _)) = replies.first() else { panic!("there are hits") };
+    let hits = Vec::new();
+    let progress = Reply::EntriesFound { hits, first_last: (false, false), progress: Some((40, 101)) };
+    let ticket = ticket.clone();
+    browser.send(Msg::Reply(ticket.clone(), progress));
+    shows(&browser, "40 of 101 sessions");
+    replies.into_iter().for_each(|reply| browser.send(reply));
+    shows(&browser, "1/101");
+    assert!(!browser.screen().contains("of 101 sessions"));
+    browser.press("esc");
+    assert!(!ticket.is_wanted());
 }

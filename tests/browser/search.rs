@@ -4,17 +4,18 @@ use std::collections::VecDeque;
 use std::fs;
 use std::sync::Arc;
 
+use crossterm::event::{KeyCode, KeyModifiers};
 use insta::assert_snapshot;
 use pitree::app::message::{Effect, Msg, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::sessions::SessionRow;
 use pitree::app::setting::Setting;
-use pitree::app::update::{start, update};
+use pitree::app::update::{message, start, update};
 use pitree::config::{Config, Filter, Sort};
 use pitree::disk::demo;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
-use pitree::keymap::Place;
+use pitree::keymap::{Key, Place};
 use pitree::runtime::work::Desk;
 
 use crate::common::by_hand;
@@ -223,6 +224,27 @@ fn titles_are_searched_before_texts_are_read_and_words_are_anded() {
         browser.take(reply);
     }
     assert_eq!(titles(&browser).last().map(String::as_str), Some("Redis: sliding expiry"));
+}
+
+#[test]
+fn a_long_text_that_arrives_as_keys_is_searched_for_once() {
+    let mut browser = Browser::demo(100, 30);
+    browser.press("/");
+    let text = "redis sliding ".repeat(40);
+    let keys: Vec<Key> = text.chars().map(|c| Key::new(KeyCode::Char(c), KeyModifiers::NONE).unwrap()).collect();
+    let (mut rest, mut searches) = (keys.as_slice(), 0);
+    while let Some((msg, count)) = message(&browser.model, rest) {
+        rest = &rest[count..];
+        let effects = browser.take(msg);
+        searches += effects.iter().filter(|effect| matches!(effect, Effect::Ask(_, Work::Search { .. }))).count();
+    }
+    assert_eq!(searches, 1);
+    assert!(line(&browser).starts_with("redis sliding redis"), "{}", line(&browser));
+    let keys: Vec<Key> = ["x", "y", "backspace", "z"].map(|key| key.parse().unwrap()).into();
+    assert!(matches!(message(&browser.model, &keys), Some((Msg::Paste(text), 2)) if text == "xy"));
+    assert!(matches!(message(&browser.model, &keys[2..]), Some((Msg::Key(_), 1))));
+    browser.press("esc esc");
+    assert!(matches!(message(&browser.model, &keys), Some((Msg::Key(_), 1))), "keys in a list are actions");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::app::hints::hints;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{Answer, Leads};
 use crate::app::layers::help::Help;
-use crate::app::message::{Effect, Work};
+use crate::app::message::{Effect, Msg, Work};
 use crate::app::model::Model;
 use crate::app::palettes;
 use crate::base::text::Tone;
@@ -39,6 +39,19 @@ pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
             }
         }
         answer => take(model, answer, effects),
+    }
+}
+
+/// Returns the message for the first of some keys that arrived together, and how many keys it is for. Characters that a
+/// line takes are one message, so that a long text is searched for once.
+pub fn message(model: &Model, keys: &[Key]) -> Option<(Msg, usize)> {
+    let place = model.place();
+    let typed =
+        keys.iter().take_while(|&&key| place.takes_text() && model.setting.keymap.resolve(place, key).is_none());
+    let text: String = typed.map_while(|key| key.typed()).collect();
+    match text.chars().count() {
+        0 | 1 => keys.first().map(|&key| (Msg::Key(key), 1)),
+        count => Some((Msg::Paste(text), count)),
     }
 }
 

@@ -23,6 +23,7 @@ use crate::app::message::{Effect, Msg};
 use crate::app::model::{Model, bounded};
 use crate::base::text::Tone;
 pub(crate) use keys::WHEEL;
+pub use keys::message;
 
 /// Starts reading.
 pub fn start(model: &mut Model) -> Vec<Effect> {

@@ -82,7 +82,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::SessionsFound { hits, more, progress } => searching::take_hits(model, hits, more, progress),
         Reply::Elsewhere(found) => searching::take_elsewhere(model, found),
         Reply::Seen(hits, unseen) => model.preview.take_hits(hits, unseen),
-        Reply::EntriesFound { hits, first_last } => model.tree.take_hits(hits, first_last),
+        Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
         Reply::Context(listing) => take_context(model, listing),
         Reply::Text(text) => take_text(model, text, effects),
         Reply::Compared(compared) => comparing::take(model, compared, effects),

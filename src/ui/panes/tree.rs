@@ -43,7 +43,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         let at = pane.selected_entry().and_then(|at| find.number(at));
         let found = if find.searching && find.is_empty() { "looking".into() } else { hits(at, find.len()) };
         let only = if find.only_hits { " only" } else { "" };
-        format!("{found}{only}")
+        let progress = find.progress.map_or(String::new(), |(done, total)| {
+            format!(" {} {} of {} sessions", pen.glyphs().dot, thousands(done), thousands(total))
+        });
+        format!("{found}{only}{progress}")
     });
     let branch = model.sessions.selected_hit().and_then(|found| found.is_active).map(|is_active| {
         if is_active { "found on the active path" } else { "found on an abandoned branch" }.to_string()

@@ -23,6 +23,8 @@ pub struct Find {
     pub only_hits: bool,
     /// Whether there may be more hits.
     pub searching: bool,
+    /// Progress in sessions (done, total), if several are searched.
+    pub progress: Option<(usize, usize)>,
     /// The entries with the words, as the rows are ordered.
     hits: Vec<Index>,
     /// Which entries they are: it is asked of each for each time that rows are made.
@@ -50,6 +52,7 @@ impl Find {
             problem: None,
             only_hits: false,
             searching: false,
+            progress: None,
             hits: Vec::new(),
             is_hit: Vec::new(),
             from,

@@ -77,7 +77,7 @@ impl Pane {
     fn begin_looking(&mut self) {
         let (Some(find), Some(tree)) = (&mut self.find, &self.tree) else { return };
         find.claim = None; // what is still found of the words before is of no use
-        find.searching = !find.words.is_empty();
+        (find.searching, find.progress) = (!find.words.is_empty(), None);
         find.turn_to(tree);
         if !find.searching {
             find.forget_hits();
@@ -94,10 +94,19 @@ impl Pane {
         Some((files, if self.family.is_some() { 0 } else { find.start }))
     }
 
-    /// Takes hits; the first ones take the place of those of the words before.
-    pub(crate) fn take_hits(&mut self, hits: Vec<EntryRef>, (is_first, is_last): (bool, bool)) {
+    /// Takes hits; the first ones take the place of those of the words before. The progress is in sessions.
+    pub(crate) fn take_hits(
+        &mut self,
+        hits: Vec<EntryRef>,
+        (is_first, is_last): (bool, bool),
+        progress: Option<(usize, usize)>,
+    ) {
         let hits: Vec<Index> = hits.into_iter().filter_map(|hit| self.shown(hit)).collect();
         let Some(find) = &mut self.find else { return };
+        find.progress = progress;
+        if hits.is_empty() && !is_first && !is_last {
+            return;
+        }
         if is_first {
             find.forget_hits();
         }
