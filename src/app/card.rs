@@ -306,6 +306,9 @@ fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
     }
 }
 
+/// The card's sentence about files that pi's list omits.
+const UNLISTED: &str = "These files lie directly in pi's session directory, which holds one folder for each working directory. pi does not list them, but opens them by path.";
+
 fn project(context: &Context<'_>, project: &Project) -> Vec<DocLine> {
     let home = &context.setting.home;
     let gone = context.library.gone_dirs.contains(&*project.cwd);
@@ -313,6 +316,10 @@ fn project(context: &Context<'_>, project: &Project) -> Vec<DocLine> {
     let mut lines = vec![DocLine::new(Tone::Strong, &name), DocLine::default()];
     if gone {
         lines.push(DocLine::new(Tone::Warning, "This directory is gone."));
+        lines.push(DocLine::default());
+    }
+    if project.is_unlisted {
+        lines.push(DocLine::new(Tone::Warning, UNLISTED));
         lines.push(DocLine::default());
     }
     let sessions = || project.sessions.iter().filter_map(|&key| context.library.get(key));

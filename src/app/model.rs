@@ -155,6 +155,7 @@ impl Model {
         sessions.shows.here_only = setting.here_only;
         let preview = preview::Pane::new(&setting.glyphs);
         let to_open = setting.at.clone();
+        let notice = setting.notice.clone().map(|text| Notice { tone: Tone::Warning, text, can_undo: false });
         Self {
             setting,
             now,
@@ -170,7 +171,7 @@ impl Model {
             values: Arc::default(),
             queries: Queries::default(),
             jumps: Jumps::default(),
-            notice: None,
+            notice,
             changes: VecDeque::new(),
             errand: None,
             scan: Scan { claim: None, changed: HashSet::new() },

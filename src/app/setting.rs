@@ -39,6 +39,8 @@ pub struct Setting {
     pub picker: Option<Print>,
     /// The session that is open at the start, by its file, and the entry that is selected, by its id.
     pub at: Option<(PathBuf, Option<String>)>,
+    /// A message for the footer at the start.
+    pub notice: Option<String>,
     /// What is searched at the start.
     pub query: String,
     /// The queries that have a name.
@@ -70,6 +72,7 @@ impl Setting {
             go_by: config.go_by,
             picker: None,
             at: None,
+            notice: None,
             query: String::new(),
             queries: config.queries.clone(),
             zone: jiff::tz::TimeZone::UTC,

@@ -34,7 +34,7 @@ pub(super) fn browse(
     }
     let at = at.map(|word| start_at(&word, entry, &chosen)).transpose()?;
     let filter = chosen.filter();
-    let Chosen { config, files, mut located, home, cache } = chosen;
+    let Chosen { config, files, mut located, corrected, home, cache } = chosen;
     let config = Config { filter, ..config };
     // What is written down of a change must hold wherever pitree is started the next time.
     for dir in &mut located.dirs {
@@ -49,6 +49,7 @@ pub(super) fn browse(
     let mut setting = Setting::new(&config, located, home, files == Files::Demo);
     setting.at = at;
     setting.picker = print;
+    setting.notice = corrected;
     // `pitree .` is about where one is.
     setting.here_only = query == ["."];
     setting.query = if setting.here_only { String::new() } else { query.join(" ") };

@@ -45,6 +45,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::app::setting::Print;
 use crate::base::guard;
+use crate::base::paths::shorten;
 use crate::cli::exit::{Declined, Exit};
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo;
@@ -177,6 +178,8 @@ pub(crate) struct Chosen {
     pub files: Files,
     /// The session directories.
     pub located: Located,
+    /// A message about directories that were replaced: see [`Located::correct`].
+    pub corrected: Option<String>,
     /// The home directory, for `~`.
     pub home: String,
     /// The folder of the index, if one is to be used.
@@ -273,6 +276,9 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     let Some(Command::Sessions(command)) = cli.command else {
         return browse::browse(chosen, cli.print, (cli.at, cli.entry), &[cli.query, cli.words].concat());
     };
+    if let Some(corrected) = &chosen.corrected {
+        output::tell(corrected);
+    }
     match command {
         OnSessions::Ls(command) => command.run(&chosen),
         OnSessions::Tree(command) => command.run(&chosen),
@@ -304,7 +310,14 @@ fn chosen(options: &Options) -> Result<Chosen> {
     }
     if options.demo {
         let located = Located { dirs: vec![demo::ROOT.into()], origin: "--demo".into() };
-        return Ok(Chosen { config, files: Files::Demo, located, home: demo::HOME.into(), cache: None });
+        return Ok(Chosen {
+            config,
+            files: Files::Demo,
+            located,
+            corrected: None,
+            home: demo::HOME.into(),
+            cache: None,
+        });
     }
     let environment = Environment::current();
     let mut located = locate::sessions(&options.dir, &config.dirs, &environment);
@@ -312,8 +325,14 @@ fn chosen(options: &Options) -> Result<Chosen> {
         *dir = std::path::absolute(&*dir).unwrap_or_else(|_| dir.clone()); // with each part once
     }
     let home = environment.home.to_string_lossy().into_owned();
+    let said = |(dir, inside): (PathBuf, PathBuf)| {
+        let [dir, inside] = [&dir, &inside].map(|dir| shorten(&dir.to_string_lossy(), &home).into_owned());
+        format!("{dir} is not a session directory: reading {inside} instead")
+    };
+    let corrected: Vec<String> = located.correct().into_iter().map(said).collect();
+    let corrected = (!corrected.is_empty()).then(|| corrected.join("; "));
     let cache = locate::index_dir().filter(|_| !options.no_index);
-    Ok(Chosen { config, files: Files::Disk, located, home, cache })
+    Ok(Chosen { config, files: Files::Disk, located, corrected, home, cache })
 }
 
 /// The configuration from `file`, or from its usual place if it is there.

@@ -10,7 +10,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use crate::base::numbers::thousands;
 use crate::cli::table::{TITLE, words};
 use crate::cli::{Chosen, now};
-use crate::disk::locate::Environment;
+use crate::disk::locate::{self, Environment};
 use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
 use crate::library::here::Here;
@@ -129,7 +129,7 @@ fn is_path(word: &OsStr) -> bool {
 /// Several sessions match.
 fn find(word: &OsStr, sessions: &Sessions<'_>) -> Result<Option<PathBuf>> {
     if is_path(word) {
-        return Ok(Some(word.into()));
+        return Ok(Some(locate::expand(word, Path::new(&sessions.chosen.home))));
     }
     if word == "." {
         return this().map_or_else(|| sessions.newest_here(), Ok).map(Some);

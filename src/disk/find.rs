@@ -2,7 +2,6 @@
 //! processors list folders and ask for the facts of files.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -179,6 +178,11 @@ fn name(path: &Path) -> &[u8] {
     &path[start..]
 }
 
+/// Returns `true` if pi takes a file of that name for a session: the name `.jsonl` alone will do (1.5.2).
+pub(super) fn is_named_as_session(path: &Path) -> bool {
+    name(path).ends_with(b".jsonl")
+}
+
 /// A directory's session files and folders, and whether they are symbolic links.
 struct Listing {
     /// With symbolic links resolved, if that differs.
@@ -219,7 +223,7 @@ fn list(dir: &Path, real: &Path) -> io::Result<Listing> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         let (path, kind) = (entry.path(), entry.file_type()?);
-        if path.extension() == Some(OsStr::new("jsonl")) && !kind.is_dir() {
+        if is_named_as_session(&path) && !kind.is_dir() {
             listing.sessions.push((path, kind.is_symlink()));
         } else if kind.is_dir() || (kind.is_symlink() && path.is_dir()) {
             listing.folders.push((path, kind.is_symlink()));
@@ -405,6 +409,7 @@ mod tests {
             "p/a/h/run-0/session.jsonl",
             "flat/h/s.jsonl",
             "p/other/s.jsonl",
+            "p/.jsonl",
         ] {
             write(&dir.path().join(file));
         }
@@ -414,6 +419,7 @@ mod tests {
             [
                 own("flat.jsonl", None),
                 own("flat/h/s.jsonl", Some("flat.jsonl")),
+                own("p/.jsonl", None),
                 own("p/a.jsonl", None),
                 own("p/a/h/run-0/session.jsonl", Some("p/a.jsonl")),
                 own("p/other/s.jsonl", Some("?")),

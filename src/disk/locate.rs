@@ -26,6 +26,54 @@ impl Located {
     pub fn is_default(&self) -> bool {
         self.origin == DEFAULT
     }
+
+    /// Replaces each directory that is pi's agent directory, or holds it, by the session directory inside.
+    /// Returns the replaced directories with their replacements.
+    pub fn correct(&mut self) -> Vec<(PathBuf, PathBuf)> {
+        let mut replaced = Vec::new();
+        for dir in &mut self.dirs {
+            if let Some(inside) = sessions_inside(dir) {
+                replaced.push((std::mem::replace(dir, inside.clone()), inside));
+            }
+        }
+        replaced
+    }
+}
+
+/// Finds the session directory inside pi's agent directory, or inside the directory that holds that.
+fn sessions_inside(dir: &Path) -> Option<PathBuf> {
+    let inside = INSIDE.iter().map(|inside| dir.join(inside)).find(|inside| inside.is_dir())?;
+    let has_projects = || children(&inside).any(|path| is_project_folder(file_name(&path)));
+    let has_settings = || AGENT_FILES.iter().any(|name| inside.with_file_name(name).is_file());
+    // pi was given the directory itself if there are sessions in it.
+    let is_own = || children(dir).any(|path| is_session_file(&path));
+    ((has_projects() || has_settings()) && !is_own()).then_some(inside)
+}
+
+/// The session directory, as seen from the agent directory and from the directory above that.
+const INSIDE: [&str; 2] = ["sessions", "agent/sessions"];
+
+/// Files of pi's agent directory beside its session directory.
+const AGENT_FILES: [&str; 2] = ["settings.json", "auth.json"];
+
+/// The paths in a directory; none if it cannot be read.
+fn children(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn file_name(path: &Path) -> &[u8] {
+    path.file_name().unwrap_or_default().as_encoded_bytes()
+}
+
+/// Returns `true` if pi writes files with such a name: `<time>_<id>.jsonl`.
+fn is_session_file(path: &Path) -> bool {
+    let name = file_name(path);
+    name.ends_with(b".jsonl") && name.contains(&b'_') && name.first().is_some_and(u8::is_ascii_digit)
+}
+
+/// Returns `true` if a folder has a name as pi makes it for the sessions of a working directory: `--home-me-app--`.
+pub(crate) fn is_project_folder(name: &[u8]) -> bool {
+    name.len() > 4 && name.starts_with(b"--") && name.ends_with(b"--")
 }
 
 /// The environment variables and files that pi looks at.
@@ -116,7 +164,8 @@ pub(crate) fn expand(path: impl AsRef<Path>, home: &Path) -> PathBuf {
 /// The session directories: those asked for, else those of the configuration, else those that pi would use.
 pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environment) -> Located {
     if !asked.is_empty() {
-        return Located { dirs: asked.to_vec(), origin: "--dir".into() };
+        let dirs = asked.iter().map(|dir| expand(dir, &environment.home)).collect();
+        return Located { dirs, origin: "--dir".into() };
     }
     if !configured.is_empty() {
         let of_setting = |dir: &String| match dir.as_str() {
@@ -227,6 +276,48 @@ mod tests {
         let both = sessions(&[], &["pi".into(), "~/b".into(), "./pi".into()], &environment).dirs;
         assert_eq!(both, [PathBuf::from("/flat"), home.path().join("b"), "./pi".into()], "pi's own, and others");
         assert_eq!(sessions(&["a".into()], &["b".into()], &environment).dirs, [PathBuf::from("a")]);
+        assert_eq!(sessions(&["~/a".into()], &[], &environment).dirs, [home.path().join("a")]);
+    }
+
+    #[test]
+    fn uses_the_session_directory_inside_an_agent_directory() {
+        let home = tempfile::tempdir().unwrap();
+        let corrected = |name: &str| {
+            let mut located = Located { dirs: vec![home.path().join(name)], origin: "--dir".into() };
+            let replaced = located.correct();
+            assert_eq!(replaced.is_empty(), located.dirs[0] == home.path().join(name));
+            located.dirs[0].strip_prefix(home.path()).unwrap().to_str().unwrap().to_owned()
+        };
+        for dir in [
+            "pi/agent/sessions/--home-me--/0/run-0",
+            "empty/sessions",
+            "flat/sessions",
+            "project/sessions",
+            "own/sessions/--home-me--",
+        ] {
+            fs::create_dir_all(home.path().join(dir)).unwrap();
+        }
+        for file in [
+            "empty/settings.json",
+            "flat/sessions/x.jsonl",
+            "flat/auth.json",
+            "own/2026_x.jsonl",
+            "pi/agent/history.jsonl",
+        ] {
+            fs::write(home.path().join(file), "").unwrap();
+        }
+        for (dir, wanted) in [
+            ("pi/agent", "pi/agent/sessions"),
+            ("pi", "pi/agent/sessions"),
+            ("pi/agent/sessions", "pi/agent/sessions"),
+            ("empty", "empty/sessions"),
+            ("flat", "flat/sessions"),
+            ("project", "project"),
+            ("own", "own"),
+            ("missing", "missing"),
+        ] {
+            assert_eq!(corrected(dir), wanted);
+        }
     }
 
     /// As pi 1.5.2 was seen to read each of them beside `{"sessionDir":"~/agents"}` in the agent's settings.

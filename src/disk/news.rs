@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::base::guard;
 use crate::disk::files::{Files, Readable};
+use crate::disk::find;
 use crate::disk::lines;
 use crate::disk::load;
 use crate::disk::mark::Mark;
@@ -182,7 +183,7 @@ impl Reader {
 
     /// Whether something that is not known as a session may be one, or a folder of some.
     fn may_hold_sessions(&self, path: &Path) -> bool {
-        let is_name = path.extension().is_some_and(|extension| extension == "jsonl");
+        let is_name = find::is_named_as_session(path);
         let first = || path.join("").into_os_string();
         let held = || self.known.range(first()..).next().is_some_and(|(below, _)| Path::new(below).starts_with(path));
         match fs::metadata(path) {

@@ -24,6 +24,7 @@ mod sets;
 pub(crate) mod shares;
 mod shelves;
 pub mod texts;
+mod unlisted;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -78,6 +79,8 @@ pub struct Library {
     ghosts: Ghosts,
     /// Sessions whose parent is at another path than they say, found by its id.
     moved: BTreeSet<SessionKey>,
+    /// Files that pi's list omits.
+    unlisted: unlisted::Unlisted,
     /// By their paths with symbolic links resolved, where these differ.
     by_real_path: HashMap<OsString, SessionKey>,
     /// The pis that run.
@@ -240,6 +243,7 @@ impl Library {
         self.ghosts = Ghosts::new(named);
         (self.orphans, self.moved) = (orphans, moved);
         cut_cycles(&mut parents);
+        self.find_unlisted(&keys);
         self.families = Families::new(&keys, |key| parents[key.place()], |key| &self[key]);
         let before = std::mem::take(&mut self.shares);
         self.shares = Shares::new(keys.iter().map(|&key| (key.place(), &*self.slots[key.place()].session)), before);

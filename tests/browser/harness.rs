@@ -109,7 +109,7 @@ impl Browser {
         Self::with(setting, config, files, size)
     }
 
-    fn with(setting: Setting, config: &Config, files: Files, size: (u16, u16)) -> Self {
+    pub(crate) fn with(setting: Setting, config: &Config, files: Files, size: (u16, u16)) -> Self {
         let setting = Arc::new(setting);
         let model = Model::new(setting.clone(), config, size, NOW);
         let state = tempfile::tempdir().unwrap();

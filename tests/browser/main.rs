@@ -16,6 +16,7 @@ mod common;
 mod comparing;
 mod context;
 mod deleting;
+mod directories;
 mod family;
 mod finding;
 mod layers;

@@ -42,6 +42,28 @@ fn a_wrong_number_is_told_in_words() {
 }
 
 #[test]
+fn a_directory_above_the_sessions_is_corrected_and_a_tilde_is_expanded() {
+    let pitree = Pitree::new();
+    let path = pitree.session(".pi/agent/sessions/--p--", "one");
+    let listed = |pitree: &Pitree, args: &[&str]| {
+        let outcome = pitree.run(&[&["ls", "--json"], args].concat());
+        assert_eq!(outcome.code, 0, "{args:?}: {}", outcome.err);
+        assert_eq!(outcome.out.matches(path.to_str().unwrap()).count(), 1, "{args:?}: {}", outcome.out);
+        outcome.err
+    };
+    let said = "~/.pi/agent is not a session directory: reading ~/.pi/agent/sessions instead\n";
+    let agent = pitree.home().join(".pi/agent");
+    assert_eq!(listed(&pitree, &["--dir", agent.to_str().unwrap()]), said);
+    assert_eq!(listed(&pitree, &["--dir", "~/.pi/agent"]), said);
+    assert!(listed(&pitree, &["--dir", ".pi"]).contains("reading .pi/agent/sessions instead"));
+    assert_eq!(listed(&pitree, &["--dir", "~/.pi/agent/sessions"]), "");
+    let named = pitree.run(&["path", "~/.pi/agent/sessions/--p--/one.jsonl"]);
+    assert_eq!(named.out, format!("{}\n", path.display()));
+    let pitree = pitree.variable("PI_CODING_AGENT_SESSION_DIR", agent.to_str().unwrap());
+    assert_eq!(listed(&pitree, &[]), said);
+}
+
+#[test]
 fn lists_the_demo_as_a_table() {
     let table = Pitree::new().print(&["ls", "--demo"]);
     // The first column is an age, which grows.

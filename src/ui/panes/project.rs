@@ -8,6 +8,9 @@ use crate::base::text::{Glyphs, Span, Tone, clean, width};
 /// As many columns the directory gets beside a long name, where the name alone is not enough.
 const LEAST: usize = 12;
 
+/// The label of files that pi's list omits, in front of the directory in which they are.
+const UNLISTED: &str = "not listed by pi";
+
 /// The name of the project at `at`, and behind it the directory that it is in, cut in front, in at most `room` columns.
 pub(super) fn label(projects: &[Project], at: usize, home: &str, glyphs: &Glyphs, room: usize) -> Vec<Span> {
     let project = &projects[at];
@@ -30,6 +33,11 @@ fn end_first(project: &Project, home: &str, glyphs: &Glyphs, room: usize) -> Vec
         return vec![Span::new(Tone::Strong, glyphs.cut("(no directory)", room))];
     }
     let path = clean(&shorten(&project.cwd, home)).into_owned();
+    if project.is_unlisted {
+        let rest = room.saturating_sub(width(UNLISTED) + 2);
+        let place = format!("  {}", glyphs.cut_start(&path, rest));
+        return vec![Span::new(Tone::Strong, glyphs.cut(UNLISTED, room)), Span::new(Tone::Dim, place)];
+    }
     let (dir, name) = split_name(&path);
     // How much another project shares with the name, and then with the directory.
     let (of_name, of_dir) = (project.shared, project.shared.checked_sub(name.chars().count() + 1));

@@ -328,5 +328,5 @@ impl Pane {
 
 /// The project under which a session stands: that in which its family began.
 fn project_of(library: &Library, key: SessionKey) -> ProjectKey {
-    library.project(library.first_of(library.families().line(key).last().unwrap_or(key)))
+    library.project_of_family(library.families().line(key).last().unwrap_or(key))
 }

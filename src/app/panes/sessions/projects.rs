@@ -15,6 +15,8 @@ pub struct Project {
     pub key: ProjectKey,
     /// The working directory; empty if the sessions name none.
     pub cwd: Arc<str>,
+    /// `true` if pi's list omits its files; `cwd` is then the session directory.
+    pub is_unlisted: bool,
     /// Its sessions.
     pub sessions: Vec<SessionKey>,
     /// Its families' roots, the newest first.
@@ -35,12 +37,13 @@ pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
     let mut places: Vec<Option<usize>> = Vec::new();
     // Roots come newest first, so projects do.
     for &root in families.roots() {
-        let key = library.project(library.first_of(root));
+        let key = library.project_of_family(root);
         places.resize(places.len().max(key.place() + 1), None);
         let place = *places[key.place()].get_or_insert_with(|| {
             projects.push(Project {
                 key,
                 cwd: library.dir(key).clone(),
+                is_unlisted: library.is_unlisted(key),
                 sessions: Vec::new(),
                 roots: Vec::new(),
                 latest: families.latest(root),

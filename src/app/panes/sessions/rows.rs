@@ -78,7 +78,8 @@ impl Pane {
     /// Rows of sessions under their projects and parents.
     pub(super) fn threads(&mut self, library: &Library, glyphs: &Glyphs) {
         for project in 0..self.projects.len() {
-            if self.hits.is_none() && self.projects[project].sessions.len() == 1 {
+            if self.hits.is_none() && self.projects[project].sessions.len() == 1 && !self.projects[project].is_unlisted
+            {
                 self.alone.insert(self.rows.len(), project);
                 self.thread(project, library, glyphs);
                 continue;

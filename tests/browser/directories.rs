@@ -1,0 +1,48 @@
+//! Session directories: files that pi's list omits, and directories that were corrected.
+
+use std::fs;
+
+use pitree::app::setting::Setting;
+use pitree::config::Config;
+use pitree::disk::files::Files;
+use pitree::disk::locate::Located;
+
+use crate::common::session::Session;
+use crate::harness::{Browser, shows};
+
+#[test]
+fn files_directly_in_the_default_session_directory_stand_below_a_row_that_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let sessions = home.path().join(".pi/agent/sessions");
+    fs::create_dir_all(sessions.join("--app--")).unwrap();
+    let write = |path: &str, session: Session| fs::write(sessions.join(path), session.text()).unwrap();
+    write("--app--/.jsonl", Session::new("listed").at(60).user("u1", "pi lists this one"));
+    write("stray.jsonl", Session::new("stray").at(50).user("u1", "pi does not list this one"));
+    let mut browser = Browser::at_home(home.path(), (120, 40));
+    let screen = browser.screen();
+    let line = |text: &str| screen.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("{screen}"));
+    assert!(line("pi lists this one") < line("not listed by pi  "), "{screen}");
+    assert_eq!(line("not listed by pi  ") + 1, line("pi does not list this one"), "{screen}");
+    browser.press("G k");
+    shows(&browser, "pi does not list them,");
+    browser.press("h");
+    assert!(!browser.screen().contains("pi does not list this one"), "it folds:\n{}", browser.screen());
+    browser.press("l");
+    shows(&browser, "pi does not list this one");
+}
+
+#[test]
+fn a_corrected_directory_is_named_at_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut located = Located { dirs: vec![dir.path().join("agent")], origin: "--dir".into() };
+    fs::create_dir_all(dir.path().join("agent/sessions/--app--")).unwrap();
+    let session = Session::new("one").user("u1", "found inside");
+    fs::write(dir.path().join("agent/sessions/--app--/one.jsonl"), session.text()).unwrap();
+    assert_eq!(located.correct().len(), 1);
+    let config = Config::default();
+    let notice = Some("reading the directory inside".into());
+    let setting = Setting { notice, ..Setting::new(&config, located, String::new(), false) };
+    let browser = Browser::with(setting, &config, Files::Disk, (120, 40));
+    shows(&browser, "found inside");
+    assert_eq!(browser.footer(), "reading the directory inside");
+}
