@@ -135,6 +135,11 @@ impl World {
         read
     }
 
+    /// Returns `true` if a word is in the bytes of the cache directory.
+    fn holds(&self, word: &str) -> bool {
+        self.index().iter().any(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).contains(word))
+    }
+
     /// The files of the index: of all, and what was added, as far as they are there.
     fn index(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(self.cache()).into_iter().flatten();
@@ -264,15 +269,66 @@ fn nothing_is_left_of_a_session_that_is_gone() {
     world.list();
     world.write("late.jsonl", &Session::new("s").user("a", "tunafish").text());
     world.list();
-    let holds =
-        |word: &str| world.index().iter().any(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).contains(word));
     for (name, word) in [("late.jsonl", "tunafish"), ("secret.jsonl", "swordfish")] {
-        assert!(holds(word));
+        assert!(world.holds(word));
         fs::remove_file(world.path(name)).unwrap();
-        assert_eq!((world.list(), holds(word)), (0, false), "{name}");
+        assert_eq!((world.list(), world.holds(word)), (0, false), "{name}");
     }
     let before = fs::metadata(&world.index()[0]).unwrap().ino();
     assert_eq!((world.list(), fs::metadata(&world.index()[0]).unwrap().ino()), (0, before));
+    fs::remove_dir_all(world.path("")).unwrap();
+    assert_eq!((world.list(), world.index()), (0, Vec::new()), "an empty index has no files");
+}
+
+#[test]
+fn text_that_was_replaced_leaves_the_index() {
+    let world = World::new();
+    for number in 0..3 {
+        world.write(&format!("{number}.jsonl"), &long("s", 4000));
+    }
+    let line = |id: &str, text: &str| Session::new("s").user(id, text).text().split_once('\n').unwrap().1.to_string();
+    let small = |word: &str| Session::new("s").user("a", word).text();
+    let large = |word: &str| long("s", 600_000) + &line("w", word) + long("s", 600_000).split_once('\n').unwrap().1;
+    let texts: [&dyn Fn(&str) -> String; 2] = [&small, &large];
+    for (text, more) in texts.into_iter().flat_map(|text| [(text, false), (text, true)]) {
+        world.write("s.jsonl", &text("swordfish"));
+        world.list();
+        // The volume of additions replaces the record of the first one.
+        world.add("s.jsonl", &line("x", "halibut"));
+        let before = fs::metadata(&world.index()[0]).unwrap().ino();
+        world.list();
+        assert_eq!(fs::metadata(&world.index()[0]).unwrap().ino(), before, "an appended line rewrites nothing");
+        assert!(world.holds("swordfish") && world.holds("halibut"));
+        let more = if more { line("x", "and more") + &line("y", &"much more ".repeat(100)) } else { String::new() };
+        world.write("s.jsonl", &(text("*********") + &more));
+        world.list();
+        assert!(!world.holds("swordfish") && !world.holds("halibut"));
+        assert_eq!(world.list(), 0);
+    }
+}
+
+#[test]
+fn what_is_gone_leaves_the_indexes_of_directories_inside_and_around() {
+    let mut world = World::new();
+    world.write("a.jsonl", &long("a", 1000));
+    world.write("s.jsonl", &Session::new("s").user("a", "swordfish").text());
+    world.write("../b.jsonl", &long("b", 1000));
+    let dirs = [world.dirs[0].clone(), world.dirs[0].join("project")];
+    for other in 0..2 {
+        world.write("s.jsonl", &Session::new("s").user("a", "swordfish").text());
+        for dir in &dirs {
+            world.dirs = vec![dir.clone()];
+            world.list();
+        }
+        let secret = dirs[1].join("s.jsonl");
+        fs::remove_file(secret).unwrap();
+        world.dirs = vec![dirs[other].clone()];
+        assert!(world.holds("swordfish"));
+        assert_eq!((world.list(), world.holds("swordfish")), (0, false));
+        world.dirs = vec![dirs[1 - other].clone()];
+        assert_eq!(world.list(), 0, "the rest stays known");
+        world.dirs = vec![dirs[0].clone()];
+    }
 }
 
 #[test]
@@ -362,18 +418,17 @@ fn what_others_may_write_to_is_not_trusted() {
 }
 
 #[test]
-fn what_an_ended_process_left_is_cleared_away() {
+fn drafts_of_ended_processes_are_removed() {
     let world = World::new();
     world.write("s.jsonl", &long("s", 3000));
     world.list();
-    let left = |number: u32| world.index()[0].with_extension(format!("all.{number}.new"));
-    let drafts = [left(1), left(2)];
-    drafts.iter().for_each(|path| fs::write(path, "half").unwrap());
-    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
-    File::options().write(true).open(&drafts[0]).unwrap().set_modified(long_ago).unwrap();
+    let [ended, running] = [1, 2].map(|number| world.index()[0].with_extension(format!("all.{number}.new")));
+    fs::write(&ended, "half").unwrap();
+    let writing = File::create(&running).unwrap();
+    writing.try_lock().unwrap();
     world.add("s.jsonl", "no JSON\n");
     world.list();
-    assert_eq!(drafts.map(|path| path.exists()), [false, true]);
+    assert_eq!([&ended, &running].map(|path| path.exists()), [false, true]);
 }
 
 #[test]

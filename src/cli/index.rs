@@ -1,6 +1,7 @@
 //! `pitree index`: what is kept of sessions between runs, and reading them all anew.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -9,9 +10,10 @@ use serde::Serialize;
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::shorten;
 use crate::base::text::clean;
+use crate::cli::exit::Exit;
 use crate::cli::output::PathFields;
 use crate::cli::{Chosen, output};
-use crate::disk::index::Facts;
+use crate::disk::index::{self, Facts};
 use crate::disk::locate;
 
 /// Show what is kept of sessions so that pitree starts at once, or make it anew
@@ -19,9 +21,12 @@ use crate::disk::locate;
 /// Deleting it loses nothing: it is made of the sessions, and made again. It holds what they hold, for you alone to read.
 #[derive(Debug, clap::Args)]
 pub(super) struct IndexCommand {
-    /// Read all sessions anew
+    /// Rebuild the index from all sessions
     #[arg(long)]
     rebuild: bool,
+    /// Delete the index files of all directories, or of those named with --dir
+    #[arg(long, conflicts_with_all = ["rebuild", "path", "stats", "json"])]
+    clear: bool,
     /// Print the files: of all sessions, and what was added since
     #[arg(long, conflicts_with = "stats")]
     path: bool,
@@ -49,18 +54,23 @@ impl IndexCommand {
         }
         let Some(cache) = &chosen.cache else { bail!("no index is used with --no-index, and none of the samples") };
         let facts = || chosen.located.dirs.iter().map(|dir| Facts::new(cache, dir, &chosen.home));
+        if self.clear {
+            return clear(chosen, cache);
+        }
         let mut unreadable = Vec::new();
         if self.rebuild {
-            for one in facts() {
-                one.remove().with_context(|| format!("can't remove {}", one.paths[0].display()))?;
-            }
-            let mut scan = chosen.sources().scan();
+            let mut scan = chosen.sources().rebuild();
             unreadable = std::mem::take(&mut scan.found.unreadable);
             scan.read(|batch| {
                 unreadable.extend(batch.unreadable);
                 true
             });
-            scan.keep().with_context(|| format!("can't keep an index in {}", cache.display()))?;
+            scan.keep().with_context(|| {
+                let what = format!("cannot write the index in {}", cache.display());
+                format!("{what}; the previous index is unchanged; free disk space or check permissions")
+            })?;
+        } else {
+            let _ = chosen.sources().scan().keep(); // removes what no session holds any more
         }
         let mut out = output::stdout();
         for one in facts() {
@@ -86,4 +96,19 @@ impl IndexCommand {
         out.flush()?;
         Ok(output::end(unreadable).into())
     }
+}
+
+/// Deletes the index files of the named directories, or of all.
+fn clear(chosen: &Chosen, cache: &Path) -> Result<ExitCode> {
+    let one = |dir: &PathBuf| Facts::new(cache, dir, &chosen.home).remove();
+    let removed = match chosen.located.is_named() {
+        true => chosen.located.dirs.iter().map(one).collect::<io::Result<Vec<_>>>(),
+        false => index::clear(cache).map(|removed| vec![removed]),
+    };
+    let removed = removed.context("cannot delete the index; check the permissions of its directory")?;
+    let (files, length) = removed.iter().fold((0, 0), |(files, all), (more, length)| (files + more, all + length));
+    let mut out = output::stdout();
+    writeln!(out, "Deleted {}, {}", count(files, "index file", "index files"), bytes(length))?;
+    out.flush()?;
+    Ok(Exit::Done.found(files > 0).into())
 }

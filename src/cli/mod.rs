@@ -50,6 +50,7 @@ use crate::cli::exit::{Declined, Exit};
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo;
 use crate::disk::files::Files;
+use crate::disk::index as index_files;
 use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
@@ -332,6 +333,9 @@ fn chosen(options: &Options) -> Result<Chosen> {
     let corrected: Vec<String> = located.correct().into_iter().map(said).collect();
     let corrected = (!corrected.is_empty()).then(|| corrected.join("; "));
     let cache = locate::index_dir().filter(|_| !options.no_index);
+    if let Some(cache) = &cache {
+        index_files::clean_up(cache);
+    }
     Ok(Chosen { config, files: Files::Disk, located, corrected, home, cache })
 }
 

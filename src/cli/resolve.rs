@@ -45,6 +45,7 @@ impl<'a> Sessions<'a> {
             let headers = scan.headers().into_iter();
             let mut all: Vec<_> = headers.map(|(found, header)| (header.id, found.path.clone())).collect();
             all.sort_by(|(one, _), (other, _)| one.cmp(other));
+            let _ = scan.keep(); // the next command tries again
             all
         });
         let from = &all[all.partition_point(|(id, _)| id.as_str() < start)..];
@@ -78,6 +79,7 @@ impl<'a> Sessions<'a> {
         // Only what a file says inside tells when somebody last spoke: of those that are here.
         let is_here = |(file, header): &(&SessionFile, Header)| file.owner.is_none() && here.is_project(&header.cwd);
         let those: Vec<SessionFile> = headers.into_iter().filter(is_here).map(|(file, _)| file.clone()).collect();
+        let _ = scan.keep(); // the next command tries again
         let mut sessions = Vec::new();
         scan::read(*files, &those, home, |batch| {
             sessions.extend(batch.sessions);

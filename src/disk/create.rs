@@ -1,11 +1,19 @@
 //! Makes files that were not there: whole or not at all, and readable by no more people than they should be.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use crate::disk::files::open_regular;
 use crate::system::files as system;
 pub(crate) use crate::system::files::{make_private, sync_names};
+
+/// Attempts to create a draft.
+const TRIES: usize = 20;
+
+/// Writing a draft takes less time than this.
+const WRITING: Duration = Duration::from_secs(3600);
 
 /// Options that make a file for its owner alone.
 pub(crate) fn private() -> OpenOptions {
@@ -42,18 +50,68 @@ pub(crate) fn folders(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a file of pitree's own whole in place of what is there, a link included, for its owner alone.
+/// Replaces a file of pitree's own, or a link in its place, atomically and durably, for its owner alone.
 ///
 /// # Errors
-/// It can't be written; then what is there stays.
+/// It cannot be written; the previous file is unchanged.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Two pitrees may write it at once.
-    let draft = beside(path, &format!(".{}.new", std::process::id()));
+    let (mut file, draft) = locked_draft(path)?;
     let written = (|| {
-        private().write(true).create(true).truncate(true).open(&draft)?.write_all(bytes)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
         fs::rename(&draft, path)
     })();
-    written.inspect_err(|_| drop(fs::remove_file(&draft))) // nobody comes back to it
+    written.inspect_err(|_| drop(fs::remove_file(&draft)))?;
+    sync_folder(path);
+    Ok(())
+}
+
+/// Creates a draft that is to replace a file, named after this process, and removes abandoned ones. Its lock marks it as
+/// in use: other processes may run in another PID namespace.
+///
+/// # Errors
+/// It cannot be created.
+pub(crate) fn locked_draft(path: &Path) -> io::Result<(File, PathBuf)> {
+    remove_drafts(path);
+    let draft = beside(path, &format!(".{}.new", std::process::id()));
+    for _ in 0..TRIES {
+        let _ = fs::remove_file(&draft); // on file systems without locks: from an earlier process with this PID
+        let file = private().read(true).write(true).create_new(true).open(&draft)?;
+        // Another process may have removed the draft before it was locked.
+        let is_held = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        if !is_held && system::is_at(&file, &draft).unwrap_or(false) {
+            return Ok((file, draft));
+        }
+    }
+    Err(io::Error::other(format!("another program keeps removing {}", draft.display())))
+}
+
+/// Removes the abandoned drafts of a file.
+fn remove_drafts(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
+    let is_draft = |file: &fs::DirEntry| {
+        let file = file.file_name();
+        let process = file.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
+        let process = process.and_then(|rest| rest.strip_prefix(b".")?.strip_suffix(b".new"));
+        process.is_some_and(|process| process.iter().all(u8::is_ascii_digit))
+    };
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter(is_draft).for_each(|file| remove_abandoned(&file.path()));
+}
+
+/// Removes a draft unless a process is writing it.
+pub(crate) fn remove_abandoned(draft: &Path) {
+    let Ok(file) = open_regular(draft, OpenOptions::new().read(true).write(true)) else { return };
+    let is_old = || Some(file.metadata().ok()?.modified().ok()?.elapsed().ok()? > WRITING);
+    let is_abandoned = match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        // The file system has no locks.
+        Err(TryLockError::Error(_)) => is_old() == Some(true),
+    };
+    if is_abandoned {
+        let _ = fs::remove_file(draft); // the next run tries again
+    }
 }
 
 /// Where a file is written before it takes its name: beside it, and not named like a session.

@@ -1,11 +1,12 @@
 //! Reads the digest of one session file: in one pass, and at its end once more the few lines whose rows stand before
 //! their labels. When a long file has grown, only what is new of it is read.
 
-use std::io::{self, Seek, SeekFrom};
+use std::io::{self, Seek};
 use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::disk::content::{Content, Hashed};
 use crate::disk::files::Files;
 use crate::disk::lines::{self, Wanted};
 use crate::disk::load;
@@ -33,6 +34,8 @@ pub(crate) struct Session {
     pub(crate) texts: TextsBuf,
     /// With what reading can go on: a [`State`] as it is written; empty if it can't.
     pub(crate) state: Vec<u8>,
+    /// The bytes that were read, if texts were wanted.
+    pub(crate) content: Content,
 }
 
 /// What reading stopped with, and how to tell the file again that was read. Its texts are not here.
@@ -93,21 +96,24 @@ impl Reading<'_> {
             if texts { new.with_texts(TextsBuf::default()) } else { new }
         });
         let start = builder.place();
-        file.seek(SeekFrom::Start(start))?;
-        lines::each(&mut Wanted(&mut file, || !is_stopped()), start, u64::MAX, buffer, |line| {
+        file.rewind()?;
+        let mut hashed = Hashed::new(&mut file, texts);
+        hashed.read_to(start)?;
+        lines::each(&mut Wanted(&mut hashed, || !is_stopped()), start, u64::MAX, buffer, |line| {
             builder.line(line);
             !builder.is_refused() && !is_stopped()
         })?;
         if is_stopped() {
             return Ok(None);
         }
+        let content = hashed.content();
         let state = match state && builder.is_at_end() {
             true => postcard::to_allocvec(&(&builder, Mark::new(&mut file, builder.place())?)).unwrap_or_default(),
             false => Vec::new(),
         };
         let mut again = |offset| load::line_at(&mut file, offset).ok();
         match builder.finish_with_texts(mtime, &mut again) {
-            Ok((digest, texts)) => Ok(Some(Session { digest, texts, state })),
+            Ok((digest, texts)) => Ok(Some(Session { digest, texts, state, content })),
             Err(NotASession::NoHeader) => Ok(None),
             Err(why @ (NotASession::Headless | NotASession::Titled | NotASession::TooMany)) => {
                 Err(io::Error::other(why))

@@ -18,10 +18,18 @@ pub struct Located {
     pub origin: String,
 }
 
+/// The origin of directories that were named on the command line.
+const NAMED: &str = "--dir";
+
 /// How directories were found that nobody named.
 const DEFAULT: &str = "pi's default";
 
 impl Located {
+    /// Returns `true` if they were named on the command line.
+    pub fn is_named(&self) -> bool {
+        self.origin == NAMED
+    }
+
     /// Whether nobody named them: pi makes them with the first session.
     pub fn is_default(&self) -> bool {
         self.origin == DEFAULT
@@ -165,7 +173,7 @@ pub(crate) fn expand(path: impl AsRef<Path>, home: &Path) -> PathBuf {
 pub fn sessions(asked: &[PathBuf], configured: &[String], environment: &Environment) -> Located {
     if !asked.is_empty() {
         let dirs = asked.iter().map(|dir| expand(dir, &environment.home)).collect();
-        return Located { dirs, origin: "--dir".into() };
+        return Located { dirs, origin: NAMED.into() };
     }
     if !configured.is_empty() {
         let of_setting = |dir: &String| match dir.as_str() {

@@ -6,6 +6,7 @@
 pub mod append;
 pub(crate) mod aside;
 pub(crate) mod beside;
+pub(crate) mod content;
 pub(crate) mod create;
 pub mod crew;
 pub mod demo;

@@ -13,7 +13,7 @@ use crate::disk::digest::{Reading, Wishes};
 use crate::disk::files::Files;
 use crate::disk::find::Known;
 pub use crate::disk::find::{FoundFiles, SessionFile, Unreadable, find, milliseconds, one};
-use crate::disk::index::{Index, WORTH_GOING_ON};
+use crate::disk::index::{self, Index, WORTH_GOING_ON};
 use crate::disk::lines;
 use crate::session::digest::{Digest, Owner, Shared};
 use crate::session::lines::Header;
@@ -52,6 +52,8 @@ pub struct Scan<'a> {
     pub outdated: Vec<PathBuf>,
     /// What the index knows of each of the directories.
     index: Vec<Index>,
+    /// Indexes of directories inside or around these: what is gone must leave them as well.
+    related: Vec<Index>,
     real: RealPaths,
 }
 
@@ -71,6 +73,13 @@ impl<'a> Sources<'a> {
             (find(self.files, self.dirs), index.join().unwrap_or_default())
         });
         Scan::new(self, found, index, RealPaths::default())
+    }
+
+    /// Finds the files, to read all of them again into a new index.
+    pub fn rebuild(self) -> Scan<'a> {
+        let empty = |cache| self.dirs.iter().map(|dir| Index::empty(cache, dir, self.home)).collect();
+        let index = self.cache.map_or_else(Vec::new, empty);
+        Scan::new(self, find(self.files, self.dirs), index, RealPaths::default())
     }
 
     /// Looks at the index alone.
@@ -113,8 +122,14 @@ impl<'a> Sources<'a> {
 
 impl<'a> Scan<'a> {
     fn new(sources: Sources<'a>, mut found: FoundFiles, mut index: Vec<Index>, real: RealPaths) -> Self {
-        for (dir, index) in index.iter_mut().enumerate() {
-            index.look(dir, &mut found.files);
+        let mut related = Vec::new();
+        if let Some(cache) = sources.cache.filter(|_| !index.is_empty()) {
+            let dirs: Vec<PathBuf> = sources.dirs.iter().map(|dir| index::real(dir)).collect();
+            let open = |dir: &PathBuf| Index::open(cache, dir, sources.home);
+            related = index::related(cache, &dirs).iter().map(open).collect();
+            for (dir, index) in (0..).map(Some).zip(&mut index).chain(related.iter_mut().map(|index| (None, index))) {
+                index.look(dir, &dirs, &mut found.files);
+            }
         }
         let mut outdated: Vec<PathBuf> = index.iter().flat_map(Index::outdated).map(Path::to_path_buf).collect();
         if index.len() > 1 && !outdated.is_empty() {
@@ -123,7 +138,7 @@ impl<'a> Scan<'a> {
             let same: HashSet<&Path> = same.map(AsRef::as_ref).collect();
             outdated.retain(|path| !same.contains(path.as_path()));
         }
-        Self { sources, found, outdated, index, real }
+        Self { sources, found, outdated, index, related, real }
     }
 
     /// Leaves out the files of sub-agents.
@@ -191,12 +206,13 @@ impl<'a> Scan<'a> {
         self.found.files.iter().filter_map(|file| header(file).map(|header| (file, header))).collect()
     }
 
-    /// Keeps in the index what was read anew.
+    /// Writes what was read to the index, and removes from it what no session file holds any more.
     ///
     /// # Errors
-    /// It can't be written: the next scan takes longer for it.
+    /// It cannot be written: the next scan takes longer for it.
     pub fn keep(self) -> io::Result<()> {
-        self.index.into_iter().try_for_each(Index::finish)
+        let written: Vec<_> = self.index.into_iter().chain(self.related).map(Index::finish).collect();
+        written.into_iter().collect()
     }
 }
 

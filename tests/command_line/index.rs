@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
+use crate::common::home::{files_below, set_modified};
+use crate::common::session::Session;
 use crate::pitree::{Outcome, Pitree};
 
 fn world() -> Pitree {
@@ -70,6 +73,78 @@ fn tells_of_itself_and_is_made_anew() {
     }
 }
 
+/// Returns `true` if a word is in the bytes of the cache directory.
+fn cache_holds(pitree: &Pitree, word: &str) -> bool {
+    let holds = |path: PathBuf| fs::read(path).unwrap().windows(word.len()).any(|bytes| bytes == word.as_bytes());
+    files_below(&pitree.home().join(".cache")).into_iter().any(holds)
+}
+
+#[test]
+fn any_command_on_a_directory_removes_what_is_gone() {
+    let pitree = world();
+    let secret = || pitree.write_session(&Session::new("secret").user("a", "swordfish"));
+    let search = ["search", "the", "--json"];
+    for command in [&["ls"][..], &search, &["path", "branches"], &["files"], &["labels"], &["index"]] {
+        let path = secret();
+        pitree.print(&["ls"]);
+        assert!(cache_holds(&pitree, "swordfish"));
+        pitree.print(&["rm", "--yes", path.to_str().unwrap()]);
+        pitree.run(command);
+        assert!(!cache_holds(&pitree, "swordfish"), "{command:?}: the trash does not count");
+    }
+}
+
+#[test]
+fn indexes_of_directories_that_are_gone_or_unused_are_removed() {
+    let pitree = world();
+    for dir in ["gone", "unused", "used"] {
+        pitree.session(dir, dir);
+        pitree.print(&["ls", "--dir", dir]);
+        for file in files(&pitree) {
+            set_modified(&file, SystemTime::now() - Duration::from_secs(91 * 24 * 3600));
+        }
+        if dir == "gone" {
+            pitree.print(&["ls"]);
+            assert_eq!(files(&pitree).len(), 1, "only its own");
+            pitree.print(&["ls", "--dir", dir]);
+        }
+    }
+    // Using one counts as a change of it.
+    pitree.print(&["ls", "--dir", "used"]);
+    set_modified(&files(&pitree)[0], SystemTime::now() - Duration::from_secs(80 * 24 * 3600));
+    pitree.print(&["ls", "--dir", "used"]);
+    assert!(files(&pitree)[0].metadata().unwrap().modified().unwrap().elapsed().unwrap() < Duration::from_secs(3600));
+    pitree.print(&["ls", "--dir", "gone"]);
+    assert_eq!(files(&pitree).len(), 2);
+    fs::remove_dir_all(pitree.home().join("gone")).unwrap();
+    pitree.run(&["resume", "--print", "branches"]);
+    assert_eq!(files(&pitree).len(), 1, "of the other directory");
+    // An index of an earlier form does not name its directory.
+    fs::write(files(&pitree)[0].with_file_name("0123456789abcdef.all"), "pitree-i").unwrap();
+    pitree.print(&["ls", "--dir", "used"]);
+    assert_eq!(files(&pitree).len(), 1);
+}
+
+#[test]
+fn clear_deletes_index_files() {
+    let pitree = world();
+    pitree.session("other", "other");
+    let list = || {
+        pitree.print(&["ls"]);
+        pitree.print(&["ls", "--dir", "other"]);
+        assert_eq!(files(&pitree).len(), 2);
+    };
+    list();
+    let said = pitree.print(&["index", "--clear", "--dir", "other"]);
+    assert!(said.starts_with("Deleted 1 index file, "), "{said}");
+    assert_eq!(files(&pitree).len(), 1);
+    list();
+    assert!(pitree.print(&["index", "--clear"]).starts_with("Deleted 2 index files, "));
+    assert_eq!(files(&pitree).len(), 0);
+    let outcome = pitree.run(&["index", "--clear"]);
+    assert_eq!((outcome.code, &*outcome.out), (1, "Deleted 0 index files, 0 B\n"), "nothing to do");
+}
+
 #[cfg(unix)]
 /// What comes of a command that a shell starts.
 fn by_shell(pitree: &Pitree, script: &str, args: &[&str]) -> Outcome {
@@ -99,4 +174,20 @@ fn where_it_has_no_room_everything_else_works() {
     let wanted = pitree.print(&["ls", "--json", "--no-index"]);
     let outcome = by_shell(&pitree, "ulimit -f 1; exec \"$0\" \"$@\" | cat", &["ls", "--json"]);
     assert_eq!((outcome.out, outcome.err, files(&pitree).len()), (wanted, String::new(), 0));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_rebuild_without_room_fails_and_leaves_the_index() {
+    let pitree = world();
+    pitree.print(&["ls"]);
+    let before = fs::read(&files(&pitree)[0]).unwrap();
+    let outcome = by_shell(&pitree, "ulimit -f 1; exec \"$0\" \"$@\"", &["index", "--rebuild"]);
+    assert_eq!((outcome.code, &*outcome.out), (2, ""), "{}", outcome.err);
+    assert!(
+        outcome.err.contains("cannot write the index in ") && outcome.err.contains("File too large"),
+        "{}",
+        outcome.err
+    );
+    assert_eq!((files(&pitree).len(), fs::read(&files(&pitree)[0]).unwrap()), (1, before));
 }

@@ -5,7 +5,10 @@
 //! Two files: one of all sessions, and one that adds what has changed since, so that little is written when little changed.
 //! Both are written beside and renamed. What a file of the index is not sure to have right is never used: a session's file
 //! must have the stamp that it had when it was read, each piece its hash, the file its owner and form.
+//!
+//! It keeps no text that a session file no longer holds: see [`Use::Stale`].
 
+mod cleanup;
 mod lying;
 mod volume;
 
@@ -17,19 +20,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
+use crate::disk::content::Content;
 use crate::disk::crew;
 use crate::disk::digest::{Session, State};
 use crate::disk::find::{Known, SessionFile};
-use crate::disk::stamp::hash;
+use crate::disk::stamp::{Stamp, hash};
 use crate::session::digest::details::Lazy;
 use crate::session::digest::{Digest, Shared};
 use crate::session::shape::ById;
 use crate::session::texts::{Room, Texts, TextsBuf};
+pub(super) use cleanup::related;
+use cleanup::remove;
+pub(crate) use cleanup::{clean_up, clear};
 use lying::Lying;
 use volume::{Draft, Pieces, Record, Table, Volume};
 
 /// The form of the files, to be raised whenever what is read of a session, or how that is written, changes.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 
 /// What is added is written anew with each change: with more than this many bytes of it, or this share of the whole, all
 /// becomes one file again.
@@ -47,12 +54,17 @@ pub(super) struct Index {
     of: u64,
     /// The directory as it is named, with a separator at its end.
     named: PathBuf,
-    /// With symbolic links resolved, if that differs.
-    real: Option<PathBuf>,
+    /// With symbolic links resolved.
+    real: PathBuf,
     home: Arc<str>,
     volumes: Vec<Kept>,
+    /// Files are at its paths that cannot be used.
+    has_unusable: bool,
     draft: Mutex<New>,
 }
+
+/// The place of a record: the number of its volume, and its number there.
+type Place = (usize, usize);
 
 /// An open file of the index.
 #[derive(Debug)]
@@ -71,12 +83,14 @@ type Placed<'a, D> = (Option<&'a str>, D);
 /// What a record is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
-    /// Its file is as it was.
+    /// Its file is unchanged.
     Current,
-    /// Its file has changed, or what was added says more of it.
+    /// Its file has changed and still begins with the content that was read.
+    Held,
+    /// A later record of the same file replaces it, which is current or held.
     Past,
-    /// Its file is gone.
-    Gone,
+    /// Its file is gone or holds another content: nothing of it may stay in the index.
+    Stale,
 }
 
 /// What was read anew.
@@ -88,8 +102,8 @@ enum New {
         pieces: Arc<Pieces>,
         table: Table,
     },
-    /// It can't be written.
-    Failed,
+    /// The reason why it cannot be written.
+    Failed(io::Error),
 }
 
 /// What there is of the index of a directory.
@@ -106,47 +120,51 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
+    /// Removes the files. Returns their number and their bytes.
+    ///
+    /// # Errors
+    /// One cannot be removed.
+    pub(crate) fn remove(&self) -> io::Result<(usize, u64)> {
+        remove(&self.paths)
+    }
+
     /// What there is of the index of a directory, for a home.
     pub(crate) fn new(cache: &Path, dir: &Path, home: &str) -> Self {
         let Index { paths, volumes, .. } = Index::open(cache, dir, home);
         let files: HashSet<(u64, u64)> =
             volumes.iter().flat_map(|kept| &kept.volume.table.records).map(|record| record.stamp.file).collect();
         let bytes = volumes.iter().map(|kept| kept.volume.bytes).sum();
-        Self { dir: fs::canonicalize(dir).unwrap_or_else(|_| dir.into()), paths, bytes, sessions: files.len() }
-    }
-
-    /// Removes the files.
-    ///
-    /// # Errors
-    /// One can't be removed.
-    pub(crate) fn remove(&self) -> io::Result<()> {
-        self.paths.iter().try_for_each(|path| match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        })
+        Self { dir: real(dir), paths, bytes, sessions: files.len() }
     }
 }
 
 impl Index {
-    /// Opens what is kept of the sessions of a directory; empty if there is nothing that can be used.
+    /// Opens the index of a directory; empty if there is none that can be used.
     pub(super) fn open(cache: &Path, dir: &Path, home: &str) -> Self {
-        let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.into());
+        let mut index = Self::empty(cache, dir, home);
+        let [all, added] = &index.paths;
+        let opened = Volume::open(all, index.of, 0);
+        let added = opened.as_ref().and_then(|all| Volume::open(added, index.of, all.number));
+        let kept = |volume: Volume| {
+            let records = &volume.table.records;
+            let places = records.iter().map(|record| (record.details, record.texts)).collect();
+            let lies = Arc::new(Lying { pieces: volume.pieces.clone(), places, home: index.home.clone() });
+            Kept { uses: vec![Use::Past; records.len()], shown: vec![None; records.len()], lies, volume }
+        };
+        index.volumes = opened.into_iter().chain(added).map(kept).collect();
+        index.has_unusable = index.paths[index.volumes.len()..].iter().any(|path| path.symlink_metadata().is_ok());
+        index
+    }
+
+    /// An index of a directory that replaces the present one.
+    pub(super) fn empty(cache: &Path, dir: &Path, home: &str) -> Self {
+        let real = real(dir);
         let name = format!("{:016x}", hash(real.as_os_str().as_encoded_bytes()));
         let paths = ["all", "added"].map(|part| cache.join(format!("{name}.{part}")));
         let about = [env!("CARGO_PKG_VERSION"), "\0", home, "\0"].concat().into_bytes();
         let of = hash(&[&about, real.as_os_str().as_encoded_bytes(), &FORM.to_le_bytes()].concat());
-        let all = Volume::open(&paths[0], of, 0);
-        let added = all.as_ref().and_then(|all| Volume::open(&paths[1], of, all.number));
-        let home: Arc<str> = home.into();
-        let kept = |volume: Volume| {
-            let records = &volume.table.records;
-            let places = records.iter().map(|record| (record.details, record.texts)).collect();
-            let lies = Arc::new(Lying { pieces: volume.pieces.clone(), places, home: home.clone() });
-            Kept { uses: vec![Use::Past; records.len()], shown: vec![None; records.len()], lies, volume }
-        };
-        let volumes = all.into_iter().chain(added).map(kept).collect();
-        let real = Some(real).filter(|real| real != dir);
-        Self { paths, of, named: dir.join(""), real, home, volumes, draft: Mutex::new(New::Nothing) }
+        let draft = Mutex::new(New::Nothing);
+        Self { paths, of, named: dir.join(""), real, home: home.into(), volumes: Vec::new(), has_unusable: true, draft }
     }
 
     /// Where a file is below the directory, if that says all of it.
@@ -159,7 +177,7 @@ impl Index {
 
     /// With symbolic links resolved, if that differs, the path of a file that is none and is reached by none from here.
     fn real_path(&self, below: &str) -> Option<PathBuf> {
-        self.real.as_ref().map(|real| real.join(below))
+        (self.real != self.named).then(|| self.real.join(below))
     }
 
     /// The sessions as they were when they were read, where their files were then: some may have changed since, or be
@@ -199,39 +217,64 @@ impl Index {
         outdated.map(|session| session.path.as_path())
     }
 
-    /// Looks at all files that were found, also by the ways of other directories, and says what is known of those of this
-    /// one, which has this number.
-    pub(super) fn look(&mut self, dir: usize, files: &mut [SessionFile]) {
+    /// Compares the records with all files that were found in these directories (`real`, symbolic links resolved). Notes
+    /// in the files of this directory, if it has a number among them, what is known of them.
+    pub(super) fn look(&mut self, dir: Option<usize>, real: &[PathBuf], files: &mut [SessionFile]) {
         let records = self.volumes.iter().map(|kept| kept.uses.len()).sum();
         let (mut by_file, mut past) = (ById::with_capacity_and_hasher(records, Default::default()), Vec::new());
-        for (number, kept) in self.volumes.iter_mut().enumerate() {
-            kept.uses.fill(Use::Gone);
+        for (number, kept) in self.volumes.iter().enumerate() {
             for (at, record) in kept.volume.table.records.iter().enumerate() {
-                // What was added stands in place of what was there before.
-                past.extend(by_file.insert(record.stamp.key(), (number, at)));
+                let key = record.stamp.key();
+                past.extend(by_file.insert(key, (number, at)).map(|place| (place, key)));
             }
         }
-        past.into_iter().for_each(|(number, at): (usize, usize)| self.volumes[number].uses[at] = Use::Past);
         let known = crew::map(files.iter_mut(), |file| {
-            let &(number, at) = by_file.get(&file.stamp.key())?;
-            let table = &self.volumes[number].volume.table;
-            let record = table.records.get(at).filter(|record| record.stamp.file == file.stamp.file)?;
-            let is_same = record.is_settled && record.stamp == file.stamp;
-            let is_there = || table.digest(record).and_then(placed).and_then(|(place, _)| place) == self.place(file);
-            let known = match () {
-                () if is_same && is_there() => Known::Same((number, at)),
-                () if is_same => Known::Moved((number, at)),
-                () if file.stamp.has_grown_from(&record.stamp) => Known::Before((number, at)),
-                () => Known::Nothing,
+            let &place = by_file.get(&file.stamp.key())?;
+            let record = self.record(place).filter(|record| record.stamp.file == file.stamp.file)?;
+            let (known, is) = match record.compare(&file.stamp, &file.path) {
+                Use::Current if self.below(place) == self.place(file) => (Known::Same(place), Use::Current),
+                Use::Current => (Known::Moved(place), Use::Held),
+                Use::Held if file.stamp.has_grown_from(&record.stamp) => (Known::Before(place), Use::Held),
+                is => (Known::Nothing, is),
             };
-            if file.dir == dir {
+            if dir == Some(file.dir) {
                 file.known = known;
             }
-            Some(((number, at), if matches!(known, Known::Same(_)) { Use::Current } else { Use::Past }))
+            Some((place, is))
         });
+        let uses = |number| self.uses_without_files(number, real);
+        let uses: Vec<Vec<Use>> = (0..self.volumes.len()).map(uses).collect();
+        self.volumes.iter_mut().zip(uses).for_each(|(kept, uses)| kept.uses = uses);
         for ((number, at), is) in known.into_iter().flatten() {
             self.volumes[number].uses[at] = is;
         }
+        // A later record was written when the file still held the earlier one.
+        for ((number, at), key) in past {
+            let is_stale = by_file.get(&key).is_none_or(|&(number, at)| self.volumes[number].uses[at] == Use::Stale);
+            self.volumes[number].uses[at] = if is_stale { Use::Stale } else { Use::Past };
+        }
+    }
+
+    /// The state of records whose files were not found in these directories.
+    fn uses_without_files(&self, number: usize, real: &[PathBuf]) -> Vec<Use> {
+        let covers = |path: &Path| real.iter().any(|dir| path.starts_with(dir));
+        let is_covered = covers(&self.real);
+        let one = |at| match is_covered || self.below((number, at)).is_some_and(|below| covers(&self.real.join(below)))
+        {
+            true => Use::Stale,
+            false => Use::Current,
+        };
+        (0..self.volumes[number].uses.len()).map(one).collect()
+    }
+
+    fn record(&self, (volume, at): Place) -> Option<&Record> {
+        self.volumes.get(volume)?.volume.table.records.get(at)
+    }
+
+    /// The place of the file of a record below the directory.
+    fn below(&self, (volume, at): Place) -> Option<&str> {
+        let table = &self.volumes.get(volume)?.volume.table;
+        placed(table.digest(table.records.get(at)?)?)?.0
     }
 
     /// What is kept of a file that is as it was: `None` if that is damaged, else its digest, unless it is no session.
@@ -256,7 +299,8 @@ impl Index {
         let kept = &self.volumes[volume].volume;
         let Some([digest, details, texts, state]) = kept.read(&kept.table.records[at], &mut rooms) else { return };
         let Some((_, digest)) = placed(digest) else { return };
-        self.put(file, [&[&bytes(&self.place(file)), digest].concat(), details, texts, state]);
+        let pieces = [&[&bytes(&self.place(file)), digest].concat(), details, texts, state];
+        self.put(file, pieces, kept.table.records[at].content);
     }
 
     /// With what reading of a file that has grown goes on, and its texts so far.
@@ -271,29 +315,29 @@ impl Index {
     /// Keeps what was read of a file, nothing if it is no session, as far as that can be written: the digest then has its
     /// details there.
     pub(super) fn keep(&self, file: &SessionFile, read: Option<&mut Session>) {
-        let pieces = read.as_ref().map(|Session { digest, texts, state }| {
+        let content = read.as_ref().map_or_else(Content::default, |session| session.content);
+        let pieces = read.as_ref().map(|Session { digest, texts, state, .. }| {
             [bytes(&(self.place(file), digest)), bytes(&**digest.details()), texts.as_texts().to_bytes(), state.clone()]
         });
         let [digest, details, texts, state] = pieces.unwrap_or_default();
-        let lazy = self.put(file, [&digest, &details, &texts, &state]);
+        let lazy = self.put(file, [&digest, &details, &texts, &state], content);
         if let (Some(session), Some(lazy)) = (read, lazy) {
             session.digest.details = lazy;
         }
     }
 
     /// Puts down what is kept of a file, as far as that can be written: its details then lie there.
-    fn put(&self, file: &SessionFile, pieces: [&[u8]; 4]) -> Option<Lazy> {
+    fn put(&self, file: &SessionFile, pieces: [&[u8]; 4], content: Content) -> Option<Lazy> {
         let mut new = self.draft.lock().unwrap_or_else(PoisonError::into_inner);
-        let lazy = self.add(&mut new, file, pieces).ok();
-        if lazy.is_none() {
-            *new = New::Failed;
+        if matches!(*new, New::Failed(_)) {
+            return None;
         }
-        lazy
+        self.add(&mut new, file, pieces, content).map_err(|error| *new = New::Failed(error)).ok()
     }
 
-    fn add(&self, new: &mut New, file: &SessionFile, pieces: [&[u8]; 4]) -> io::Result<Lazy> {
+    fn add(&self, new: &mut New, file: &SessionFile, pieces: [&[u8]; 4], content: Content) -> io::Result<Lazy> {
         if matches!(new, New::Nothing) {
-            let draft = Draft::begin(&self.paths[0])?;
+            let draft = Draft::begin(&self.paths[0], &self.real)?;
             *new = New::Some { pieces: Arc::new(draft.pieces()?), draft, table: Table::default() };
         }
         let New::Some { draft, pieces: written, table } = new else { return Err(io::ErrorKind::Other.into()) };
@@ -305,6 +349,7 @@ impl Index {
             digest: table.push(digest)?,
             details,
             texts,
+            content,
             state: (!state.is_empty()).then_some(stated),
         };
         table.records.push(record);
@@ -312,46 +357,63 @@ impl Index {
         Ok(Lazy::stored(Arc::new(lies), 0))
     }
 
-    /// Writes what was read anew, and the rest again where that is due.
+    /// Writes what was read, and removes what no file holds any more. If that cannot be rewritten, the index goes.
     ///
     /// # Errors
-    /// It can't be written.
+    /// It cannot be written.
     pub(super) fn finish(self) -> io::Result<()> {
-        let [all, added] = [0, 1].map(|number| self.volumes.get(number));
-        // What is gone is kept no longer: somebody may have wanted that nothing of it is left.
-        let is_clean = |kept: &Kept| !kept.uses.contains(&Use::Gone);
-        let (mut draft, mut table) = match self.draft.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            New::Some { draft, table, .. } => (draft, table),
-            New::Nothing if !self.volumes.iter().all(is_clean) => (Draft::begin(&self.paths[0])?, Table::default()),
-            New::Nothing | New::Failed => return Ok(()),
+        let Self { paths, of, real, volumes, has_unusable, draft, .. } = self;
+        let is_stale = !volumes.iter().all(Kept::is_clean);
+        let written = match draft.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            New::Some { draft, table, .. } => write(&paths, of, &volumes, (draft, table)),
+            New::Nothing if is_stale => {
+                Draft::begin(&paths[0], &real).and_then(|draft| write(&paths, of, &volumes, (draft, Table::default())))
+            }
+            New::Nothing if has_unusable => remove(&paths[volumes.len()..]).map(drop),
+            New::Nothing => Ok(()),
+            New::Failed(error) => Err(error),
         };
-        let past = |kept: &Kept| kept.uses.iter().filter(|is| **is != Use::Current).count();
-        let adds_to = all.filter(|all| {
-            let bytes = draft.bytes() + added.map_or(0, |added| added.volume.bytes);
-            is_clean(all)
-                && bytes <= MOST_ADDED.0.max(all.volume.bytes / MOST_ADDED.1)
-                && past(all) <= all.uses.len() / 2
-        });
-        let replaced = [all.filter(|_| adds_to.is_none()), added];
-        for kept in replaced.into_iter().flatten() {
-            kept.copy(&mut draft, &mut table)?;
+        if written.is_err() && is_stale {
+            remove(&paths)?;
         }
-        let path = &self.paths[usize::from(adds_to.is_some())];
-        draft.finish(&table, path, (self.of, adds_to.map_or(0, |all| all.volume.number)))?;
-        if adds_to.is_none() {
-            // It adds to what is no more.
-            let _ = fs::remove_file(&self.paths[1]);
-        }
-        Ok(())
+        written
     }
 }
 
+/// Writes a draft with what is left of the present volumes: of all if it is to replace the first, else of the second.
+fn write(paths: &[PathBuf; 2], of: u64, volumes: &[Kept], (mut draft, mut table): (Draft, Table)) -> io::Result<()> {
+    let [all, added] = [0, 1].map(|number| volumes.get(number));
+    let past = |kept: &Kept| kept.uses.iter().filter(|is| **is != Use::Current).count();
+    let adds_to = all.filter(|all| {
+        let bytes = draft.bytes() + added.map_or(0, |added| added.volume.bytes);
+        all.is_clean() && bytes <= MOST_ADDED.0.max(all.volume.bytes / MOST_ADDED.1) && past(all) <= all.uses.len() / 2
+    });
+    let new: HashSet<(u64, u64)> = table.records.iter().map(|record| record.stamp.file).collect();
+    for kept in [all.filter(|_| adds_to.is_none()), added].into_iter().flatten() {
+        kept.copy(&new, &mut draft, &mut table)?;
+    }
+    let replaced = &paths[usize::from(adds_to.is_some())..];
+    let [path, rest @ ..] = replaced else { return Ok(()) };
+    if table.records.is_empty() {
+        return remove(replaced).map(drop);
+    }
+    draft.finish(&table, path, (of, adds_to.map_or(0, |all| all.volume.number)))?;
+    remove(rest).map(drop) // it adds to a volume that was replaced
+}
+
 impl Kept {
-    /// Adds the records that are still right to another file.
-    fn copy(&self, draft: &mut Draft, table: &mut Table) -> io::Result<()> {
+    /// Returns `true` if its files hold all that it has of them.
+    fn is_clean(&self) -> bool {
+        !self.uses.contains(&Use::Stale)
+    }
+
+    /// Adds the records that are still right to another volume, unless that has `new` ones of their files.
+    fn copy(&self, new: &HashSet<(u64, u64)>, draft: &mut Draft, table: &mut Table) -> io::Result<()> {
         let mut rooms = [const { Vec::new() }; 3];
-        let records = self.volume.table.records.iter().zip(&self.uses);
-        for (record, _) in records.filter(|(_, is)| **is == Use::Current) {
+        let is_right = |(record, is): &(&Record, &Use)| {
+            matches!(is, Use::Current | Use::Held) && !new.contains(&record.stamp.file)
+        };
+        for (record, _) in self.volume.table.records.iter().zip(&self.uses).filter(is_right) {
             // What is damaged is read from the session the next time.
             let Some([digest, details, texts, state]) = self.volume.read(record, &mut rooms) else { continue };
             let [details, texts, stated] = draft.add([details, texts, state])?;
@@ -360,6 +422,22 @@ impl Kept {
         }
         Ok(())
     }
+}
+
+impl Record {
+    /// Compares it with the file at a path, which has this stamp.
+    fn compare(&self, stamp: &Stamp, path: &Path) -> Use {
+        match () {
+            () if self.is_settled && self.stamp == *stamp => Use::Current,
+            () if self.content.is_in(path) => Use::Held,
+            () => Use::Stale,
+        }
+    }
+}
+
+/// The absolute path of a directory, with symbolic links resolved if it is there.
+pub(super) fn real(dir: &Path) -> PathBuf {
+    fs::canonicalize(dir).or_else(|_| std::path::absolute(dir)).unwrap_or_else(|_| dir.into())
 }
 
 /// The place of a file, and its digest, as they are written.
@@ -396,7 +474,7 @@ mod tests {
         written.push(texts.as_texts().to_bytes());
         assert_eq!(
             (FORM, hash(&written.concat())),
-            (3, 10_981_535_692_138_949_816),
+            (4, 10_981_535_692_138_949_816),
             "what is read of sessions, or how it is written, is another: raise FORM, and say so here"
         );
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::disk::content::Content;
 use crate::disk::stamp::{Stamp, hash};
 use crate::disk::{create, files};
 use crate::system;
@@ -17,8 +18,11 @@ use crate::system;
 /// What each of these files begins with.
 const MAGIC: [u8; 8] = *b"pitree-i";
 
-/// Nobody writes at one of them for so long.
-const WRITING: Duration = Duration::from_secs(3600);
+/// The modification time of a volume is its time of last use, updated at most this often.
+const USED: Duration = Duration::from_secs(24 * 3600);
+
+/// The most bytes of the path of a directory.
+const MOST_PATH: u64 = 1 << 16;
 
 /// The most that a table may have, in bytes.
 const MOST_TABLE: u64 = 1 << 32;
@@ -44,6 +48,8 @@ pub(super) struct Record {
     pub(super) digest: (u32, u32),
     pub(super) details: Piece,
     pub(super) texts: Piece,
+    /// The bytes of the file that were read.
+    pub(super) content: Content,
     /// With what reading can go on when the file has grown, if that is worth it.
     pub(super) state: Option<Piece>,
 }
@@ -67,16 +73,18 @@ struct Head {
     number: u64,
     /// The number of the one that it adds to; 0 if none.
     adds_to: u64,
+    /// The length of the path of the sessions directory, which follows the head.
+    dir: u64,
     table: (u64, u64),
     table_hash: u64,
 }
 
 /// The length of a head in bytes.
-const HEAD: usize = 8 * 8;
+const HEAD: usize = 9 * 8;
 
 impl Head {
     fn to_bytes(self) -> Vec<u8> {
-        let numbers = [self.of, self.number, self.adds_to, self.table.0, self.table.1, self.table_hash];
+        let numbers = [self.of, self.number, self.adds_to, self.dir, self.table.0, self.table.1, self.table_hash];
         let mut bytes = [MAGIC.to_vec(), numbers.map(u64::to_le_bytes).concat()].concat();
         bytes.extend(hash(&bytes).to_le_bytes());
         bytes
@@ -88,8 +96,9 @@ impl Head {
             of: number(1),
             number: number(2),
             adds_to: number(3),
-            table: (number(4), number(5)),
-            table_hash: number(6),
+            dir: number(4),
+            table: (number(5), number(6)),
+            table_hash: number(7),
         };
         (head.to_bytes() == bytes).then_some(head)
     }
@@ -139,15 +148,12 @@ impl Table {
 impl Volume {
     /// Opens a file that is about `of` and adds to the one with a number; `None` if there is none that can be trusted.
     pub(super) fn open(path: &Path, of: u64, adds_to: u64) -> Option<Self> {
-        let file = files::open_regular(path, File::options().read(true)).ok()?;
-        if !is_own(&file) {
+        let (pieces, head) = head(path)?;
+        if head.of != of || head.adds_to != adds_to {
             return None;
         }
-        let pieces = Pieces(file);
-        let bytes = pieces.0.metadata().ok()?.len();
-        let mut head = [0; HEAD];
-        pieces.read_at(0, &mut head).ok()?;
-        let head = Head::from_bytes(&head).filter(|head| head.of == of && head.adds_to == adds_to)?;
+        let metadata = pieces.0.metadata().ok()?;
+        let bytes = metadata.len();
         let (at, len) = head.table;
         if len > MOST_TABLE || at.checked_add(len) != Some(bytes) {
             return None;
@@ -158,6 +164,12 @@ impl Volume {
             return None;
         }
         let table = Table::from_bytes(table)?;
+        if let Ok(written) = metadata.modified()
+            && let Ok(age) = written.elapsed()
+            && age > USED
+        {
+            let _ = File::options().write(true).open(path).and_then(|file| file.set_modified(written + age));
+        }
         Some(Self { pieces: Arc::new(pieces), number: head.number, table, bytes })
     }
 
@@ -168,6 +180,23 @@ impl Volume {
         let state = record.state.map_or(Some(&[][..]), |state| self.pieces.read(state, three))?;
         Some([digest, self.pieces.read(record.details, one)?, self.pieces.read(record.texts, two)?, state])
     }
+}
+
+/// Opens a volume that can be trusted and reads its head.
+fn head(path: &Path) -> Option<(Pieces, Head)> {
+    let file = files::open_regular(path, File::options().read(true)).ok()?;
+    let pieces = is_own(&file).then_some(Pieces(file))?;
+    let mut head = [0; HEAD];
+    pieces.read_at(0, &mut head).ok()?;
+    Some((pieces, Head::from_bytes(&head)?))
+}
+
+/// Returns the sessions directory of a volume; `None` if the file is not a volume of this form.
+pub(super) fn dir(path: &Path) -> Option<PathBuf> {
+    let (pieces, head) = head(path)?;
+    let mut dir = vec![0; usize::try_from(head.dir.min(MOST_PATH)).ok()?];
+    pieces.read_at(HEAD as u64, &mut dir).ok()?;
+    system::files::path_of(dir)
 }
 
 /// Whether a file is one's own, and nobody else's to write to. That others may read it is mended.
@@ -205,27 +234,33 @@ pub(super) struct Draft {
     path: PathBuf,
     /// When it was begun.
     pub(super) begun: Stamp,
+    dir: u64,
     end: u64,
     is_whole: bool,
 }
 
 impl Draft {
-    /// Begins a file beside `path`.
+    /// Begins a volume of a sessions directory that takes the place of `path`.
     ///
     /// # Errors
-    /// It can't be made.
-    pub(super) fn begin(path: &Path) -> io::Result<Self> {
+    /// The draft cannot be created.
+    pub(super) fn begin(path: &Path, dir: &Path) -> io::Result<Self> {
         create::private_folder(path.parent().unwrap_or(Path::new("")))?;
-        let draft = create::beside(path, &format!(".{}.new", std::process::id()));
-        let _ = fs::remove_file(&draft); // of a process that had this number before
-        remove_old_drafts(path);
-        let mut file = create::private().read(true).write(true).create_new(true).open(&draft)?;
+        let (mut file, draft) = create::locked_draft(path)?;
+        let dir = dir.as_os_str().as_encoded_bytes();
         let new = |file: &mut File| {
-            file.write_all(&[0; HEAD])?;
+            file.write_all(&[&[0; HEAD], dir].concat())?;
             Ok::<_, io::Error>(Stamp::new(&file.metadata()?, &draft))
         };
         match new(&mut file) {
-            Ok(begun) => Ok(Self { file, path: draft, begun, end: HEAD as u64, is_whole: false }),
+            Ok(begun) => Ok(Self {
+                file,
+                path: draft,
+                begun,
+                dir: dir.len() as u64,
+                end: (HEAD + dir.len()) as u64,
+                is_whole: false,
+            }),
             Err(error) => {
                 let _ = fs::remove_file(&draft);
                 Err(error)
@@ -273,30 +308,20 @@ impl Draft {
         let table = table.to_bytes()?;
         self.file.write_all(&table)?;
         let number = getrandom::u64().map_err(io::Error::other)?.max(1);
-        let head = Head { of, number, adds_to, table: (self.end, table.len() as u64), table_hash: hash(&table) };
+        let head = Head {
+            of,
+            number,
+            adds_to,
+            dir: self.dir,
+            table: (self.end, table.len() as u64),
+            table_hash: hash(&table),
+        };
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&head.to_bytes())?;
+        let _ = self.file.unlock(); // on Windows a lock keeps others from reading
         fs::rename(&self.path, path)?;
         self.is_whole = true;
         Ok(())
-    }
-}
-
-/// Removes the drafts of a file that processes left which were ended while they wrote.
-fn remove_old_drafts(path: &Path) {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
-    let is_draft = |file: &fs::DirEntry| {
-        let (file, name) = (file.file_name(), name.as_encoded_bytes());
-        let file = file.as_encoded_bytes();
-        file.len() > name.len() && file.starts_with(name) && file.ends_with(b".new")
-    };
-    let is_old = |file: &fs::DirEntry| {
-        let age = file.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed());
-        matches!(age, Ok(Ok(age)) if age > WRITING)
-    };
-    let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    for file in files.filter(|file| is_draft(file) && is_old(file)) {
-        let _ = fs::remove_file(file.path());
     }
 }
 
