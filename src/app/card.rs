@@ -7,7 +7,7 @@ use crate::app::flows;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::words;
-use crate::app::title::title;
+use crate::app::title::{title, words as words_after};
 use crate::base::js::cut;
 use crate::base::numbers::{bytes, count, dollars, thousands, tokens};
 use crate::base::paths::{seen_from, shorten};
@@ -221,7 +221,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     heading(lines, "Family");
     if let Some(parent) = parent {
         let what = if digest.owner.is_some() { "sub-agent of" } else { "forked from" };
-        lines.push(fact(what, &context.short_title(parent)));
+        lines.push(related(context, what, parent));
         if let Some(path) = digest.header.parent_session.as_ref().filter(|_| library.is_parent_moved(key)) {
             let path = shorten(path, &context.setting.home);
             lines.push(fact("", &format!("found by its id: it is not at {path} any more")));
@@ -233,7 +233,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     } else if let Some(id) = &digest.header.parent_id {
         lines.push(fact("forked from", &format!("{id} (missing)")));
     }
-    lines.extend(forks.iter().take(LONGEST).map(|&fork| fact("fork", &context.short_title(fork))));
+    lines.extend(forks.iter().take(LONGEST).map(|&fork| related(context, "fork", fork)));
     more(lines, forks.len());
     let first = library.families().line(key).last().unwrap_or(key);
     let family = library.families().family(first);
@@ -241,6 +241,14 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         let all = count(family.len(), "session", "sessions");
         lines.push(fact("together", &format!("{} in {all}", dollars(library.sum(&family).cost))));
     }
+}
+
+/// A session of the family: its name, and the first words of a fork with its parent's name.
+fn related(context: &Context<'_>, name: &str, key: SessionKey) -> DocLine {
+    let mut line = fact(name, &context.short_title(key));
+    let words = words_after(&context.library[key]).filter(|_| context.library[key].header.is_fork());
+    line.spans.extend(words.map(|words| Span::new(Tone::Dim, format!("  {}", context.short(&words)))));
+    line
 }
 
 /// What is known of a session that is gone.
@@ -253,7 +261,7 @@ fn ghost(context: &Context<'_>, gone: &Ghost) -> Vec<DocLine> {
     lines.push(DocLine::new(tone, said));
     lines.push(DocLine::default());
     lines.push(fact("file", &shorten(&gone.path.to_string_lossy(), &context.setting.home)));
-    lines.extend(gone.forks.iter().take(LONGEST).map(|&fork| fact("fork", &context.short_title(fork))));
+    lines.extend(gone.forks.iter().take(LONGEST).map(|&fork| related(context, "fork", fork)));
     more(&mut lines, gone.forks.len());
     let together = context.library.sum(&gone.forks);
     let all = count(gone.forks.len(), "fork", "forks");

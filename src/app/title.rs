@@ -13,6 +13,15 @@ pub fn title(session: &Digest) -> String {
     if session.name.is_some() { plain(session) } else { of_message(session.title()) }
 }
 
+/// The first words of a session with a name, clean and without Markdown. Of a fork these are its own, since it has its
+/// parent's name and messages as well.
+pub(crate) fn words(session: &Digest) -> Option<String> {
+    session.name.as_ref()?;
+    let own = session.own_message.as_deref();
+    let message = if session.header.is_fork() { own } else { session.typed_message() };
+    message.map(|message| of_message(message.trim())).filter(|words| !words.is_empty())
+}
+
 /// The start of a message that stands for a title, clean and without the signs of Markdown.
 pub(crate) fn of_message(text: &str) -> String {
     unmarked::words(&start(text)).into_owned()

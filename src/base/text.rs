@@ -381,6 +381,32 @@ impl Glyphs {
         Cow::Owned(format!("{before}{}{}", fit(&text[start..], room), self.ellipsis))
     }
 
+    /// Shortens a path to `columns`: directories in the middle are replaced by an ellipsis, the last part is kept.
+    pub(crate) fn cut_path<'a>(&self, path: &'a str, columns: usize) -> Cow<'a, str> {
+        if width(path) <= columns {
+            return Cow::Borrowed(path);
+        }
+        let ends: Vec<usize> = path.match_indices(is_separator).map(|(at, _)| at).filter(|&at| at > 0).collect();
+        let whole = |&at: &usize| at + 1 < path.len();
+        let Some(mut tail) = ends.iter().rposition(whole) else {
+            return self.cut_middle(path, columns, columns * 2 / 3);
+        };
+        let fits =
+            |head: usize, tail: usize| width(&path[..head]) + width(&self.ellipsis) + width(&path[tail..]) <= columns;
+        let first = ends[0] + 1;
+        if !fits(0, ends[tail]) {
+            let name = &path[ends[tail] + 1..];
+            return self.cut_middle(name, columns, columns * 2 / 3);
+        }
+        let mut head = if fits(first, ends[tail]) { first } else { 0 };
+        while tail > 0 && fits(head, ends[tail - 1]) {
+            tail -= 1;
+        }
+        head =
+            ends.iter().map(|at| at + 1).take_while(|&next| head > 0 && fits(next, ends[tail])).last().unwrap_or(head);
+        Cow::Owned(format!("{}{}{}", &path[..head], self.ellipsis, &path[ends[tail]..]))
+    }
+
     /// `text`, or as much of it as fits into `columns` with an ellipsis behind.
     pub fn cut<'a>(&self, text: &'a str, columns: usize) -> Cow<'a, str> {
         if fit(text, columns).len() == text.len() {
@@ -449,6 +475,19 @@ mod tests {
         assert_eq!(UNICODE.cut_middle("short", 5, 2), "short");
         assert_eq!(UNICODE.cut_middle("short", 2, 3), "s…");
         assert_eq!(UNICODE.cut_around("~/code/one/packages", 12, 8), "…ackages");
+        for (columns, expected) in [
+            (40, "~/code/github.com/org/monorepo/src/a.rs"),
+            (38, "~/…/github.com/org/monorepo/src/a.rs"),
+            (35, "~/code/…/org/monorepo/src/a.rs"),
+            (20, "~/code/…/src/a.rs"),
+            (10, "~/…/a.rs"),
+            (6, "…/a.rs"),
+            (4, "…rs"),
+        ] {
+            assert_eq!(UNICODE.cut_path("~/code/github.com/org/monorepo/src/a.rs", columns), expected);
+        }
+        assert_eq!(UNICODE.cut_path("/home/me/code/shop/", 16), "/home/…/shop/");
+        assert_eq!(UNICODE.cut_path("a-long-name-without-directories", 10), "a-l…tories");
         assert_eq!(UNICODE.cut_around("~/code/one/packages", 8, 8), "…one/pa…");
         assert_eq!(UNICODE.cut_around("one/packages/deeper", 1, 8), "one/pa…");
         assert_eq!(UNICODE.cut_around("~/very-long-part/packages", 10, 8), "…g-part…");
@@ -460,6 +499,8 @@ mod tests {
             let safe = clean(&text).into_owned();
             proptest::prop_assert!(!safe.contains(is_unsafe));
             proptest::prop_assert!(width(&UNICODE.cut(&safe, columns)) <= columns);
+            proptest::prop_assert!(width(&UNICODE.cut_path(&safe, columns)) <= columns);
+            proptest::prop_assert!(width(&UNICODE.cut_path(&safe.replace(' ', "/"), columns)) <= columns);
             for at in 0..columns {
                 proptest::prop_assert!(width(&UNICODE.cut_middle(&safe, columns, at)) <= columns);
                 proptest::prop_assert!(width(&UNICODE.cut_around(&safe, at, columns)) <= columns);

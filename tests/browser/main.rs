@@ -20,6 +20,7 @@ mod directories;
 mod family;
 mod finding;
 mod layers;
+mod list;
 mod live;
 mod lived_in;
 mod names;
@@ -253,7 +254,7 @@ fn sorting_names_and_paths() {
     browser.press("ctrl+n");
     assert!(browser.model.sessions.rows.len() < all);
     browser.press("ctrl+n ctrl+p");
-    assert!(browser.screen().contains("eb1b9caa.jsonl #4"), "{}", browser.screen());
+    assert!(browser.screen().contains("-1940eb1b9caa.jsonl  18h"), "{}", browser.screen());
 }
 
 #[test]

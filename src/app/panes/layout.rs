@@ -170,7 +170,7 @@ impl Layout {
         let right = if columns >= MEDIUM {
             let wide = columns >= WIDE && with_preview;
             let share = match (wide, focus) {
-                (true, Place::Sessions) => 36,
+                (true, Place::Sessions) => 42,
                 (true, _) => 24,
                 (false, Place::Sessions) => 45,
                 (false, _) => 34,

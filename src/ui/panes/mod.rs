@@ -1,9 +1,11 @@
 //! Draws the panes that are seen.
 
 mod hits;
+mod name;
 mod preview;
 mod project;
 mod row;
+mod session;
 mod sessions;
 mod tree;
 

@@ -12,6 +12,7 @@ use crate::base::text::{Span, Tone, mark, spans_text, spans_width, width};
 use crate::base::time;
 use crate::config::Filter;
 use crate::session::tree::{Index, Tree};
+use crate::ui::panes::name::Name;
 use crate::ui::pen::{Pen, both};
 
 /// The columns that words keep beside facts.
@@ -177,9 +178,9 @@ impl Row<'_> {
             false => String::new(),
         };
         let room = self.room.saturating_sub(spans_width(&right) + width(&sign) + width("x \"\" "));
-        let title = glyphs.cut(&title(session), room).into_owned();
-        let words = Span::new(Tone::Fork, format!("{} \"{title}\"", glyphs.fork));
-        (vec![Span::new(Tone::Accent, sign), words], right)
+        let (title, words) = Name::of(&model.library, fork.key).cut(room, glyphs);
+        let title = Span::new(Tone::Fork, format!("{} \"{title}\"", glyphs.fork));
+        ([Span::new(Tone::Accent, sign), title].into_iter().chain(words).collect(), right)
     }
 
     /// `── forked from "Refactor auth module" here · 12 own · $0.06 ──`

@@ -6,26 +6,16 @@ use crate::app::flows::ghost;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
-use crate::app::title::{plain, title as title_of};
-use crate::base::numbers::{bytes, count, some_dollars, thousands};
-use crate::base::paths::{shorten, split_name};
-use crate::base::text::{Span, Tone, clean, spans_text, spans_width, width};
+use crate::base::numbers::{some_dollars, thousands};
+use crate::base::text::{Span, Tone, spans_text, spans_width, width};
 use crate::base::time;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
-use crate::library::SessionKey;
 use crate::library::ghosts::GhostKey;
-use crate::library::search::SessionHit;
-use crate::ui::live;
+use crate::ui::panes::session::{Row, Thread, entries_column, first_column};
 use crate::ui::panes::{hits, project};
-use crate::ui::pen::{Pen, both, cut};
+use crate::ui::pen::{Pen, both};
 use crate::ui::widgets::{List, key_of, tall_list, title};
-
-/// The columns that the title of a hit keeps, if it has so many.
-const LEAST_TITLE: usize = 24;
-
-/// The columns from which on a session that stands alone always shows its project.
-const WIDE: usize = 64;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.sessions;
@@ -74,66 +64,11 @@ fn row(model: &Model, pen: &Pen<'_>, at: usize, columns: usize) -> Vec<Vec<Span>
     match &model.sessions.rows[at] {
         SessionRow::Project(place) => vec![project_row(model, pen, at, *place, columns)],
         SessionRow::Ghost(key, forks) => vec![ghost_row(model, pen, (at, *key, *forks), columns)],
-        SessionRow::Session { key: session, prefix, below, is_tall } => {
-            let fold = if *below > 0 { Some(model.sessions.is_folded(at)) } else { None };
-            let mut left =
-                session_left(model, pen, (*session, columns, *is_tall), prefix, fold.map(|folded| (folded, *below)));
-            if let Some(place) = model.sessions.project_alone(at) {
-                let projects = &model.sessions.projects;
-                let room = (columns / 4).max(12);
-                let mut label = project::short(projects, place, &model.setting.home, pen.glyphs(), room);
-                let gone = model.library.gone_dirs.contains(&*projects[place].cwd);
-                let gone = if gone { format!(" {}", pen.glyphs().gone) } else { String::new() };
-                label.push(Span::new(Tone::Dim, format!("{gone}  ")));
-                left.splice(0..0, label);
-            }
-            left.insert(0, mark(model, pen, at));
-            let found = model.sessions.found(*session).filter(|found| found.snippet.is_some() || found.entries > 0);
-            let facts = match found {
-                Some(found) => {
-                    let room = columns.saturating_sub(spans_width(&left).min(LEAST_TITLE) + 1);
-                    hit_facts(model, pen, *session, found, room)
-                }
-                None => {
-                    let left = if model.sessions.show_paths { columns } else { spans_width(&left) };
-                    facts(model, pen, *session, columns, columns.saturating_sub(left + 1))
-                }
-            };
-            let mut text = None;
-            if let Some(found) = found.filter(|found| found.snippet.is_some()) {
-                if *is_tall {
-                    let indent = vec![Span::new(Tone::Dim, " ".repeat(width(prefix) + 4))];
-                    let room = columns.saturating_sub(spans_width(&indent));
-                    text = Some([indent, hits::snippet(model, found, room, pen.glyphs())].concat());
-                } else {
-                    let room = columns.saturating_sub(spans_width(&left) + spans_width(&facts) + 3);
-                    left.push(Span::new(Tone::Dim, "  "));
-                    left.extend(hits::snippet(model, found, room, pen.glyphs()));
-                }
-            }
-            if model.sessions.show_paths {
-                let room = columns.saturating_sub(spans_width(&facts) + 1);
-                add_path(&mut left, model, pen, *session, room);
-            }
-            let title = both(&left, &facts, columns, pen.glyphs());
-            [title].into_iter().chain(text).collect()
+        SessionRow::Session { key, prefix, below, is_tall } => {
+            let thread = Thread { prefix, below: *below, is_tall: *is_tall };
+            Row { model, pen, at, key: *key, columns }.lines(thread)
         }
     }
-}
-
-/// How many entries of a session were found, in how many forks the same ones, and the age.
-fn hit_facts(model: &Model, pen: &Pen<'_>, key: SessionKey, found: &SessionHit, room: usize) -> Vec<Span> {
-    let mut facts = age(model, pen, key).to_vec();
-    if found.entries > 0 {
-        facts.insert(0, Span::new(Tone::Dim, format!("{:>9} ", count(found.entries, "hit", "hits"))));
-    }
-    if found.forks > 0 {
-        let words = format!("same in {} ", count(found.forks, "fork", "forks"));
-        let sign = format!("{}{} ", pen.glyphs().fork, found.forks);
-        let is_room = spans_width(&facts) + width(&words) <= room;
-        facts.insert(0, Span::new(Tone::Fork, if is_room { words } else { sign }));
-    }
-    facts
 }
 
 fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: usize) -> Vec<Span> {
@@ -152,16 +87,23 @@ fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: 
         behind.push(Span::new(Tone::Accent, format!(" {}", glyphs.mark)));
     }
     let age = if project.latest > i64::MIN { time::age(model.now, project.latest) } else { "?".into() };
-    let right = numbers(
-        model,
-        columns,
-        (&some_dollars(project.sum.cost).unwrap_or_default(), &thousands(project.sum.entries)),
-        &[Span::new(Tone::Dim, format!("{age:>4}  "))],
-    );
     let mut left = vec![Span::new(Tone::Dim, format!("{} ", if is_folded { &glyphs.closed } else { &glyphs.open }))];
+    let cost = some_dollars(project.sum.cost).unwrap_or_default();
+    let cost = first_column(model.sessions.shows.sort, columns, &cost);
+    let age = vec![Span::new(Tone::Dim, format!("{age:>4}  "))];
     let room =
-        columns.saturating_sub([&left, &behind, &right].map(|spans| spans_width(spans)).iter().sum::<usize>() + 1);
-    left.extend(project::label(&model.sessions.projects, place, &model.setting.home, glyphs, room));
+        |right: &[Span]| columns.saturating_sub([&left[..], &behind, right].map(spans_width).iter().sum::<usize>() + 1);
+    let label = |room| project::label(&model.sessions.projects, place, &model.setting.home, glyphs, room);
+    let entries = entries_column(columns, &thousands(project.sum.entries));
+    let (whole, named) = ([entries, cost.clone(), age.clone()].concat(), [cost, age.clone()].concat());
+    let full = label(columns);
+    let right = match () {
+        () if spans_width(&full) <= room(&whole) => whole,
+        () if spans_width(&full[..1]) <= room(&named) => named,
+        () => age,
+    };
+    let room = room(&right);
+    left.extend(label(room));
     left.extend(behind);
     both(&left, &right, columns, glyphs)
 }
@@ -178,147 +120,10 @@ fn ghost_row(model: &Model, pen: &Pen<'_>, (row, key, forks): (usize, GhostKey, 
     both(&left, &[Span::new(Tone::Dim, right)], columns, glyphs)
 }
 
-/// The sign of a marked session, or as much room where sessions stand under their project.
-fn mark(model: &Model, pen: &Pen<'_>, row: usize) -> Span {
-    let pane = &model.sessions;
-    match pane.is_marked(&pane.rows[row]) {
-        true => Span::new(Tone::Accent, format!("{} ", pen.glyphs().mark)),
-        false => Span::new(Tone::Dim, if pane.is_flat { "" } else { "  " }),
-    }
-}
-
-fn session_left(
-    model: &Model,
-    pen: &Pen<'_>,
-    (key, columns, is_tall): (SessionKey, usize, bool),
-    prefix: &str,
-    fold: Option<(bool, usize)>,
-) -> Vec<Span> {
-    let glyphs = pen.glyphs();
-    let session = &model.library[key];
-    let mut left = vec![Span::new(Tone::Dim, prefix)];
-    match fold {
-        Some((true, _)) => left.push(Span::new(Tone::Dim, format!("{} ", glyphs.closed))),
-        Some((false, _)) => left.push(Span::new(Tone::Dim, format!("{} ", glyphs.open))),
-        None => {}
-    }
-    if session.owner.is_some() {
-        left.push(Span::new(Tone::Meta, format!("{} ", glyphs.subagent)));
-    } else if session.header.is_fork() {
-        let missing = if model.library.is_parent_missing(key) { "?" } else { "" };
-        left.push(Span::new(Tone::Fork, format!("{}{missing} ", glyphs.fork)));
-    }
-    if !session.problems.is_empty() {
-        left.push(Span::new(Tone::Warning, format!("{} ", glyphs.warning)));
-    }
-    let found = model.sessions.found(key);
-    let tone = match &session.name {
-        _ if found.is_none() && model.sessions.hits.is_some() => Tone::Dim,
-        Some(_) => Tone::Name,
-        None => Tone::Text,
-    };
-    let mut title = match found {
-        Some(_) => plain(session), // in which it was looked for
-        None => title_of(session),
-    };
-    let project = shorten(&session.header.cwd, &model.setting.home);
-    let has_room = is_tall || found.is_none_or(|found| found.snippet.is_none());
-    let project = Some(split_name(&project)).filter(|_| model.sessions.is_flat && has_room);
-    if let Some((_, name)) = project.filter(|_| columns >= WIDE && found.is_none()) {
-        // What a title has beside the numbers and the name of its project.
-        let room = columns - 28 - width(name).min(12) - 2;
-        title = glyphs.cut(&title, room).into_owned();
-    }
-    left.extend(hits::marked(model, &title, tone, found.is_some()));
-    if let Some((true, below)) = fold {
-        left.push(Span::new(Tone::Dim, format!("  {} {below}", glyphs.hidden)));
-    }
-    if let Some((dir, name)) = project {
-        left.push(Span::clean(Tone::Dim, &format!("  {name}  {dir}")));
-    }
-    left
-}
-
-/// The file behind the title, its end rather than its start.
-fn add_path(left: &mut Vec<Span>, model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize) {
-    *left = cut(left, columns / 3, pen.glyphs());
-    let path = model.library[key].path.to_string_lossy();
-    let path = clean(&shorten(&path, &model.setting.home)).into_owned();
-    let room = columns.saturating_sub(spans_width(left) + 2);
-    left.push(Span::new(Tone::Dim, format!("  {}", pen.glyphs().cut_start(&path, room))));
-}
-
-/// Counts, cost and age to the right; what matters least goes first where there is little room. Of a fork what it comes to
-/// with its parent's stands before the cost, if all of it fits into `room`.
-fn facts(model: &Model, pen: &Pen<'_>, key: SessionKey, columns: usize, room: usize) -> Vec<Span> {
-    let glyphs = pen.glyphs();
-    let session = &model.library[key];
-    let first = if model.sessions.shows.sort == Sort::Size {
-        bytes(session.bytes)
-    } else {
-        // What is a fork's own comes on top of what came with it.
-        let own = some_dollars(model.library.own(key).cost).unwrap_or_default();
-        if own.is_empty() || model.library.came_with(key).is_none() { own } else { format!("+{own}") }
-    };
-    let numbers = numbers(model, columns, (&first, &thousands(session.entry_count)), &age(model, pen, key));
-    let mut facts = Vec::new();
-    let forks = model.library.forks(key).count();
-    if !session.labels.is_empty() {
-        facts.push(Span::new(Tone::Label, format!("{}{} ", glyphs.label, session.labels.len())));
-    }
-    if session.leaves > 1 {
-        facts.push(Span::new(Tone::Active, format!("{}{} ", glyphs.tee, session.leaves)));
-    }
-    if forks > 0 {
-        facts.push(Span::new(Tone::Fork, format!("{}{forks} ", glyphs.fork)));
-    }
-    let is_wide = |facts: &[Span]| spans_width(facts) + spans_width(&numbers) + columns / 3 >= columns;
-    if columns < 36 || is_wide(&facts) {
-        facts.clear();
-    }
-    // The counts matter more.
-    let whole = whole(model, key, columns).map(|whole| Span::new(Tone::Dim, whole));
-    facts.extend(whole.filter(|whole| {
-        let all = spans_width(&facts) + width(&whole.text) + spans_width(&numbers);
-        all + columns / 3 < columns && all <= room
-    }));
-    facts.extend(numbers);
-    facts
-}
-
-/// What stands in the columns on the right, of which there are fewer where there is little room: the cost, or the size where
-/// it is the order; entries; the age.
-fn numbers(model: &Model, columns: usize, (first, entries): (&str, &str), age: &[Span]) -> Vec<Span> {
-    let mut spans = Vec::new();
-    match model.sessions.shows.sort {
-        Sort::Size | Sort::Cost => spans.push(Span::new(Tone::Cost, format!("{first:>8} "))),
-        _ if columns >= 50 => spans.push(Span::new(Tone::Cost, format!("{first:>7} "))),
-        _ => {}
-    }
-    if columns >= 34 {
-        spans.push(Span::new(Tone::Dim, format!("{entries:>7} ")));
-    }
-    spans.extend_from_slice(age);
-    spans
-}
-
-/// What the columns on the right are.
+/// The titles of the columns on the right.
 fn heads(model: &Model, columns: usize) -> String {
-    let first = if model.sessions.shows.sort == Sort::Size { "size" } else { "cost" };
-    spans_text(&numbers(model, columns, (first, "entries"), &[Span::new(Tone::Dim, " age   ")]))
-}
-
-/// What stands before the cost of a fork, which is its own: what that comes to with what came with it.
-fn whole(model: &Model, key: SessionKey, columns: usize) -> Option<String> {
-    let has_cost = columns >= 50 && model.sessions.shows.sort != Sort::Size || model.sessions.shows.sort == Sort::Cost;
-    let with = model.library.came_with(key).filter(|_| has_cost)?;
-    Some(format!("{} {with} ", some_dollars(model.library[key].cost)?))
-}
-
-/// The age, and what the pi there is doing, if one seems to be there.
-fn age(model: &Model, pen: &Pen<'_>, key: SessionKey) -> [Span; 2] {
-    let age = model.library[key].modified.map_or("?".into(), |then| time::age(model.now, then));
-    let live = model.library.live(key).map(|live| live::sign(live.told().map(|told| told.state), pen.glyphs()));
-    let (tone, sign) = live.unwrap_or((Tone::Dim, " "));
-    [Span::new(Tone::Dim, format!("{age:>4} ")), Span::new(tone, sign)]
+    let sort = model.sessions.shows.sort;
+    let first = if sort == Sort::Size { "size" } else { "cost" };
+    let age = [Span::new(Tone::Dim, " age   ")];
+    spans_text(&[entries_column(columns, "entries"), first_column(sort, columns, first), age.to_vec()].concat())
 }
