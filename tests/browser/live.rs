@@ -11,7 +11,8 @@ use pitree::disk::watch::Seen;
 
 use super::changes::{World, shows_not, to_entry};
 use super::common::session::Session;
-use super::harness::{Browser, shows};
+use super::harness::{Browser, NOW, pis, shows};
+use super::search::{hits, search};
 
 /// Sessions, a browser on them, and what tells it of changes.
 struct Live {
@@ -232,4 +233,104 @@ fn a_search_goes_on_when_sessions_change_but_not_for_each_line() {
     fs::remove_file(live.world.path("main")).unwrap();
     live.tell();
     shows_not(&live.browser, "the main session");
+}
+
+/// Names `main`, so that a search for the name finds it alone.
+fn named() -> Live {
+    let mut live = Live::new();
+    live.browser.press("R").type_text("alpha").press("enter");
+    live
+}
+
+/// Asserts that `main` is open and found, and nothing else is.
+#[track_caller]
+fn stays(live: &Live) {
+    let browser = &live.browser;
+    let path = live.world.path("main");
+    assert_eq!(browser.session().unwrap().path, path, "{}", browser.screen());
+    assert_eq!(browser.model.tree.session, browser.model.library.key_of(&path));
+    assert_eq!(hits(browser), 1, "{}", browser.screen());
+}
+
+#[test]
+fn a_renamed_hit_stays_until_the_query_changes() {
+    for keys in ["down", "enter", "enter tab", ""] {
+        let mut live = named();
+        search(&mut live.browser, "alpha");
+        stays(&live);
+        live.browser.press(keys).press("ctrl+r ctrl+u").type_text("beta").press("enter");
+        stays(&live);
+        shows(&live.browser, "beta");
+        // What others write is searched again as well.
+        live.append("other", &user("late", "a3"));
+        live.tell();
+        live.browser.send(Msg::Now(NOW + 5000));
+        stays(&live);
+        live.browser.press("esc esc").press("/");
+        live.browser.press("ctrl+u").type_text("alpha");
+        assert_eq!(hits(&live.browser), 0, "{keys}: {}", live.browser.screen());
+    }
+}
+
+#[test]
+fn a_hit_stays_at_its_entry_when_the_label_goes_by_which_it_was_found() {
+    let mut live = named();
+    live.browser.press("l");
+    to_entry(&mut live.browser, "go left");
+    live.browser.press("L").type_text("decision").press("enter esc");
+    search(&mut live.browser, "label:decision");
+    live.browser.press("enter");
+    assert_eq!(live.browser.selected(), "go left");
+    live.browser.press("L ctrl+u enter");
+    stays(&live);
+    assert_eq!(live.browser.selected(), "go left");
+    live.browser.press("u");
+    stays(&live);
+    assert_eq!(live.browser.selected(), "go left");
+}
+
+#[test]
+fn a_hit_stays_when_its_pi_ends_or_its_forks_are_deleted() {
+    let mut live = named();
+    live.browser.model.library.set_pis(pis("/nowhere", 1), NOW);
+    search(&mut live.browser, "is:live");
+    let found = live.browser.session().unwrap().path.clone();
+    live.browser.press("down");
+    live.browser.model.library.set_pis(pis("/nowhere", 0), NOW);
+    live.append("other", &user("late", "a3"));
+    live.tell();
+    live.browser.send(Msg::Now(NOW + 5000));
+    assert_eq!((hits(&live.browser), &live.browser.session().unwrap().path), (1, &found));
+    live.browser.press("/");
+    search(&mut live.browser, "is:forked alpha");
+    live.browser.press("down");
+    stays(&live);
+    for name in ["grandchild", "fork", "twin"] {
+        fs::remove_file(live.world.path(name)).unwrap();
+    }
+    live.tell();
+    live.browser.send(Msg::Now(NOW + 10_000));
+    stays(&live);
+    live.browser.press("/");
+    search(&mut live.browser, "is:forked");
+    assert_eq!(hits(&live.browser), 0);
+}
+
+#[test]
+fn a_session_or_an_entry_in_focus_stays_although_a_filter_hides_it() {
+    let mut live = named();
+    live.browser.press("ctrl+n");
+    assert_eq!(live.browser.model.sessions.totals.sessions, 1);
+    live.browser.press("R ctrl+u enter");
+    assert_eq!(live.browser.session().unwrap().path, live.world.path("main"), "{}", live.browser.screen());
+    live.browser.press("ctrl+n l");
+    to_entry(&mut live.browser, "left it is");
+    live.browser.press("L").type_text("one").press("enter");
+    to_entry(&mut live.browser, "right it is");
+    live.browser.press("L").type_text("two").press("enter 4");
+    assert_eq!(live.browser.model.tree.rows.entries, 2);
+    live.browser.press("L ctrl+u enter");
+    assert_eq!((live.browser.selected().as_str(), live.browser.model.tree.rows.entries), ("right it is", 2));
+    live.browser.press("4 4");
+    assert_eq!(live.browser.model.tree.rows.entries, 1, "the filter was asked for again");
 }

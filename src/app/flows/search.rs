@@ -1,16 +1,16 @@
 //! Search over sessions: the line that is typed, the query that it reads as, and who is waited for. What was found is in
 //! the sessions pane, the entry in which the selected session was found in the tree.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::app::context::Context;
 use crate::app::panes::sessions::RowKey;
 use crate::app::ticket::Claim;
 use crate::app::widgets::line::LineEdit;
-use crate::library::Library;
 use crate::library::elsewhere::Elsewhere;
-use crate::library::search::Sought;
+use crate::library::search::{SessionHit, Sought};
+use crate::library::{Library, SessionKey};
 use crate::search::here::HereAndNow;
 use crate::search::lists::{Lists, Values};
 use crate::search::matching::Matcher;
@@ -45,6 +45,8 @@ pub struct Search {
     pub from: Option<RowKey>,
     /// Whether the keyboard was in the line when a hit was gone to: one comes back to it.
     pub from_line: bool,
+    /// Hits that were in focus when the sessions were searched again: they stay until the query changes.
+    kept: HashMap<SessionKey, SessionHit>,
     /// How many entries were found, each counted once; nothing if that is not known.
     pub entries: usize,
     /// Where a query that found nothing would find something, as far as it is known.
@@ -135,6 +137,7 @@ impl Search {
             chosen: false,
             from: context.sessions.selected_key(),
             from_line: false,
+            kept: HashMap::new(),
             entries: 0,
             elsewhere: None,
             looking: None,
@@ -146,6 +149,27 @@ impl Search {
             is_put_off: false,
             dirs: Vec::new(),
             answered: None,
+        }
+    }
+
+    /// Forgets what was chosen for the query before.
+    pub(crate) fn begin_query(&mut self) {
+        self.chosen = false;
+        self.kept.clear();
+    }
+
+    /// Keeps hits that are in focus, and those that were, although the sessions may not match any more. A session that
+    /// still matches stays at the entry at which it was found.
+    pub(crate) fn keep(&mut self, focused: Vec<SessionHit>, hits: &mut HashMap<SessionKey, SessionHit>) {
+        self.kept.extend(focused.into_iter().map(|hit| (hit.session, hit)));
+        for (&key, before) in &self.kept {
+            match hits.get_mut(&key) {
+                Some(hit) if before.at.is_some() => {
+                    *hit = SessionHit { entries: hit.entries, forks: hit.forks, ..before.clone() };
+                }
+                Some(_) => {}
+                None => drop(hits.insert(key, before.clone())),
+            }
         }
     }
 

@@ -95,7 +95,10 @@ pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     let Some((place, area)) = model.layout().and_then(|layout| layout.at(column, row)) else { return };
     let height = usize::from(area.body.height);
     match place {
-        Place::Sessions => model.sessions.scroll(by),
+        Place::Sessions => {
+            searching::stay(model);
+            model.sessions.scroll(by);
+        }
         Place::Tree => {
             model.tree.await_nothing();
             model.tree.cursor.scroll(by, model.tree.rows.list.len(), height);

@@ -83,7 +83,7 @@ pub(super) fn set_line(model: &mut Model, text: &str, effects: &mut Vec<Effect>)
 /// The line is another one.
 pub(super) fn changed(model: &mut Model, effects: &mut Vec<Effect>) {
     if let Some(search) = &mut model.search {
-        search.chosen = false;
+        search.begin_query();
         search.note_completion(&model.values);
     }
     ask(model, effects);
@@ -240,8 +240,11 @@ pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, p
     let Some(search) = &mut model.search else { return };
     let is_new = search.take_hits(progress);
     let is_chosen = search.chosen;
+    let focused = if is_chosen && !is_new { model.sessions.focused_hits() } else { Vec::new() };
     let mut hits = model.sessions.hits.take().filter(|_| more && !is_new).unwrap_or_default();
     hits.extend(found.into_iter().map(|found| (found.session, found)));
+    search.keep(focused, &mut hits);
+    hits.retain(|&key, _| model.library.has(key));
     search.entries = hits.values().map(|found| found.entries).sum();
     model.sessions.hits = Some(hits);
     model.sessions.rebuild(&model.library, &model.setting.glyphs);

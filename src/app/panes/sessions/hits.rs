@@ -83,6 +83,16 @@ impl Pane {
         self.hits.is_none() || self.found(key).is_some()
     }
 
+    /// The hits of the selected row: of a project, or of a session and its forks.
+    pub(crate) fn focused_hits(&self) -> Vec<SessionHit> {
+        let sessions = match self.selected_row() {
+            Some(SessionRow::Session { key, .. }) => self.families.family(*key),
+            Some(SessionRow::Project(at)) => self.projects[*at].sessions.clone(),
+            Some(SessionRow::Ghost(..)) | None => Vec::new(),
+        };
+        sessions.into_iter().filter_map(|key| self.found(key).cloned()).collect()
+    }
+
     /// Where the selected session was found.
     pub fn selected_hit(&self) -> Option<&SessionHit> {
         self.found(self.selected_session()?)

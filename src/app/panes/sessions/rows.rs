@@ -55,7 +55,12 @@ impl Pane {
     /// Takes what is known of the sessions, as far as they are not hidden.
     fn take_sessions(&mut self, library: &Library) {
         self.here.find(library.project_dirs());
-        let shown: Arc<[SessionKey]> = library.keys().filter(|&key| self.is_shown(library, key)).collect();
+        // What is done to the selected session does not hide it, as long as no other sessions are asked for.
+        let is_same = self.as_of.is_some_and(|(_, shows)| shows == self.shows);
+        let focused = self.selected.filter(|_| is_same && self.touched);
+        let is_focused = |key| focused == Some(RowKey::Session(key)) && self.shown.contains(&key);
+        let is_shown = |&key: &SessionKey| self.is_shown(library, key) || is_focused(key);
+        let shown: Arc<[SessionKey]> = library.keys().filter(is_shown).collect();
         self.tie(library, &shown);
         self.fold_awaited(library, &shown);
         self.totals = Totals { sessions: shown.len(), projects: self.projects.len(), cost: library.sum(&*shown).cost };

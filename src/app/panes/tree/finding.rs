@@ -24,6 +24,7 @@ impl Pane {
 
     /// Looks for these words now.
     pub(crate) fn look_for(&mut self, words: Result<Arc<Words>, String>) {
+        self.kept = None;
         let Some(find) = &mut self.find else { return };
         find.is_following = true;
         find.problem = words.as_ref().err().cloned();
@@ -154,6 +155,7 @@ impl Pane {
     pub(crate) fn toggle_only_hits(&mut self) {
         let Some(find) = &mut self.find else { return };
         find.only_hits = !find.only_hits;
+        self.kept = None;
         self.folds.clear();
         self.follow_hits();
     }

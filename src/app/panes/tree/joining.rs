@@ -128,6 +128,7 @@ impl Pane {
     pub(crate) fn show_family(&mut self, family: Arc<Family>) {
         (self.joining, self.looked_at) = (None, None);
         self.note_selection();
+        self.keep_selected();
         self.tree = Some(family.joined.tree.clone());
         self.forks.clone_from(&family.forks);
         self.family = Some(family);

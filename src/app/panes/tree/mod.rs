@@ -93,6 +93,8 @@ pub struct Pane {
     /// Whether what a fork inherited is seen.
     shows_inherited: bool,
     selected: Option<Selected>,
+    /// The entry that was selected when the tree was read again: it has a row until other entries are asked for.
+    kept: Option<EntryRef>,
     /// The entry of a session that is still to be opened, to be gone to then.
     awaited_entry: Option<EntryRef>,
     /// The same, by its id.
@@ -138,7 +140,7 @@ impl Pane {
         self.folds.clear();
         self.open_runs.clear();
         self.shows_inherited = false;
-        self.selected = None;
+        (self.selected, self.kept) = (None, None);
         self.awaited_fork = None;
         self.pointed = None;
         self.followed = None;
@@ -151,6 +153,7 @@ impl Pane {
 
     /// Shows the tree of the session: with the selection and folds that it had, or at its leaf.
     pub fn show(&mut self, tree: Arc<Tree>) {
+        self.keep_selected();
         let own = self.own().filter(|_| self.family.is_some());
         match own.map(|own| tree.goes_on(own)) {
             // With that its family is joined anew.
@@ -178,6 +181,7 @@ impl Pane {
         self.error = None;
         if self.tree.as_ref().is_none_or(|before| !tree.goes_on(before)) {
             // They speak of places in the tree that was.
+            self.kept = None;
             self.forks.clear();
             self.own_forks.clear();
             self.others = Others::default();
@@ -209,6 +213,15 @@ impl Pane {
         self.rebuild();
         self.go_to_pointed();
         self.find_awaited();
+    }
+
+    /// Keeps the row of the selected entry, even if the filter does not show the entry in the tree that comes.
+    fn keep_selected(&mut self) {
+        let entry = match self.selected_item().filter(|_| !self.follows) {
+            Some(Item::Entry(at)) => self.entry(at),
+            _ => None,
+        };
+        self.kept = entry;
     }
 
     /// The places of a part of a file are not those of the whole: lines are told by where they start.
@@ -327,7 +340,8 @@ impl Pane {
         let only_hits = self.find.as_ref().is_some_and(|find| find.only_hits);
         let forks = if only_hits { &[][..] } else { &self.forks };
         let folds = self.folds.iter().filter_map(|&entry| self.shown(entry));
-        self.rows = TreeRows::new(tree, |at| self.shows(tree, at), folds, forks);
+        let kept = self.kept.and_then(|entry| self.shown(entry));
+        self.rows = TreeRows::new(tree, |at| kept == Some(at) || self.shows(tree, at), folds, forks);
         self.tell();
         self.cursor.follow(self.row_of_selected());
     }
@@ -451,7 +465,7 @@ impl Pane {
 
     /// Shows other entries.
     pub(crate) fn set_filter(&mut self, filter: Filter) {
-        self.filter = filter;
+        (self.filter, self.kept) = (filter, None);
         // What was seen, if only as there was nothing else, does not fold by itself.
         self.shows_inherited |= self.rows.list.iter().any(|row| row.is_inherited);
         self.rebuild();
