@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -13,6 +12,7 @@ use serde::Serialize;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::time;
+use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column};
 use crate::cli::{Chosen, completions, output, resolve};
 use crate::disk::load;
@@ -23,11 +23,10 @@ use crate::session::digest::Shared;
 #[derive(Debug, clap::Args)]
 pub(super) struct FilesCommand {
     /// Only of this session: a path, an id, or an unambiguous start of an id
-    #[arg(add = ArgValueCompleter::new(completions::sessions))]
+    #[arg(conflicts_with = "project", add = ArgValueCompleter::new(completions::sessions))]
     session: Option<OsString>,
-    /// Only of the sessions that worked in this directory or below it
-    #[arg(long, value_name = "DIR", conflicts_with = "session", add = ArgValueCompleter::new(completions::projects))]
-    project: Option<PathBuf>,
+    #[command(flatten)]
+    project: ProjectArg,
     /// One JSON object a line; of one session with the entries that touched the file
     #[arg(long)]
     json: bool,
@@ -63,9 +62,7 @@ impl FilesCommand {
             None => chosen.sources().scan(),
         };
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
-        let wanted = self.project.as_ref().map(|dir| project(dir, chosen)).transpose()?;
-        let is_wanted =
-            |cwd: &str| wanted.as_ref().is_none_or(|dirs| dirs.iter().any(|dir| Path::new(cwd).starts_with(dir)));
+        let is_wanted = self.project.matcher(chosen);
         let mut sessions: Vec<Shared> = Vec::new();
         scan.read(|batch| {
             sessions.extend(batch.sessions.into_iter().filter(|session| is_wanted(&session.header.cwd)));
@@ -81,8 +78,9 @@ impl FilesCommand {
         if let (Some(session), [], true) = (&self.session, &sessions[..], unreadable.is_empty()) {
             bail!("{} is not a pi session: its first line is not a session header", session.display());
         }
-        if let (Some(dir), []) = (&self.project, &sessions[..]) {
-            bail!("no session worked in {}; `pitree ls` shows where sessions worked", dir.display());
+        if let (Some(dir), []) = (&self.project.dir, &sessions[..]) {
+            output::complain(&format!("no session worked in {dir}; pitree ls shows where sessions worked"));
+            return Ok(output::end(unreadable).found(false).into());
         }
         let files = outline(sessions.iter().map(|session| &**session), &chosen.home);
         let mut out = output::stdout();
@@ -126,16 +124,6 @@ fn table(out: &mut impl Write, files: &[TouchedFile], chosen: &Chosen) -> Result
         [age, reads, changes, sessions, shorten(&file.path, &chosen.home).into_owned()]
     };
     table::print(out, COLUMNS, &files.iter().map(row).collect::<Vec<_>>(), chosen.config.signs())
-}
-
-/// The directory as sessions may name it: from the root, symbolic links as they are and resolved.
-fn project(dir: &Path, chosen: &Chosen) -> Result<Vec<PathBuf>> {
-    let dir = match dir.strip_prefix("~") {
-        Ok(rest) => Path::new(&chosen.home).join(rest),
-        Err(_) => resolve::absolute(dir)?,
-    };
-    let real = dir.canonicalize().ok();
-    Ok([dir].into_iter().chain(real).collect())
 }
 
 /// The entries that touched each file, in file order.

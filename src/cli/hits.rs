@@ -347,7 +347,7 @@ impl HitLine {
             ranges: snippet.ranges.into_iter().map(|range| [range.start, range.end]).collect(),
             time: time.and_then(time::iso),
             title: cut(session.title(), MOST_TITLE).to_string(),
-            name: session.name.as_deref().map(String::from),
+            name: session.name.as_deref().map(|name| cut(name, MOST_TITLE).into()),
             cwd: session.header.cwd.clone(),
             project: file_name(Path::new(&session.header.cwd)),
             modified: session.modified.and_then(time::iso),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::base::js::cut;
 use crate::base::time;
 use crate::cli::output::PathFields;
+use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{Chosen, output, resolve};
 use crate::library::shares::{self, Listed};
@@ -18,6 +19,8 @@ use crate::session::entry::EntryId;
 /// List the labels of all sessions, those set last first
 #[derive(Debug, clap::Args)]
 pub(super) struct Labels {
+    #[command(flatten)]
+    project: ProjectArg,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
@@ -51,10 +54,16 @@ impl Labels {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let mut scan = chosen.sources().scan();
         let (mut sessions, mut ids) = (Vec::new(), Vec::new());
+        let is_in_project = self.project.matcher(chosen);
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
         scan.read(|batch| {
             ids.extend(batch.sessions.iter().map(|session| session.header.id.clone()));
-            sessions.extend(batch.sessions.into_iter().filter(|session| !session.labels.is_empty()));
+            sessions.extend(
+                batch
+                    .sessions
+                    .into_iter()
+                    .filter(|session| !session.labels.is_empty() && is_in_project(&session.header.cwd)),
+            );
             unreadable.extend(batch.unreadable);
             true
         });

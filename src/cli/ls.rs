@@ -18,6 +18,7 @@ use crate::base::time;
 use crate::cli::hits::Search;
 use crate::cli::live::LiveFields;
 use crate::cli::output::PathFields;
+use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{Chosen, output, resolve, search};
 use crate::disk::crew;
@@ -49,6 +50,8 @@ pub(super) struct Ls {
     /// One JSON object a line
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    project: ProjectArg,
     /// Also sessions of sub-agents, which lie deeper than pi's own list looks
     #[arg(long)]
     subagents: bool,
@@ -79,7 +82,7 @@ impl Ls {
             true
         });
         let found = query.map(|query| {
-            let here = search::here_and_now(chosen);
+            let here = chosen.here_and_now();
             let all = Library::of(sessions.clone(), here.now_ms).sought();
             sessions.retain(|session| self.subagents || session.owner.is_none());
             Search::new(chosen, query, all, here).files()
@@ -91,6 +94,8 @@ impl Ls {
         // pi orders by time only; files of the same time keep a fixed order here.
         rows.sort_by(|(a, _), (b, _)| b.order_time().cmp(&a.order_time()).then_with(|| b.path.cmp(&a.path)));
         rows.retain(|(session, _)| found.as_ref().is_none_or(|found| found.contains(&session.path)));
+        let is_in_project = self.project.matcher(chosen);
+        rows.retain(|(session, _)| is_in_project(&session.header.cwd));
         let all = rows.len();
         rows.truncate(self.limit.map_or(all, NonZeroUsize::get));
         let mut out = output::stdout();
@@ -123,7 +128,7 @@ impl Ls {
             let dirs: Vec<_> = chosen.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
             output::tell(&format!("no sessions in {} (from {})", dirs.join(", "), chosen.located.origin));
         }
-        let nothing_found = rows.is_empty() && found.is_some();
+        let nothing_found = rows.is_empty() && (found.is_some() || self.project.dir.is_some());
         if nothing_found && !self.json {
             output::tell(&format!("no match in {}", count(sessions.len(), "session", "sessions")));
         }
@@ -178,6 +183,9 @@ struct SessionLine<'a> {
 /// The form of what is printed for scripts.
 const SCHEMA: u32 = 1;
 
+/// The most of a name in a line, in UTF-16 code units.
+const MOST_NAME: usize = 500;
+
 impl<'a> SessionLine<'a> {
     fn new(session: &'a Digest, own: Tally, here: &Path, told: &HashMap<&Path, &Told>) -> Self {
         let header = &session.header;
@@ -190,7 +198,7 @@ impl<'a> SessionLine<'a> {
             path_bytes,
             id: &header.id,
             cwd: &header.cwd,
-            name: session.name.as_deref(),
+            name: session.name.as_deref().map(|name| cut(name, MOST_NAME)),
             first_message: session.first_message().unwrap_or(NO_MESSAGES.into()),
             message_count: session.message_count,
             entry_count: session.entry_count,

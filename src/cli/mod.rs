@@ -20,6 +20,7 @@ mod ls;
 mod output;
 mod path;
 mod pi;
+mod project;
 pub mod reference;
 mod rename;
 mod resolve;
@@ -55,6 +56,7 @@ use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
 use crate::disk::scan::Sources;
+use crate::search::here::HereAndNow;
 use crate::system::signals;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -198,6 +200,12 @@ impl Chosen {
         let of_pi = || locate::tree_filter(&Environment::current())?.parse().ok();
         let asks_pi = self.config.filter_of_pi && self.files == Files::Disk;
         asks_pi.then(of_pi).flatten().unwrap_or(self.config.filter)
+    }
+
+    /// The time and the directory in which a query is asked.
+    fn here_and_now(&self) -> HereAndNow {
+        let dir = Environment::current().cwd.to_string_lossy().into_owned();
+        HereAndNow { now_ms: now(), home: self.home.clone(), dir, zone: jiff::tz::TimeZone::system() }
     }
 
     /// Refuses what needs files that are there.
@@ -394,12 +402,12 @@ impl clap::ValueEnum for Print {
 
 /// A number as it is typed.
 fn number(text: &str) -> Result<u64, &'static str> {
-    text.parse().map_err(|_| "a number is wanted")
+    text.parse().map_err(|_| "expected a number")
 }
 
 /// A number as it is typed, of at least one.
 fn some(text: &str) -> Result<NonZeroUsize, &'static str> {
-    text.parse().map_err(|_| "a number of at least 1 is wanted")
+    text.parse().map_err(|_| "expected a number of at least 1")
 }
 
 /// Now, in milliseconds since 1970.

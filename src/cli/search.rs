@@ -14,13 +14,12 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
 use crate::cli::exit::Exit;
 use crate::cli::hits::{HitLine, Page, SCHEMA, Search, Sum};
+use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
-use crate::cli::{Chosen, now, output, resolve};
-use crate::disk::locate::Environment;
+use crate::cli::{Chosen, output, resolve};
 use crate::disk::scan::Unreadable;
 use crate::library::Library;
 use crate::library::search::Sought;
-use crate::search::here::HereAndNow;
 use crate::search::qualifier;
 use crate::search::query::{Problem, Query};
 
@@ -60,6 +59,8 @@ pub(super) struct SearchCommand {
     /// Search only the session of the pi that runs this command, or else the newest session of this project
     #[arg(long)]
     here: bool,
+    #[command(flatten)]
+    project: ProjectArg,
     /// Also sessions of sub-agents
     #[arg(long)]
     subagents: bool,
@@ -86,7 +87,7 @@ impl SearchCommand {
             Err(wrong) => return Ok(wrong),
         };
         query.everything |= self.all;
-        let here = here_and_now(chosen);
+        let here = chosen.here_and_now();
         let now_ms = here.now_ms;
         let (sessions, mut unreadable) = self.sessions(chosen, now_ms)?;
         let search = Search::new(chosen, query, sessions, here);
@@ -128,19 +129,18 @@ impl SearchCommand {
         let is_here = |session: &Sought| {
             here.as_ref().is_none_or(|here| resolve::absolute(&session.digest.path).is_ok_and(|path| path == *here))
         };
-        let is_wanted = |session: &&Sought| (self.subagents || session.digest.owner.is_none()) && is_here(session);
+        let is_in_project = self.project.matcher(chosen);
+        let is_wanted = |session: &&Sought| {
+            is_in_project(&session.digest.header.cwd)
+                && (self.subagents || session.digest.owner.is_none())
+                && is_here(session)
+        };
         let sessions: Arc<[Sought]> = library.sought().iter().filter(is_wanted).cloned().collect();
         if let (Some(here), true) = (&here, sessions.is_empty()) {
             bail!("{} is not among the sessions that are read; name its directory with --dir", here.display());
         }
         Ok((sessions, std::mem::take(&mut library.unreadable)))
     }
-}
-
-/// What a query may speak of: now, and where this runs.
-pub(super) fn here_and_now(chosen: &Chosen) -> HereAndNow {
-    let dir = Environment::current().cwd.to_string_lossy().into_owned();
-    HereAndNow { now_ms: now(), home: chosen.home.clone(), dir, zone: jiff::tz::TimeZone::system() }
 }
 
 /// Reads a query of some words. What is wrong with it is said, and how the program ends for it comes back.

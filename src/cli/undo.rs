@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use std::str::FromStr;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::base::numbers::thousands;
 use crate::base::text::Glyphs;
@@ -23,14 +24,48 @@ const COLUMNS: [Column; 5] = [Column::Number, Column::Number, Column::Whole, Col
 /// Undo the last change that pitree made
 #[derive(Debug, clap::Args)]
 pub(super) struct Undo {
-    /// The number of a change in the list, if not the last one
-    #[arg(value_parser = crate::cli::number)]
-    number: Option<u64>,
+    /// Number of a change in the list, or of all changes of one command such as 3-48; defaults to the last command
+    number: Option<Numbers>,
     /// List the changes, the newest last
     #[arg(long, conflicts_with_all = ["number", "dry_run"])]
     list: bool,
     #[command(flatten)]
     switches: Switches,
+}
+
+/// The numbers of changes as the list shows them: one, or those of one command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Numbers {
+    first: u64,
+    last: u64,
+}
+
+impl FromStr for Numbers {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = |text: &str| text.parse().map_err(|_| "expected a number, or a range such as 3-48");
+        let (first, last) = text.split_once('-').unwrap_or((text, text));
+        Ok(Self { first: number(first)?, last: number(last)? })
+    }
+}
+
+impl Numbers {
+    /// The request that undoes these changes.
+    ///
+    /// # Errors
+    /// They are not exactly those of one command.
+    fn request(self, records: &[Record]) -> Result<Request> {
+        let Self { first, last } = self;
+        if first == last {
+            return Ok(Request::Undo { number: Some(first) });
+        }
+        let group = || records.iter().filter(|record| record.group == first).map(|record| record.number);
+        if group().min() != Some(first) || group().max() != Some(last) {
+            bail!("{first}-{last} are not the changes of one command; `pitree undo --list` shows them");
+        }
+        Ok(Request::UndoGroup { group: first })
+    }
 }
 
 impl Undo {
@@ -39,7 +74,11 @@ impl Undo {
         if self.list {
             return self.list(&changer, chosen.config.signs());
         }
-        let done = changer.make(&Request::Undo { number: self.number })?;
+        let request = match self.number {
+            Some(numbers) => numbers.request(&changer.history()?)?,
+            None => Request::Undo { number: None },
+        };
+        let done = changer.make(&request)?;
         changer.say(&done, Step::Undo)
     }
 

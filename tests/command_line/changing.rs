@@ -241,6 +241,38 @@ fn undo_and_redo_go_back_and_forth() {
     assert!(pitree.refuse(&["undo", "3"]).contains("3"));
 }
 
+/// The trash is below the home on Linux only.
+#[cfg(target_os = "linux")]
+#[test]
+fn undo_takes_the_numbers_that_the_list_prints() {
+    let pitree = Pitree::new();
+    let paths = ["one", "two", "three"].map(|id| pitree.session(crate::pitree::SESSIONS, id));
+    pitree.print(&["rename", "one", "First"]);
+    pitree.print(&["rm", "--yes", "two", "three"]);
+    pitree.print(&["rename", "one", "Last"]);
+    let list = pitree.print(&["undo", "--list"]);
+    let numbers: Vec<&str> = list.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(numbers, ["1", "2-3", "4"]);
+    for wrong in ["2-4", "3-2", "1-2"] {
+        assert!(pitree.refuse(&["undo", wrong]).contains("not the changes of one command"), "{wrong}");
+    }
+    assert_eq!(pitree.run(&["undo", "2-x"]).code, 2);
+    pitree.print(&["undo", "2-3"]);
+    assert!(paths.iter().all(|path| path.exists()));
+    assert_eq!(pitree.listed(&paths[0])["name"], "Last", "the change after it stays");
+}
+
+#[test]
+fn a_very_long_name_is_printed_in_part() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    pitree.print(&["rename", "branches", &"x".repeat(9_000)]);
+    for args in [&["ls"][..], &["ls", "--json"], &["rename", "branches", "y", "--dry-run"], &["undo", "--list"]] {
+        assert!(pitree.print(args).len() < 4_000, "{args:?}");
+    }
+    assert_eq!(pitree.objects(&["show", path.to_str().unwrap(), "--json"])[0]["name"].as_str().unwrap().len(), 9_000);
+}
+
 #[test]
 fn undo_leaves_what_somebody_else_changed_since() {
     let pitree = Pitree::new();

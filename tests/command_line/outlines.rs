@@ -55,7 +55,8 @@ fn files_are_listed_once_however_they_were_named() {
 fn files_of_a_project_or_a_session() {
     let pitree = touched();
     assert_eq!(paths(&pitree.objects(&["files", "--project", "/w/app", "--json"])), ["/w/app/src/a.rs", "/w/app/b.rs"]);
-    assert!(pitree.refuse(&["files", "--project", "/w/nothing"]).contains("/w/nothing"));
+    let nothing = pitree.run(&["files", "--project", "/w/nothing"]);
+    assert_eq!((nothing.code, nothing.err.contains("/w/nothing")), (1, true));
     assert!(pitree.refuse(&["files", "nothing"]).contains("nothing"));
     let files = pitree.objects(&["files", "app", "--json"]);
     assert_eq!(paths(&files), ["/w/app/b.rs", "/w/app/src/a.rs"]);
@@ -121,4 +122,17 @@ fn what_a_fork_has_from_its_parent_is_listed_once() {
     assert_eq!((&files[0]["reads"], &files[0]["sessions"]), (&json!(2), &json!(2)));
     let of_one = pitree.objects(&["files", "two", "--json"]);
     assert_eq!(of_one[0]["entries"].as_array().map(Vec::len), Some(2), "of one session all of them");
+}
+
+#[test]
+fn a_project_is_named_in_one_way_everywhere() {
+    let pitree = touched();
+    for args in [&["files"][..], &["ls"], &["search", "re:."]] {
+        let lines = |project: &[&str]| pitree.objects(&[args, &["--json"], project].concat());
+        let whole = lines(&["--project", "/w/app"]);
+        assert!(!whole.is_empty() && whole.len() < lines(&[]).len(), "{args:?}");
+        for name in ["app", "APP", "w/app", "/w/app/"] {
+            assert_eq!(lines(&["--project", name]), whole, "{args:?} {name}");
+        }
+    }
 }

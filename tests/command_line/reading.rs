@@ -32,9 +32,9 @@ fn wrong_usage_ends_with_2() {
 fn a_wrong_number_is_told_in_words() {
     let pitree = Pitree::new();
     for (args, said) in [
-        (&["undo", "x"][..], "'x' for '[NUMBER]': a number is wanted"),
-        (&["undo", "--wait=-1"], "a number is wanted"),
-        (&["search", "--limit", "0", "x"], "'0' for '--limit <N>': a number of at least 1 is wanted"),
+        (&["undo", "x"][..], "'x' for '[NUMBER]': expected a number, or a range such as 3-48"),
+        (&["undo", "--wait=-1"], "expected a number"),
+        (&["search", "--limit", "0", "x"], "'0' for '--limit <N>': expected a number of at least 1"),
     ] {
         let outcome = pitree.run(args);
         assert!(outcome.code == 2 && outcome.err.contains(said), "{args:?}: {}", outcome.err);

@@ -9,7 +9,7 @@ use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, Step};
 use crate::changes::kinds::guard::{must_exist, overtaken};
 use crate::changes::kinds::kind::Kind;
-use crate::changes::kinds::line::{done, has_line, leaf_id, place_of, string_id, was};
+use crate::changes::kinds::line::{done, has_line, leaf_id, place_of, quoted, string_id, was};
 use crate::changes::outcome::Done;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
@@ -46,7 +46,7 @@ impl Kind for Labelled {
     fn describe(&self) -> String {
         let (target, was) = (&self.target, was(self.before.as_ref()));
         match &self.after {
-            Some(label) => format!("label {label:?} on {target}{was}"),
+            Some(label) => format!("label {} on {target}{was}", quoted(label)),
             None => format!("no label on {target}{was}"),
         }
     }

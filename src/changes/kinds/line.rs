@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
+use crate::base::js::cut;
 use crate::changes::change::Change;
 use crate::changes::journal::{Record, Step};
 use crate::changes::outcome::Done;
@@ -18,9 +19,17 @@ pub(super) fn done(change: Option<Change>, or_else: &str) -> Done {
     change.map_or_else(|| Done::nothing(or_else), |change| Done::of(Step::Make, vec![change], 0))
 }
 
+/// A name or label in quotes; of a very long one the beginning.
+pub(super) fn quoted(text: &str) -> String {
+    /// In UTF-16 code units.
+    const MOST: usize = 200;
+    let beginning = cut(text, MOST);
+    format!("{beginning:?}{}", if beginning.len() < text.len() { "..." } else { "" })
+}
+
 /// What something was before, where that is to be said of a change.
 pub(super) fn was(before: Option<&String>) -> String {
-    before.map_or(String::new(), |before| format!(" (was {before:?})"))
+    before.map_or(String::new(), |before| format!(" (was {})", quoted(before)))
 }
 
 /// The place of an entry that is meant.

@@ -10,7 +10,7 @@ use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, Step};
 use crate::changes::kinds::guard::{must_exist, overtaken};
 use crate::changes::kinds::kind::Kind;
-use crate::changes::kinds::line::{done, has_line, leaf_id, was};
+use crate::changes::kinds::line::{done, has_line, leaf_id, quoted, was};
 use crate::changes::outcome::Done;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
@@ -47,7 +47,7 @@ impl Kind for Named {
 
     fn describe(&self) -> String {
         let was = was(self.before.as_ref());
-        self.after.as_ref().map_or_else(|| format!("no name{was}"), |name| format!("name {name:?}{was}"))
+        self.after.as_ref().map_or_else(|| format!("no name{was}"), |name| format!("name {}{was}", quoted(name)))
     }
 
     fn again(&self, work: &mut Engine<'_>, record: &Record, step: Step) -> Result<()> {
@@ -57,7 +57,7 @@ impl Kind for Named {
         work.append_again(record, step, true, |_, tree, id| {
             let name = name_of(tree, &self.path)?;
             if &name != from {
-                return overtaken(format!("the name was changed since, to {:?}", name.unwrap_or_default()));
+                return overtaken(format!("the name was changed since, to {}", quoted(&name.unwrap_or_default())));
             }
             name_line(tree, &self.path, to.as_deref(), (id, now))
         })

@@ -1,5 +1,6 @@
 //! `in:` The directory in which a session worked.
 
+use crate::base::fold::fold;
 use crate::base::paths::normal;
 use crate::search::here::HereAndNow;
 use crate::search::lists::Values;
@@ -26,6 +27,12 @@ impl Qualifier for In {
     }
 }
 
+/// Returns a test whether a session's working directory is `dir` or below it, as `in:` compares.
+pub(crate) fn is_in_dir(dir: &str, here: &HereAndNow) -> impl Fn(&str) -> bool + use<> {
+    let dir = Path::new(&from_here(&Text(dir.into()), here), here);
+    move |cwd| is_in(&dir, &fold(cwd))
+}
+
 /// A path that begins with `.` or `..` starts where the query is asked.
 fn from_here(dir: &Text, here: &HereAndNow) -> Text {
     let path = dir.0.replace('\\', "/");
@@ -49,12 +56,11 @@ fn is_in(dir: &Path, cwd: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::fold::fold;
     use crate::search::qualifier::sample::here;
 
     #[test]
     fn projects_match_by_components() {
-        let has = |dir: &str, cwd: &str| is_in(&Path::new(&from_here(&Text(dir.into()), &here()), &here()), &fold(cwd));
+        let has = |dir: &str, cwd: &str| is_in_dir(dir, &here())(cwd);
         for (dir, cwd) in [
             ("~/code/app", "/home/Dev/code/app"),
             ("~/code/", "/home/Dev/code/app"),

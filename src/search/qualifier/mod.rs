@@ -30,6 +30,7 @@ use crate::search::qualifier::edited::Edited;
 use crate::search::qualifier::entries::Entries;
 use crate::search::qualifier::file::File;
 use crate::search::qualifier::in_dir::In;
+pub(crate) use crate::search::qualifier::in_dir::is_in_dir;
 use crate::search::qualifier::is::Is;
 use crate::search::qualifier::label::Label;
 use crate::search::qualifier::model::Model;
