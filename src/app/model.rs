@@ -35,7 +35,12 @@ pub struct Notice {
     pub text: String,
     /// Whether undo takes back what it tells of.
     pub can_undo: bool,
+    /// When keys may replace it, in milliseconds since 1970, if it is the outcome of work: keys may be pressed at any time.
+    pub until: Option<i64>,
 }
+
+/// Milliseconds that the outcome of work is shown at least.
+const LEAST_SHOWN: i64 = 1500;
 
 /// A change that was wanted, and of which it is not known how it went.
 #[derive(Debug)]
@@ -52,15 +57,26 @@ pub struct Pending {
     pub waits: Option<String>,
 }
 
-/// Something that is read or copied, and what follows.
+/// Something that is read, copied or asked, and what follows.
 #[derive(Debug)]
 pub struct Errand {
-    /// Who waits for it.
+    /// Claim on the reply.
     pub claim: Claim,
-    /// How pi goes on then, if it was for that.
-    pub then: Option<GoOn>,
-    /// What shows it then, if it was for that.
-    pub opens: Option<Opener>,
+    /// Next step.
+    pub then: Then,
+}
+
+/// Next step after an [`Errand`].
+#[derive(Debug)]
+pub enum Then {
+    /// The outcome is shown, whatever is pressed meanwhile.
+    Tell,
+    /// A line is completed, unless a key comes first.
+    Complete,
+    /// pi goes on, unless a key comes first.
+    GoOn(GoOn),
+    /// A program shows it, unless a key comes first.
+    Open(Opener),
 }
 
 /// The reading of all sessions.
@@ -107,8 +123,8 @@ pub struct Model {
     pub notice: Option<Notice>,
     /// The changes that were wanted, the first one first.
     pub changes: VecDeque<Pending>,
-    /// The text that is being read or copied.
-    pub errand: Option<Errand>,
+    /// Texts that are being read or copied, and requests to pi.
+    pub errands: Vec<Errand>,
     /// The reading of all sessions.
     pub scan: Scan,
     /// Who waits for what is new in them.
@@ -155,7 +171,8 @@ impl Model {
         sessions.shows.here_only = setting.here_only;
         let preview = preview::Pane::new(&setting.glyphs);
         let to_open = setting.at.clone();
-        let notice = setting.notice.clone().map(|text| Notice { tone: Tone::Warning, text, can_undo: false });
+        let notice =
+            setting.notice.clone().map(|text| Notice { tone: Tone::Warning, text, can_undo: false, until: None });
         Self {
             setting,
             now,
@@ -173,7 +190,7 @@ impl Model {
             jumps: Jumps::default(),
             notice,
             changes: VecDeque::new(),
-            errand: None,
+            errands: Vec::new(),
             scan: Scan { claim: None, changed: HashSet::new() },
             watching: None,
             to_open,
@@ -269,11 +286,37 @@ impl Model {
 
     /// Says in the footer what was done, and that it can be undone.
     pub fn say_done(&mut self, text: String) {
-        self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true });
+        self.notice = Some(Notice { tone: Tone::Active, text, can_undo: true, until: None });
+    }
+
+    /// Keeps what the footer says for a while, as it is the outcome of work.
+    pub(crate) fn hold_notice(&mut self) {
+        if let Some(notice) = &mut self.notice {
+            notice.until = Some(self.now + LEAST_SHOWN);
+        }
+    }
+
+    /// Removes what the footer says, unless it is an outcome that was just shown.
+    pub(crate) fn clear_notice(&mut self) {
+        self.notice = self.notice.take().filter(|notice| notice.until.is_some_and(|until| self.now < until));
+    }
+
+    /// Ends the errand of a ticket.
+    pub(crate) fn end_errand(&mut self, ticket: u64) -> Option<Then> {
+        let at = self.errands.iter().position(|errand| errand.claim.number() == ticket)?;
+        Some(self.errands.remove(at).then)
+    }
+
+    /// Ends the errand of a ticket that was for going on in pi.
+    pub(crate) fn end_going_on(&mut self, ticket: u64) -> Option<GoOn> {
+        match self.end_errand(ticket)? {
+            Then::GoOn(go_on) => Some(go_on),
+            Then::Tell | Then::Complete | Then::Open(_) => None,
+        }
     }
 
     /// Says something in the footer.
     pub fn say(&mut self, tone: Tone, text: impl Into<String>) {
-        self.notice = Some(Notice { tone, text: text.into(), can_undo: false });
+        self.notice = Some(Notice { tone, text: text.into(), can_undo: false, until: None });
     }
 }

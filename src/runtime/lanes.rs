@@ -1,9 +1,8 @@
-//! Lanes: threads that do work while the browser goes on, one a kind of work, so that none waits for another. Of most
-//! kinds only the latest piece counts; changes are all made, one after the other. What nobody wants any more is not
-//! begun, and what panics is told as having failed.
+//! Lanes: a thread with a queue for each kind of work, so that the browser goes on meanwhile and no kind waits for another.
+//! Work whose claim was dropped is skipped, and a panic becomes an error reply.
 
+use std::collections::HashMap;
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,124 +27,79 @@ pub(super) enum Job {
 /// How long nobody types before it is looked for where a query that found nothing would find something.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// A place for the next piece of work.
-#[derive(Default)]
-struct Slot {
-    next: Mutex<Option<Piece>>,
-    filled: Condvar,
+/// A kind of work: each has a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Scan,
+    Watch,
+    Live,
+    Open,
+    Split,
+    Join,
+    Read,
+    Texts,
+    Search,
+    Elsewhere,
+    Find,
+    Look,
+    Pis,
+    Compare,
+    Context,
+    Pi,
+    Copy,
+    Past,
+    Directory,
+    Change,
 }
 
-impl Slot {
-    fn lock(&self) -> MutexGuard<'_, Option<Piece>> {
-        // It is filled and emptied in single steps, so that a panic leaves it whole.
-        self.next.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn put(&self, piece: Piece) {
-        *self.lock() = Some(piece);
-        self.filled.notify_one();
-    }
-
-    fn take(&self) -> Piece {
-        let mut next = self.lock();
-        loop {
-            match next.take() {
-                Some(piece) => return piece,
-                None => next = self.filled.wait(next).unwrap_or_else(PoisonError::into_inner),
-            }
+impl Job {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Work(Work::Scan { .. }) => Kind::Scan,
+            Self::Work(Work::Watch { .. }) => Kind::Watch,
+            Self::Work(Work::FollowPis) => Kind::Live,
+            Self::Work(Work::Open { .. }) => Kind::Open,
+            Self::Work(Work::Split { .. }) => Kind::Split,
+            Self::Work(Work::Join(_)) => Kind::Join,
+            Self::Work(Work::Read(_)) => Kind::Read,
+            Self::Work(Work::ReadTexts(_) | Work::ForgetTexts) => Kind::Texts,
+            Self::Work(Work::Search { .. }) => Kind::Search,
+            Self::Work(Work::Elsewhere { .. }) => Kind::Elsewhere,
+            Self::Work(Work::Find { .. } | Work::Fulfil { .. }) => Kind::Find,
+            Self::Work(Work::Look { .. }) => Kind::Look,
+            Self::Work(Work::LookForPis) => Kind::Pis,
+            Self::Work(Work::Compare(_)) => Kind::Compare,
+            Self::Work(Work::Context { .. }) => Kind::Context,
+            Self::Work(Work::AskPi | Work::TellPi(..)) => Kind::Pi,
+            Self::Work(Work::Text(_) | Work::Written(_) | Work::Copy(_)) | Self::Copy(..) => Kind::Copy,
+            Self::Work(Work::LookBack) => Kind::Past,
+            Self::Work(Work::LookForMoved { .. } | Work::Remember { .. } | Work::CompleteDir(_)) => Kind::Directory,
+            Self::Work(Work::Change { .. }) => Kind::Change,
         }
     }
 }
 
-/// The lanes.
+/// The lanes; each is started by its first work.
 pub(super) struct Lanes {
-    scan: Arc<Slot>,
-    watch: Arc<Slot>,
-    live: Arc<Slot>,
-    open: Arc<Slot>,
-    split: Arc<Slot>,
-    join: Arc<Slot>,
-    read: Arc<Slot>,
-    texts: Arc<Slot>,
-    search: Arc<Slot>,
-    elsewhere: Arc<Slot>,
-    find: Arc<Slot>,
-    look: Arc<Slot>,
-    compare: Arc<Slot>,
-    context: Arc<Slot>,
-    errand: Arc<Slot>,
-    changes: Sender<Piece>,
+    desk: Desk,
+    sender: Sender<Event>,
+    queues: HashMap<Kind, Sender<Piece>>,
 }
 
 impl Lanes {
-    pub(super) fn new(desk: &Desk, sender: &Sender<Event>) -> Self {
-        let lane = || {
-            let slot = Arc::<Slot>::default();
-            let (desk, work, sender) = (desk.clone(), slot.clone(), sender.clone());
-            thread::spawn(move || while run(&desk, work.take(), &sender) {});
-            slot
-        };
-        let (changes, queue) = mpsc::channel();
-        {
-            let (desk, sender) = (desk.clone(), sender.clone());
-            thread::spawn(move || queue.into_iter().all(|piece| run(&desk, piece, &sender)));
-        }
-        Self {
-            scan: lane(),
-            watch: lane(),
-            live: lane(),
-            open: lane(),
-            split: lane(),
-            join: lane(),
-            read: lane(),
-            texts: lane(),
-            search: lane(),
-            elsewhere: lane(),
-            find: lane(),
-            look: lane(),
-            compare: lane(),
-            context: lane(),
-            errand: lane(),
-            changes,
-        }
+    pub(super) fn new(desk: Desk, sender: Sender<Event>) -> Self {
+        Self { desk, sender, queues: HashMap::new() }
     }
 
-    /// Begins a piece of work, soon.
-    pub(super) fn start(&self, ticket: Ticket, job: Job) {
-        let lane = match &job {
-            Job::Work(Work::Scan { .. }) => &self.scan,
-            Job::Work(Work::Watch { .. }) => &self.watch,
-            Job::Work(Work::FollowPis) => &self.live,
-            Job::Work(Work::Open { .. }) => &self.open,
-            Job::Work(Work::Split { .. }) => &self.split,
-            Job::Work(Work::Join(_)) => &self.join,
-            Job::Work(Work::Read(_)) => &self.read,
-            Job::Work(Work::ReadTexts(_) | Work::ForgetTexts) => &self.texts,
-            Job::Work(Work::Search { .. }) => &self.search,
-            Job::Work(Work::Elsewhere { .. }) => &self.elsewhere,
-            Job::Work(Work::Find { .. } | Work::Fulfil { .. }) => &self.find,
-            Job::Work(Work::Context { .. }) => &self.context,
-            Job::Work(Work::Look { .. } | Work::LookForPis) => &self.look,
-            Job::Work(Work::Compare(_)) => &self.compare,
-            Job::Work(
-                Work::Text(_)
-                | Work::Written(_)
-                | Work::LookBack
-                | Work::Copy(_)
-                | Work::AskPi
-                | Work::TellPi(..)
-                | Work::LookForMoved { .. }
-                | Work::Remember { .. }
-                | Work::CompleteDir(_),
-            )
-            | Job::Copy(..) => &self.errand,
-            Job::Work(Work::Change { .. }) => {
-                // The lane ends only with the loop that would hear of it.
-                let _ = self.changes.send((ticket, job));
-                return;
-            }
-        };
-        lane.put((ticket, job));
+    /// Queues a piece of work.
+    pub(super) fn start(&mut self, ticket: Ticket, job: Job) {
+        let queue = self.queues.entry(job.kind()).or_insert_with(|| {
+            let (desk, sender) = (self.desk.clone(), self.sender.clone());
+            let (queue, pieces) = mpsc::channel();
+            thread::spawn(move || pieces.into_iter().all(|piece| run(&desk, piece, &sender)));
+            queue
+        });
+        let _ = queue.send((ticket, job)); // a lane ends with the loop that takes its replies
     }
 }
 
@@ -182,6 +136,7 @@ fn run(desk: &Desk, (ticket, job): Piece, sender: &Sender<Event>) -> bool {
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
+    use std::sync::Arc;
 
     use super::*;
     use crate::app::message::Body;
@@ -206,7 +161,7 @@ mod tests {
     #[test]
     fn work_that_panics_is_told_and_its_lane_goes_on() {
         let (sender, events) = mpsc::channel();
-        let lanes = Lanes::new(&desk(), &sender);
+        let mut lanes = Lanes::new(desk(), sender);
         // There is no such entry in an empty tree.
         let body = Body { path: PathBuf::new(), tree: Arc::default(), at: 7 };
         for number in [1, 2] {
@@ -220,9 +175,24 @@ mod tests {
     }
 
     #[test]
+    fn work_that_is_wanted_is_never_replaced() {
+        let (sender, events) = mpsc::channel();
+        let mut lanes = Lanes::new(desk(), sender);
+        let claims: Vec<_> = (0..50)
+            .map(|number| {
+                let (claim, ticket) = Ticket::new(number);
+                lanes.start(ticket, Job::Work(Work::CompleteDir("/nowhere".into())));
+                claim
+            })
+            .collect();
+        let replies: Vec<u64> = claims.iter().map(|_| reply(&events).0).collect();
+        assert_eq!(replies, (0..50).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn what_nobody_wants_is_not_begun() {
         let (sender, events) = mpsc::channel();
-        let lanes = Lanes::new(&desk(), &sender);
+        let mut lanes = Lanes::new(desk(), sender);
         let body = Body { path: PathBuf::new(), tree: Arc::default(), at: 0 };
         let (dropped, ticket) = Ticket::new(1);
         drop(dropped);

@@ -117,8 +117,7 @@ pub fn run(
         searcher: Arc::default(),
         state_dir: state_dir.clone(),
     };
-    let lanes = Lanes::new(&desk, &sender);
-    drop(sender);
+    let lanes = Lanes::new(desk, sender);
     let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };
     // Sessions are read while the terminal is asked.
     let palette = || wants_palette.then(|| background::palette(&answer, !setting.demo));

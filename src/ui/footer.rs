@@ -9,7 +9,7 @@ use crate::app::layers::Layer;
 use crate::app::model::{Model, Pending};
 use crate::app::widgets::line::LineEdit;
 use crate::base::numbers::{count, thousands};
-use crate::base::text::{Span, Tone, spans_width, width};
+use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::keymap::{Action, Place};
 use crate::ui::pen::{Pen, cut};
 use crate::ui::widgets::typed;
@@ -24,10 +24,17 @@ fn line(frame: &mut Frame<'_>, area: Rect, (prompt, edit): (&str, &LineEdit), as
     let prompt = pen.glyphs().cut(&prompt, columns.saturating_sub(LEAST.0));
     let room = columns - width(&prompt);
     let aside = if aside.tone == Tone::Error || room >= LEAST.1 + width(&aside.text) { aside } else { Span::default() };
-    let right = width(&aside.text).min(room / 2);
+    let free = room.saturating_sub(width(&clean(edit.value())) + 1);
+    let right = width(&aside.text).min(free.max(room / 2));
     let mut left = vec![Span::new(Tone::Accent, prompt)];
     left.extend(typed(edit, room - right - 1));
     pen.put_both(frame, area, &left, &cut(&[aside], right, pen.glyphs()));
+}
+
+/// The notice beside a line that is being typed, or what is there otherwise.
+fn notice_or(model: &Model, aside: Span) -> Span {
+    let notice = model.notice.as_ref();
+    notice.map_or(aside, |notice| Span::clean(notice.tone, &format!("  {} ", notice.text)))
 }
 
 /// The keys that end a line, in words.
@@ -115,9 +122,15 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
                 (None, 0) => ends(model, "accepts", "cancels"),
                 (None, options) => Span::new(Tone::Dim, format!("  {} ", count(options, "directory", "directories"))),
             };
-            return line(frame, area, (&prompt.question, &prompt.line), aside, pen);
+            return line(frame, area, (&prompt.question, &prompt.line), notice_or(model, aside), pen);
         }
-        Some(Layer::Find(find)) => return line(frame, area, ("/", find), find_aside(model), pen),
+        Some(Layer::Find(find)) => return line(frame, area, ("/", find), notice_or(model, find_aside(model)), pen),
+        Some(Layer::Search) => {
+            if let Some(search) = &model.search {
+                let aside = notice_or(model, search_aside(model, search, pen, area.width.into()));
+                return line(frame, area, ("/", &search.line), aside, pen);
+            }
+        }
         _ => {}
     }
     let waits = model.changes.front().is_some_and(|pending| pending.waits.is_some());
@@ -129,9 +142,6 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
         let said = [Span::clean(notice.tone, &format!(" {}", notice.text))];
         let spans = [cut(&said, room, pen.glyphs()), vec![hint]].concat();
         return pen.put(frame, area, &spans);
-    }
-    if let (Some(Layer::Search), Some(search)) = (model.layers.top(), &model.search) {
-        return line(frame, area, ("/", &search.line), search_aside(model, search, pen, area.width.into()), pen);
     }
     if let (Some(pending), true) = (model.changes.front(), model.layers.is_empty()) {
         return pen.put(frame, area, &[Span::clean(Tone::Dim, &format!(" {}", progress(model, pending)))]);

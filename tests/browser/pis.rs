@@ -129,3 +129,27 @@ fn a_pi_that_does_not_do_it_is_complained_about() {
     browser.send(Msg::Reply(ticket.clone(), Reply::PiTold(what.clone(), Err(why.into()))));
     shows(&browser, "does not answer");
 }
+
+#[test]
+fn what_pi_wrote_is_said_whatever_is_pressed_meanwhile() {
+    for keys in ["j k", "l t", "l /", "R x", ":", "?"] {
+        let world = World::new();
+        let mut browser = world.open(160, 40);
+        world.select(&mut browser, "main");
+        let open = told(&world, "main", State::Waiting, 3);
+        browser.model.library.set_pis(Pis { told: vec![open], ..Pis::default() }, NOW);
+        browser.press("R").type_text("new").press("enter");
+        let wanted = browser.take(Msg::Key("p".parse().unwrap()));
+        let [Effect::Ask(ticket, Work::TellPi(_, what))] = &wanted[..] else { panic!("{wanted:?}") };
+        browser.press(keys);
+        assert!(ticket.is_wanted(), "{keys}");
+        browser.send(Msg::Reply(ticket.clone(), Reply::PiTold(what.clone(), Ok(()))));
+        shows(&browser, "pi wrote the name");
+        // A key that was on its way does not take it away at once.
+        browser.press("down");
+        shows(&browser, "pi wrote the name");
+        browser.take(Msg::Now(NOW + 2000));
+        browser.press("up");
+        assert!(!browser.screen().contains("pi wrote the name"), "{keys}");
+    }
+}

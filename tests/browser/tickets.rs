@@ -150,3 +150,32 @@ fn work_that_breaks_off_says_so_where_it_was_waited_for() {
     assert_eq!(browser.footer(), "broken");
     assert!(browser.model.changes.is_empty(), "leaving does not wait for it");
 }
+
+#[test]
+fn what_is_copied_is_said_after_other_keys_and_other_work() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("y");
+    let mut copies = asked(&mut browser, "p");
+    let (ticket, work) = copies.remove(0);
+    assert!(matches!(work, Work::Copy(_)));
+    browser.press("j y");
+    let mut others = asked(&mut browser, "s");
+    let (other, _) = others.remove(0);
+    assert!(ticket.is_wanted() && other.is_wanted(), "none takes the place of the other");
+    browser.send(Msg::Reply(ticket, Reply::Copied("first".into(), true)));
+    assert_eq!(browser.footer(), "copied: first");
+    browser.send(Msg::Reply(other, Reply::Copied("second".into(), true)));
+    assert_eq!(browser.footer(), "copied: second");
+}
+
+#[test]
+fn a_key_before_a_text_is_opened_says_that_it_is_not() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("l tab");
+    let late = asked(&mut browser, "v");
+    assert!(late.iter().any(|(_, work)| matches!(work, Work::Written(_))));
+    browser.press("j");
+    assert_eq!(browser.footer(), "not opened: you pressed a key meanwhile");
+}

@@ -7,7 +7,7 @@ use crate::app::layers::Layer;
 use crate::app::layers::context::Sight;
 use crate::app::layers::note::Note;
 use crate::app::message::{Answer, Chosen, Effect, Start, Work};
-use crate::app::model::{Errand, Model, Pending};
+use crate::app::model::{Errand, Model, Pending, Then};
 use crate::app::setting::Print;
 use crate::base::text::{Tone, width};
 use crate::changes::Request;
@@ -51,7 +51,7 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
             let command = delete::go(&model.context(), files);
             carry(model, command, effects);
         }
-        Command::TellPi(pi, what) => errand(model, Work::TellPi(pi, what), None, effects),
+        Command::TellPi(pi, what) => errand(model, Work::TellPi(pi, what), Then::Tell, effects),
         Command::AskPi(session, tree, at) => {
             let claim = model.ask(Work::AskPi, effects);
             model.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
@@ -59,14 +59,14 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
         Command::GoOn(next) => go_on(model, next, effects),
         Command::LookForMoved(then) => {
             let work = gone::look(&model.context(), &then.start);
-            errand(model, work, Some(then), effects);
+            errand(model, work, Then::GoOn(then), effects);
         }
         Command::Elsewhere { then, dir } => {
             let work = Work::Remember { gone: then.start.cwd.clone(), dir };
-            errand(model, work, Some(then), effects);
+            errand(model, work, Then::GoOn(then), effects);
         }
-        Command::Copy(clip) => errand(model, Work::Copy(clip), None, effects),
-        Command::CopyText(body) => errand(model, Work::Text(body), None, effects),
+        Command::Copy(clip) => errand(model, Work::Copy(clip), Then::Tell, effects),
+        Command::CopyText(body) => errand(model, Work::Text(body), Then::Tell, effects),
         Command::Answer(answer) => effects.push(Effect::Answer(answer)),
         Command::Quit => effects.push(Effect::Quit),
     }
@@ -125,9 +125,10 @@ fn change(model: &mut Model, request: Request, after: After, effects: &mut Vec<E
     model.changes.push_back(Pending { claim, request, after, progress: None, waits: None });
 }
 
-pub(super) fn errand(model: &mut Model, work: Work, then: Option<GoOn>, effects: &mut Vec<Effect>) {
+/// Has something read, copied or asked.
+pub(super) fn errand(model: &mut Model, work: Work, then: Then, effects: &mut Vec<Effect>) {
     let claim = model.ask(work, effects);
-    model.errand = Some(Errand { claim, then, opens: None });
+    model.errands.push(Errand { claim, then });
 }
 
 /// Takes the next step of going on in pi.
@@ -135,9 +136,9 @@ fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
     // A program gets the text with the answer.
     let copies = model.setting.picker != Some(Print::Json);
     match resume::step(&mut next, copies) {
-        resume::NextStep::Read(body) => errand(model, Work::Text(body), Some(next), effects),
+        resume::NextStep::Read(body) => errand(model, Work::Text(body), Then::GoOn(next), effects),
         resume::NextStep::Change(request, after) => change(model, request, after, effects),
-        resume::NextStep::Copy(clip) => errand(model, Work::Copy(clip), Some(next), effects),
+        resume::NextStep::Copy(clip) => errand(model, Work::Copy(clip), Then::GoOn(next), effects),
         // Nothing that was begun is cut off by leaving.
         resume::NextStep::Start if !model.changes.is_empty() => {
             if let Some(last) = model.changes.back_mut() {

@@ -10,7 +10,7 @@ use crate::app::layers::Layer;
 use crate::app::layers::answer::{Answer, Leads};
 use crate::app::layers::help::Help;
 use crate::app::message::{Effect, Msg, Work};
-use crate::app::model::Model;
+use crate::app::model::{Errand, Model, Then};
 use crate::app::palettes;
 use crate::base::text::Tone;
 use crate::changes::Request;
@@ -109,7 +109,7 @@ pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
 
 /// Somebody does something: what was to come later and would take them elsewhere does not.
 fn touch(model: &mut Model) {
-    model.notice = None;
+    model.clear_notice();
     model.to_open = None;
     model.sessions.touched = true;
     model.tree.await_nothing();
@@ -117,7 +117,11 @@ fn touch(model: &mut Model) {
         model.tree.stop_following();
     }
     let asks = model.asking_pi.take().is_some();
-    let waits = model.errand.take().is_some_and(|errand| errand.then.is_some()) || asks;
+    let dropped: Vec<Errand> = model.errands.extract_if(.., |errand| !matches!(errand.then, Then::Tell)).collect();
+    let waits = asks || dropped.iter().any(|errand| matches!(errand.then, Then::GoOn(_)));
+    if dropped.iter().any(|errand| matches!(errand.then, Then::Open(_))) {
+        model.say(Tone::Warning, "not opened: you pressed a key meanwhile");
+    }
     let waiting = model.changes.iter_mut().filter(|pending| matches!(pending.after, After::GoOn(_)));
     let waiting = waiting.map(|pending| {
         pending.after = After::Rest;
@@ -143,7 +147,7 @@ fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
         Answer::Typed(text) => finding::typed(model, &text, effects),
         Answer::Keep => finding::keep(model),
         Answer::GiveUp => finding::give_up(model),
-        Answer::Complete(typed) => carry::errand(model, Work::CompleteDir(typed), None, effects),
+        Answer::Complete(typed) => carry::errand(model, Work::CompleteDir(typed), Then::Complete, effects),
         Answer::Accepted(purpose, text) | Answer::Tried(purpose, text) => {
             let command = name::accept(&model.context(), purpose, text);
             carry::carry(model, command, effects);

@@ -1,8 +1,9 @@
 //! Showing what the preview is about in another program: a pager or an editor.
 
+use super::carry;
 use crate::app::card::{self, Room};
 use crate::app::message::{Body, Copy, Effect, Opener, Work};
-use crate::app::model::{Errand, Model};
+use crate::app::model::{Model, Then};
 use crate::app::panes::preview::Subject;
 use crate::base::text::{Tone, spans_text};
 
@@ -18,8 +19,7 @@ pub(super) fn open(model: &mut Model, with: Opener, effects: &mut Vec<Effect>) {
     match (model.preview.subject, tree) {
         (Subject::Entry(entry), Some(tree)) => {
             let path = model.library[entry.session].path.clone();
-            let claim = model.ask(Work::Written(Body { path, tree, at: entry.at }), effects);
-            model.errand = Some(Errand { claim, then: None, opens: Some(with) });
+            carry::errand(model, Work::Written(Body { path, tree, at: entry.at }), Then::Open(with), effects);
         }
         (subject @ (Subject::Session(_) | Subject::Project(_) | Subject::Run(_) | Subject::Ghost(_)), _) => {
             let lines = card::of(&model.context(), subject, ROOM);
@@ -31,8 +31,8 @@ pub(super) fn open(model: &mut Model, with: Opener, effects: &mut Vec<Effect>) {
 }
 
 /// Takes the text of an entry, and shows it if that is still wanted.
-pub(super) fn take(model: &mut Model, text: Result<String, String>, effects: &mut Vec<Effect>) {
-    let Some(with) = model.errand.take().and_then(|errand| errand.opens) else { return };
+pub(super) fn take(model: &mut Model, ticket: u64, text: Result<String, String>, effects: &mut Vec<Effect>) {
+    let Some(Then::Open(with)) = model.end_errand(ticket) else { return };
     match text {
         Ok(text) => effects.push(Effect::Open(Copy { with, name: "entry.txt".into(), text })),
         Err(error) => model.say(Tone::Error, error),

@@ -84,13 +84,14 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
         Reply::Seen(hits, unseen) => model.preview.take_hits(hits, unseen),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
         Reply::Context(listing) => take_context(model, listing),
-        Reply::Text(text) => take_text(model, text, effects),
+        Reply::Text(text) => take_text(model, ticket, text, effects),
         Reply::Compared(compared) => comparing::take(model, compared, effects),
         Reply::Past(past) => take_past(model, past),
-        Reply::Written(text) => opening::take(model, text, effects),
+        Reply::Written(text) => opening::take(model, ticket, text, effects),
         Reply::PiTold(what, told) => {
-            model.errand = None;
+            model.end_errand(ticket);
             carry::carry(model, name::told(&what, told), effects);
+            model.hold_notice();
         }
         Reply::PiGoes(goes) => {
             model.pi_goes = Some(goes);
@@ -100,25 +101,26 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             }
         }
         Reply::MayBe(candidates) => {
-            if let Some(go_on) = model.errand.take().and_then(|errand| errand.then) {
+            if let Some(go_on) = model.end_going_on(ticket) {
                 let question = gone::ask(&model.context(), &go_on, &candidates);
                 carry::carry(model, question, effects);
             }
         }
         Reply::Remembered(kept) => {
-            if let Some(go_on) = model.errand.take().and_then(|errand| errand.then) {
+            if let Some(go_on) = model.end_going_on(ticket) {
                 let command = gone::go(&mut model.layers, go_on, kept);
                 carry::carry(model, command, effects);
             }
         }
         Reply::CompletedDir(typed, path, names) => {
-            model.errand = None;
+            model.end_errand(ticket);
             gone::complete(&mut model.layers, (&typed, &path), names, &model.setting.home);
         }
         Reply::Copied(text, done) => {
-            let then = model.errand.take().and_then(|errand| errand.then);
+            let then = model.end_going_on(ticket);
             let command = copy::take_copied(&text, done, then, &model.setting.glyphs);
             carry::carry(model, command, effects);
+            model.hold_notice();
         }
         Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),
         Reply::Waiting(who) => take_progress(model, ticket, None, Some(who)),
@@ -144,8 +146,8 @@ fn failure(error: &str) -> Vec<DocLine> {
     vec![DocLine { spans: vec![Span::clean(Tone::Error, error)], ..DocLine::default() }]
 }
 
-fn take_text(model: &mut Model, text: Result<String, String>, effects: &mut Vec<Effect>) {
-    let then = model.errand.take().and_then(|errand| errand.then);
+fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>, effects: &mut Vec<Effect>) {
+    let then = model.end_going_on(ticket);
     let command = match (text, then) {
         (Ok(text), Some(go_on)) => {
             let text = Some(text).filter(|text| !text.is_empty());
@@ -186,6 +188,7 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed, effects: &mut 
     model.notice = None;
     let command = change::take(&model.context(), (request, result), new, pending.after);
     carry::carry(model, command, effects);
+    model.hold_notice();
 }
 
 /// Brings the list up to date with the files that were touched; gives the first session that is new in it. The open
@@ -229,6 +232,8 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
             model.layers.close_comparisons();
         }
         model.changes.retain(|pending| pending.claim.number() != ticket);
+        model.end_errand(ticket);
         model.say(Tone::Error, error);
+        model.hold_notice();
     }
 }
