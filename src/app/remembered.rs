@@ -48,6 +48,28 @@ impl Remembered {
         }
     }
 
+    /// Takes over the changes of a browser that found `before` and was left as `left`. Other browsers may have written
+    /// in between.
+    pub fn merge(&mut self, before: &Self, left: &Self) {
+        fn take<T: Clone + PartialEq>(current: &mut T, before: &T, left: &T) {
+            if left != before {
+                current.clone_from(left);
+            }
+        }
+        take(&mut self.panes, &before.panes, &left.panes);
+        take(&mut self.sort, &before.sort, &left.sort);
+        take(&mut self.tool_runs, &before.tool_runs, &left.tool_runs);
+        take(&mut self.here_only, &before.here_only, &left.here_only);
+        take(&mut self.folded_projects, &before.folded_projects, &left.folded_projects);
+        take(&mut self.folded_sessions, &before.folded_sessions, &left.folded_sessions);
+        // Queries that were asked in this browser are at the end.
+        let mut earlier = before.queries.iter();
+        let asked = left.queries.iter().skip_while(|query| earlier.any(|other| other == *query));
+        let mut queries = Queries::new(&self.queries);
+        asked.for_each(|query| queries.note(query));
+        self.queries = queries.all().to_vec();
+    }
+
     /// Leaves a browser so.
     pub fn restore(&self, model: &mut Model, config: &Config) {
         model.sharing = self.panes;
@@ -60,5 +82,30 @@ impl Remembered {
         model.sessions.shows.here_only |= self.here_only;
         model.queries = Queries::new(&self.queries);
         model.sessions.fold_when_there(&self.folded_projects, &self.folded_sessions);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remembered(here_only: bool, queries: &[&str]) -> Remembered {
+        let queries = queries.iter().map(|query| (*query).into()).collect();
+        Remembered { here_only, queries, ..Remembered::default() }
+    }
+
+    #[test]
+    fn two_browsers_keep_what_both_changed() {
+        let before = remembered(false, &["a", "b", "c"]);
+        let mut merged = remembered(true, &["a", "b", "c", "x"]);
+        merged.folded_projects = vec!["/p".into()];
+        let mut left = remembered(false, &["a", "c", "b", "y"]);
+        left.sort = Some(("recent".into(), "name".into()));
+        merged.merge(&before, &left);
+        assert_eq!(merged.queries, ["a", "c", "x", "b", "y"]);
+        assert!(merged.here_only && merged.folded_projects.len() == 1 && merged.sort.is_some());
+        let same = merged.clone();
+        merged.merge(&left, &left);
+        assert_eq!(merged, same);
     }
 }

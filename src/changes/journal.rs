@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::paths;
 use crate::changes::change::Change;
 use crate::disk::append::Draft;
+use crate::disk::files::open_regular;
 use crate::disk::lock::Wait;
 use crate::disk::{create, lock};
 
@@ -221,9 +222,11 @@ impl Records {
     pub(crate) fn of(dir: &Path) -> Result<Self> {
         let path = file_in(dir);
         let mut records = Self::default();
-        match File::open(&path).and_then(|file| records.read(file)) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            result => drop(result.with_context(|| format!("can't read the journal {}", path.display()))?),
+        let read = open_regular(&path, File::options().read(true)).and_then(|file| records.read(file));
+        if let Err(error) = read
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(with_help(error)).with_context(|| format!("can't read the journal {}", path.display()));
         }
         Ok(records)
     }
@@ -337,6 +340,14 @@ pub(crate) struct Journal {
     is_held: bool,
 }
 
+/// Adds to the error of a journal that is not a regular file how to fix it.
+fn with_help(error: std::io::Error) -> std::io::Error {
+    match error.kind() {
+        kind @ std::io::ErrorKind::InvalidData => std::io::Error::new(kind, format!("{error}; rename or delete it")),
+        _ => error,
+    }
+}
+
 /// The file of a journal in its directory.
 fn file_in(dir: &Path) -> PathBuf {
     dir.join("journal.jsonl")
@@ -351,7 +362,7 @@ impl Journal {
         let path = file_in(dir);
         let opened = create::private_folder(dir).and_then(|()| {
             let mut options = create::private();
-            let file = lock::open(options.read(true).append(true).create(true), &path, wait)?;
+            let file = lock::open(options.read(true).append(true).create(true), &path, wait).map_err(with_help)?;
             create::make_private(&file).map_err(|error| {
                 let why = format!("it must be its owner's alone (mode 600), and pitree can't make it so: {error}");
                 std::io::Error::new(error.kind(), why)

@@ -87,6 +87,16 @@ impl Files {
     }
 }
 
+/// Reads a regular file: a pipe or a device in its place could block.
+///
+/// # Errors
+/// It cannot be opened or read, or is not a regular file.
+pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path, File::options().read(true))?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Opens a file, and nothing but a file: at a pipe or a device, which may stand in its place at any time, nobody waits.
 ///
 /// # Errors
@@ -99,7 +109,9 @@ pub(crate) fn open_regular(path: &Path, options: &OpenOptions) -> io::Result<Fil
 fn regular(path: &Path, options: &OpenOptions) -> io::Result<(File, u64)> {
     let mut options = options.clone();
     system::files::without_waiting(&mut options);
-    let file = options.open(path)?;
+    // A socket, or a pipe that is only to be written, fails with an error of its own.
+    let reason = |error| fs::metadata(path).ok().and_then(|found| must_be_regular(&found).err()).unwrap_or(error);
+    let file = options.open(path).map_err(reason)?;
     let metadata = file.metadata()?;
     must_be_regular(&metadata)?;
     Ok((file, metadata.len()))
@@ -109,6 +121,6 @@ fn must_be_regular(metadata: &fs::Metadata) -> io::Result<()> {
     match () {
         () if metadata.is_file() => Ok(()),
         () if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        () => Err(io::Error::other("not a regular file")),
+        () => Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file")),
     }
 }

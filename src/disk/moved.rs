@@ -103,7 +103,8 @@ pub fn complete(typed: &Path) -> (PathBuf, Vec<String>) {
 /// Where a directory is: it, or what it was said to have become; `None` if that is gone, or nothing is known.
 pub fn now(state: Option<&Path>, dir: &str) -> Option<PathBuf> {
     let is_there = |dir: &PathBuf| dir.is_dir();
-    let said = || state.and_then(|state| all(state).ok()?.remove(dir)).map(PathBuf::from);
+    let all = |state: &Path| state::read::<BTreeMap<String, String>>(&file(state)).ok();
+    let said = || state.and_then(|state| all(state)?.remove(dir)).map(PathBuf::from);
     Some(PathBuf::from(dir)).filter(is_there).or_else(|| said().filter(is_there))
 }
 
@@ -112,7 +113,7 @@ pub fn now(state: Option<&Path>, dir: &str) -> Option<PathBuf> {
 /// # Errors
 /// The file that says so can't be read.
 pub(crate) fn all(state: &Path) -> io::Result<BTreeMap<String, String>> {
-    state::read(&file(state))
+    state::load(&file(state))
 }
 
 /// Keeps in mind what a gone directory is now.
@@ -123,9 +124,7 @@ pub(crate) fn remember(state: &Path, gone: &str, dir: &Path) -> io::Result<()> {
     let not_found = || io::Error::new(io::ErrorKind::NotFound, format!("there is no directory {}", dir.display()));
     let dir = Some(dir).filter(|dir| dir.is_dir()).ok_or_else(not_found)?;
     let dir = dir.to_str().ok_or_else(|| io::Error::other("its name is no text"))?;
-    let mut said = all(state)?;
-    said.insert(gone.into(), dir.into());
-    state::write(&file(state), &said)
+    state::update(&file(state), |said: &mut BTreeMap<String, String>| drop(said.insert(gone.into(), dir.into())))
 }
 
 /// The file with what was said.

@@ -1,14 +1,17 @@
-//! Small files of pitree's own in its state directory, as JSON. They are replaced whole.
+//! Small JSON files in the state directory. They are replaced atomically, under a lock that all pitrees share.
 
 use std::fs;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::disk::create;
+use crate::base::paths::file_name;
+use crate::disk::files::read_regular;
+use crate::disk::{create, lock};
 
 /// Where it is kept how the browser was left.
 pub(crate) fn remembered(state: &Path) -> PathBuf {
@@ -26,70 +29,171 @@ struct Versioned<T> {
     said: T,
 }
 
-/// What a file says; nothing, if there is none.
+/// Reads a file. Returns the default if it is missing.
 ///
 /// # Errors
-/// It can't be read, is of a newer pitree, or is not as pitree writes it, with what to do: it is not to be written over.
+/// The file cannot be read or was written by a newer pitree. [`io::ErrorKind::InvalidData`]: it is not valid, or not a
+/// regular file.
 pub(crate) fn read<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
-    let at = |what: &str| io::Error::other(format!("{}: {what}", path.display()));
-    let text = match fs::read(path) {
+    let at = |kind, what: &str| io::Error::new(kind, format!("{}: {what}", path.display()));
+    let text = match read_regular(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
-        Err(error) => return Err(at(&error.to_string())),
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
+            return Err(at(io::ErrorKind::InvalidData, &error.to_string()));
+        }
+        Err(error) => return Err(at(error.kind(), &error.to_string())),
     };
-    let odd = |error| at(&format!("not as pitree writes it ({error}); mend or remove it"));
+    let odd = |error| at(io::ErrorKind::InvalidData, &format!("not valid ({error})"));
     let Versioned { version, said } = serde_json::from_slice::<Versioned<Value>>(&text).map_err(odd)?;
     if version > VERSION {
-        return Err(at("was written by a newer pitree; update this one"));
+        return Err(at(io::ErrorKind::Unsupported, "was written by a newer pitree; update this one"));
     }
     serde_json::from_value(said).map_err(odd)
 }
 
-/// Writes a file, for nobody else to read.
+/// Reads a file as [`read`] does. Renames one that is not valid, so that it is reported once.
 ///
 /// # Errors
-/// It can't be written.
-pub(crate) fn write(path: &Path, said: &impl Serialize) -> io::Result<()> {
-    create::private_folder(path.parent().unwrap_or(Path::new("")))?;
+/// As [`read`]; the error names the new name of an invalid file.
+pub(crate) fn load<T: DeserializeOwned + Default>(path: &Path) -> io::Result<T> {
+    read(path).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => match set_aside(path) {
+            Ok(aside) => io::Error::new(error.kind(), format!("{error}; renamed to {}", file_name(&aside))),
+            Err(why) => io::Error::other(format!("{error}; cannot be renamed ({why}): delete it")),
+        },
+        _ => error,
+    })
+}
+
+/// Gives an invalid file another name, in place of an earlier one.
+fn set_aside(path: &Path) -> io::Result<PathBuf> {
+    let aside = create::beside(path, ".invalid");
+    fs::rename(path, &aside).map(|()| aside)
+}
+
+/// Reads a file, changes what it says and writes it, while other pitrees wait.
+///
+/// # Errors
+/// As [`load`], or it cannot be locked or written.
+pub(crate) fn update<T: DeserializeOwned + Default + Serialize>(
+    path: &Path,
+    change: impl FnOnce(&mut T),
+) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    create::private_folder(folder)?;
+    let _lock = lock(&folder.join("state.lock"))?;
+    let mut said = load(path)?;
+    change(&mut said);
     let mut text = serde_json::to_vec_pretty(&Versioned { version: VERSION, said })?;
     text.push(b'\n');
     create::replace(path, &text)
 }
 
+/// Locks a file until it is dropped; `None` if the file system has no locks.
+fn lock(path: &Path) -> io::Result<Option<fs::File>> {
+    let take =
+        || lock::open(create::private().read(true).write(true).create(true), path, &mut |_| ControlFlow::Break(()));
+    let taken = take().or_else(|error| match error.kind() {
+        io::ErrorKind::InvalidData => set_aside(path).and_then(|_| take()),
+        _ => Err(error),
+    });
+    match taken {
+        Err(error) if lock::has_no_locks(&error) => Ok(None),
+        taken => taken.map(Some).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::thread;
 
     use super::*;
 
     type Said = BTreeMap<String, String>;
+
+    fn add(path: &Path, name: &str) -> io::Result<()> {
+        update(path, |said: &mut Said| drop(said.insert(name.into(), "b".into())))
+    }
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
 
     #[test]
     fn what_was_written_is_read_and_nothing_else_lies_beside_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("state/said.json");
         assert_eq!(read::<Said>(&path).unwrap(), Said::new());
+        add(&path, "a").unwrap();
         let said = Said::from([("a".into(), "b".into())]);
-        write(&path, &said).unwrap();
         assert_eq!(read::<Said>(&path).unwrap(), said);
         fs::write(&path, r#"{"a": "b"}"#).unwrap();
         assert_eq!(read::<Said>(&path).unwrap(), said, "as it was without a version");
-        fs::remove_file(&path).unwrap();
-        fs::create_dir(&path).unwrap();
-        assert!(write(&path, &said).is_err() && read::<Said>(&path).is_err());
-        assert_eq!(fs::read_dir(dir.path().join("state")).unwrap().count(), 1);
+        fs::write(path.with_file_name("said.json.4711.new"), "half").unwrap();
+        add(&path, "b").unwrap();
+        assert_eq!(names(&dir.path().join("state")), ["said.json", "state.lock"]);
     }
 
     #[test]
-    fn what_cannot_be_read_says_so_with_the_file_and_what_to_do() {
+    fn concurrent_updates_lose_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("said.json");
-        for (text, says) in
-            [("{\"version\": 2}", "newer pitree; update"), ("", "mend or remove"), ("{\"a\": 1}", "mend or remove")]
-        {
-            fs::write(&path, text).unwrap();
-            let error = read::<Said>(&path).unwrap_err().to_string();
-            assert!(error.starts_with(path.to_str().unwrap()) && error.contains(says), "{error}");
+        thread::scope(|scope| {
+            for at in 0..8 {
+                let path = &path;
+                scope.spawn(move || add(path, &at.to_string()).unwrap());
+            }
+        });
+        assert_eq!(read::<Said>(&path).unwrap().len(), 8);
+    }
+
+    #[test]
+    fn a_file_of_a_newer_pitree_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("said.json");
+        fs::write(&path, "{\"version\": 2}").unwrap();
+        for error in [add(&path, "a").unwrap_err(), load::<Said>(&path).unwrap_err()] {
+            assert_eq!(
+                error.to_string(),
+                format!("{}: was written by a newer pitree; update this one", path.display())
+            );
         }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"version\": 2}");
+    }
+
+    #[test]
+    fn an_invalid_file_is_reported_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("said.json");
+        for text in ["", "{\"a\": 1}", "{\"a\""] {
+            fs::write(&path, text).unwrap();
+            let error = load::<Said>(&path).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("{}: not valid", path.display())), "{error}");
+            assert!(error.ends_with("; renamed to said.json.invalid"), "{error}");
+            assert_eq!(load::<Said>(&path).unwrap(), Said::new());
+            assert_eq!(fs::read_to_string(dir.path().join("said.json.invalid")).unwrap(), text);
+            add(&path, "a").unwrap();
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_in_place_of_a_file_does_not_block() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("said.json");
+        for name in ["said.json", "state.lock"] {
+            let pipe = dir.path().join(name);
+            let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+            assert!(made.success());
+        }
+        let error = load::<Said>(&path).unwrap_err().to_string();
+        assert!(error.contains("not a regular file; renamed to "), "{error}");
+        add(&path, "a").unwrap();
+        assert_eq!(read::<Said>(&path).unwrap().len(), 1);
     }
 }

@@ -136,32 +136,38 @@ pub fn run(
 struct Memory {
     path: Option<PathBuf>,
     config: Config,
-    /// Why it can't be read: then nothing is kept.
-    before: io::Result<Remembered>,
+    before: Remembered,
+    /// Why it could not be read.
+    error: Option<io::Error>,
 }
 
 impl Memory {
     fn new(state_dir: Option<&Path>, config: &Config) -> Self {
         let path = state_dir.map(state::remembered);
-        let before = path.as_deref().map_or_else(|| Ok(Remembered::default()), state::read);
-        Self { path, config: config.clone(), before }
+        let loaded = path.as_deref().map_or_else(|| Ok(Remembered::default()), state::load);
+        let (before, error) = match loaded {
+            Ok(before) => (before, None),
+            Err(error) => (Remembered::default(), Some(error)),
+        };
+        Self { path, config: config.clone(), before, error }
     }
 
     /// Leaves a browser as the last one was left.
     fn restore(&self, model: &mut Model) {
-        match &self.before {
-            Ok(before) => before.restore(model, &self.config),
-            Err(error) => model.say(Tone::Error, format!("nothing of the last time is known: {error}")),
+        self.before.restore(model, &self.config);
+        if let Some(error) = &self.error {
+            model.say(Tone::Error, format!("cannot restore the UI state: {error}"));
         }
     }
 
     /// Keeps how the browser is left, if that is another way than before.
     fn keep(&mut self, model: &Model) {
-        let (Some(path), Ok(before)) = (&self.path, &mut self.before) else { return };
-        let left = Remembered::of(model, &self.config, before);
-        // If it can't be kept, the next one begins as this one did.
-        if left != *before && state::write(path, &left).is_ok() {
-            *before = left;
+        let Some(path) = &self.path else { return };
+        let left = Remembered::of(model, &self.config, &self.before);
+        let write = || state::update(path, |others: &mut Remembered| others.merge(&self.before, &left));
+        // If it cannot be written, the next browser starts as this one did. A file of a newer pitree stays.
+        if left != self.before && write().is_ok() {
+            self.before = left;
         }
     }
 }

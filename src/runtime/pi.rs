@@ -50,20 +50,19 @@ fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
     let stamp = Stamp::new(&file.metadata().ok()?, &file);
     let key = [&[found.to_string_lossy().into_owned()], &pi[1..]].concat().join(" ");
     let path = state_dir.map(|dir| dir.join("pi.json"));
-    let mut known = path.as_deref().map_or_else(|| Ok(Pis::default()), state::read);
-    if let Some(asked) = known.as_ref().ok().and_then(|known| known.pis.get(&key)).filter(|asked| asked.stamp == stamp)
-    {
+    let known = path.as_deref().and_then(|path| state::read::<Pis>(path).ok()).unwrap_or_default();
+    if let Some(asked) = known.pis.get(&key).filter(|asked| asked.stamp == stamp) {
         return Some(asked.version.clone());
     }
     let version = ask(Command::new(&found).args(&pi[1..]))?;
-    // What can't be kept is asked again the next time.
-    if let (Some(path), Ok(known)) = (path, &mut known) {
+    let keep = |known: &mut Pis| {
         if known.pis.len() >= KEPT {
             known.pis.clear();
         }
         known.pis.insert(key, Asked { stamp, version: version.clone(), other: BTreeMap::new() });
-        let _ = state::write(&path, known);
-    }
+    };
+    // If it cannot be written, pi is asked again the next time.
+    let _ = path.map(|path| state::update(&path, keep));
     Some(version)
 }
 

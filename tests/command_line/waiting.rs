@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::pitree::{Pitree, SESSIONS};
+use crate::pitree::{Outcome, Pitree, SESSIONS};
 
 const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"one\",\"cwd\":\"/\"}\n";
 
@@ -102,4 +102,33 @@ fn a_change_that_can_not_be_printed_is_said_to_be_made() {
     }
     let path = pitree.home().join(SESSIONS).join("one.jsonl");
     assert_eq!(fs::read_to_string(path).unwrap().lines().count(), 3);
+}
+
+#[test]
+fn pipes_in_place_of_state_files_do_not_block() {
+    let pitree = Pitree::new();
+    pitree.session(SESSIONS, "one");
+    let state = pitree.home().join(".local/state/pitree");
+    fs::create_dir_all(&state).unwrap();
+    for name in ["journal.jsonl", "moved.json", "remembered.json", "pi.json", "state.lock"] {
+        assert!(Command::new("mkfifo").arg(state.join(name)).status().unwrap().success());
+    }
+    let run = |args: &[&str]| {
+        let inner = pitree.command(args);
+        let mut command = Command::new("timeout");
+        command.arg("20").arg(inner.get_program()).args(inner.get_args()).env_clear();
+        command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Outcome::of(command.env("PATH", "/bin:/usr/bin").current_dir(pitree.home()))
+    };
+    for (args, code, says) in [
+        (&["undo"][..], 2, "journal.jsonl: not a regular file; rename or delete it"),
+        (&["rename", "one", "name"], 2, "journal.jsonl: not a regular file; rename or delete it"),
+        (&["resume", "one", "--print"], 0, ""),
+        (&["config", "--moved"], 2, "moved.json: not a regular file; renamed to moved.json.invalid"),
+        (&["config", "--moved"], 0, "moved.json"),
+        (&["ls"], 0, ""),
+    ] {
+        let outcome = run(args);
+        assert!(outcome.code == code && outcome.err.contains(says), "{args:?}: {outcome:?}");
+    }
 }

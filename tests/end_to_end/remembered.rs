@@ -42,3 +42,48 @@ fn folds_the_order_and_sizes_are_remembered() {
     pitree.wait_for("Sessions  name");
     pitree.quit();
 }
+
+#[test]
+fn two_browsers_keep_the_queries_of_both() {
+    let home = Home::new();
+    for (name, prompt) in [("one", "the first prompt"), ("two", "the second prompt")] {
+        home.session(&session(name, home.path(), prompt));
+    }
+    let browsers = [(); 2].map(|()| home.open(&[]));
+    for (mut pitree, query) in browsers.into_iter().zip(["/first", "/second"]) {
+        pitree.wait_for("the first prompt");
+        pitree.send(query);
+        pitree.wait_for("1 session ");
+        pitree.send(ENTER);
+        pitree.quit();
+    }
+    let mut pitree = home.open(&[]);
+    pitree.wait_for("the first prompt");
+    for query in ["/second", "/first"] {
+        pitree.send(if query == "/second" { "/\x1bp" } else { "\x1bp" }); // alt+p
+        pitree.wait_for(query);
+    }
+    pitree.send(&ctrl('c'));
+    pitree.wait_end();
+}
+
+#[test]
+fn an_invalid_file_is_reported_once() {
+    for is_pipe in [false, true] {
+        let home = Home::new();
+        home.session(&session("one", home.path(), "the first prompt"));
+        let path = home.write(".local/state/pitree/remembered.json", "");
+        if is_pipe {
+            std::fs::remove_file(&path).unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        }
+        let pitree = home.open(&[]);
+        pitree.wait_for("the first prompt");
+        pitree.wait_for("cannot restore the UI state");
+        pitree.quit();
+        let pitree = home.open(&[]);
+        pitree.wait_for("the first prompt");
+        assert!(!pitree.contents().contains("cannot restore"));
+        pitree.quit();
+    }
+}
