@@ -10,7 +10,7 @@ import { homedir, hostname } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { setImmediate as breathe } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { ExtensionAPI, ExtensionCommandContext, ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { ExtensionAPI, ExtensionCommandContext, ExtensionContext, SessionEntry } from "@earendil-works/pi-coding-agent";
 
 /** The form of the live file and of what is asked. */
 const SCHEMA = 1;
@@ -240,6 +240,8 @@ class Live {
 	#state: State = "idle";
 	#since = Date.now();
 	#cost = 0;
+	/** The entries that are in the cost; none while those of a session that was just opened are added up. */
+	#counted?: number;
 	/** pi looks through all entries for it. */
 	#name?: string;
 	/** Counts what takes a while: what began before does not count any more. */
@@ -261,7 +263,6 @@ class Live {
 		});
 		pi.on("message_end", ({ message }) => {
 			if (message.role !== "assistant") return;
-			this.#cost += costOf(message);
 			this.#failed = message.stopReason === "error";
 			this.#after = message.stopReason === "aborted" ? "idle" : "waiting";
 		});
@@ -321,10 +322,10 @@ class Live {
 	/** A session is open. */
 	async #begin(ctx: ExtensionContext): Promise<void> {
 		const turn = ++this.#turn;
-		[this.#working, this.#after, this.#cost] = [!ctx.isIdle(), "idle", 0];
+		[this.#working, this.#after, this.#cost, this.#counted] = [!ctx.isIdle(), "idle", 0, undefined];
 		this.#name = undefined;
 		process.off("exit", this.#remove).on("exit", this.#remove);
-		// A copy of the list: what is added from now on is told of. Others have their turn after it.
+		// A copy of the list. Others have their turn after it.
 		const entries = ctx.sessionManager.getEntries();
 		await breathe();
 		this.#process ??= await thisProcess();
@@ -337,11 +338,20 @@ class Live {
 			if (turn !== this.#turn) return;
 			for (const entry of entries.slice(at, at + AT_ONCE)) {
 				if (entry.type === "session_info") name = entry.name?.trim() || undefined;
-				if (entry.type === "message" && entry.message.role === "assistant") this.#cost += costOf(entry.message);
+				this.#cost += costOf(entry);
 			}
 		}
+		this.#counted = entries.length;
 		this.#name ??= name;
 		if (turn === this.#turn) this.#tell(ctx);
+	}
+
+	/** Adds the entries to the cost that were appended since: pi announces some of them with no event. */
+	#count(ctx: ExtensionContext): void {
+		if (this.#counted === undefined) return;
+		const entries = ctx.sessionManager.getEntries();
+		for (const entry of entries.slice(this.#counted)) this.#cost += costOf(entry);
+		this.#counted = entries.length;
 	}
 
 	/** Writes down how it is now. */
@@ -350,6 +360,7 @@ class Live {
 		try {
 			const session = ctx.sessionManager.getSessionFile();
 			if (session === undefined || this.#process === undefined) return;
+			this.#count(ctx);
 			const state: State = this.#blocked ? "blocked" : this.#working || this.#compacts ? "working" : this.#after;
 			if (state !== this.#state) [this.#state, this.#since] = [state, Date.now()];
 			const model = ctx.model;
@@ -457,9 +468,19 @@ async function readOwn(path: string): Promise<string> {
 	}
 }
 
-/** US dollars of an answer. */
-function costOf(message: { usage?: { cost?: { total?: unknown } } }): number {
-	const cost = message.usage?.cost?.total;
+/** Returns the US dollars of an entry, of the same entries as pi's own statistics (`getSessionStats`, 0.87.1, 1.5.2). */
+function costOf(entry: SessionEntry): number {
+	const used = (): { cost?: { total?: unknown } } | undefined => {
+		switch (entry.type) {
+			case "message":
+				return entry.message.role === "assistant" || entry.message.role === "toolResult" ? entry.message.usage : undefined;
+			case "usage":
+			case "branch_summary":
+			case "compaction":
+				return entry.usage;
+		}
+	};
+	const cost = used()?.cost?.total;
 	return typeof cost === "number" && Number.isFinite(cost) ? cost : 0;
 }
 

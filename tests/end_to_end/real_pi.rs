@@ -329,6 +329,52 @@ fn pitree_within_the_real_pi_there_and_back() {
 
 #[test]
 #[ignore = "needs the real pi: run by scripts/pi/run terminal"]
+fn a_pi_tells_the_cost_of_all_that_it_counts_itself() {
+    let mut world = World::with_extension();
+    let file = world.talk("tea");
+    let usage = |total: f64| {
+        let cost = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": total});
+        json!({"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2, "cost": cost})
+    };
+    let mut text = fs::read_to_string(&file).unwrap();
+    let mut parent = entries(&file).pop().unwrap()["id"].clone();
+    let result = json!({"role": "toolResult", "toolCallId": "c", "toolName": "t", "content": [], "isError": false, "timestamp": 1, "usage": usage(1.0)});
+    for (at, mut entry) in [
+        json!({"type": "message", "message": result}),
+        json!({"type": "branch_summary", "fromId": "root", "summary": "s", "usage": usage(2.0)}),
+        json!({"type": "compaction", "summary": "s", "firstKeptEntryId": parent, "tokensBefore": 1, "usage": usage(4.0)}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        (entry["id"], entry["timestamp"]) = (json!(format!("0000000{at}")), json!("2026-01-01T00:00:00.000Z"));
+        entry["parentId"] = std::mem::replace(&mut parent, entry["id"].clone());
+        text += &format!("{entry}\n");
+    }
+    fs::write(&file, text).unwrap();
+    let listed = |world: &World, path: &Path| {
+        let outcome = world.home.command(&["ls", "--json"]).output().unwrap();
+        let sessions = String::from_utf8(outcome.stdout).unwrap();
+        let sessions = sessions.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        sessions.into_iter().find(|session| session["path"] == json!(path)).unwrap()["cost"].as_f64().unwrap()
+    };
+    let cost = listed(&world, &file);
+    assert!(cost > 7.0, "{cost}");
+    let is_cost = |pis: &[Value], cost: f64| pis.iter().all(|pi| (pi["cost"].as_f64().unwrap() - cost).abs() < 1e-9);
+    let mut pi = world.pi(&["--session", file.to_str().unwrap()]);
+    pi.wait_in_the_end("none-1");
+    world.wait_open(&file);
+    world.wait("the cost when it is opened", |pis| is_cost(pis, cost));
+    world.say(&mut pi, "ask tea three", "answer tea three");
+    world.wait_live(&["waiting"]);
+    let after = listed(&world, &file);
+    assert!(after > cost);
+    world.wait("the cost after an answer", |pis| is_cost(pis, after));
+    quit(pi);
+}
+
+#[test]
+#[ignore = "needs the real pi: run by scripts/pi/run terminal"]
 fn pis_tell_what_they_do_as_it_changes() {
     let mut world = World::with_extension();
     let asks = "export default (pi) => pi.registerCommand('sure', { handler: async (_a, ctx) => { await ctx.ui.confirm('Sure?', 'Really'); } });";
