@@ -181,7 +181,7 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         let points = count(digest.branch_points, "branch point", "branch points");
         lines.push(fact("branches", &format!("{} ({points})", digest.leaves)));
     }
-    lines.extend(context.library.live(key).map(|live| fact("pi", &in_words(live, context.now))));
+    pis(lines, context, key);
     let wall = |ms| wall(context, ms);
     lines.extend(digest.modified.and_then(wall).map(|time| fact("last active", &time)));
     lines.extend(header.created.and_then(wall).map(|time| fact("created", &time)));
@@ -192,16 +192,19 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     }
 }
 
-/// What is known of the pi in a session.
-fn in_words(live: &Live, now: i64) -> String {
-    match live {
-        Live::Guessed => "likely at work here: a guess, as it does not say so".into(),
-        Live::Told(told) => {
-            let model = told.model.as_ref().map_or(String::new(), |model| format!(", {model}"));
-            let lasting = time::lasting(now, told.since);
-            format!("{} {lasting}{model} (process {})", told.state.in_words(), told.pid)
-        }
+/// Lists the pis in a session, the most urgent one first.
+fn pis(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
+    let Some(live) = context.library.live(key) else { return };
+    if *live == Live::Guessed {
+        lines.push(fact("pi", "likely at work here: a guess, as it does not say so"));
     }
+    for (at, told) in live.all().iter().take(LONGEST).enumerate() {
+        let model = told.model.as_ref().map_or(String::new(), |model| format!(", {model}"));
+        let lasting = time::lasting(context.now, told.since);
+        let said = format!("{} {lasting}{model} (process {})", told.state.in_words(), told.pid);
+        lines.push(fact(if at == 0 { "pi" } else { "" }, &said));
+    }
+    more(lines, live.all().len());
 }
 
 /// A time as a clock on the wall says it, and how long ago that is.

@@ -9,6 +9,7 @@ use crate::cli::output;
 use crate::disk::live::ask::{self, What};
 use crate::disk::live::told::Told;
 use crate::disk::{live, locate};
+use crate::library::live::urgency;
 
 /// Has the pi that says it has a session open do something.
 ///
@@ -39,9 +40,10 @@ pub(super) fn warn(session: &Path) {
     }
 }
 
-/// The pi that says it has a session open.
+/// The most urgent of the pis that report that they have a session open.
 fn open(session: &Path) -> Option<Told> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
     let told = live::told(locate::state_dir().as_deref());
-    told.into_iter().find(|told| real(&told.session) == real(session))
+    let in_it = told.into_iter().filter(|told| real(&told.session) == real(session));
+    in_it.min_by_key(urgency)
 }

@@ -18,6 +18,7 @@ use crate::cli::{Chosen, now, output, resolve};
 use crate::disk::live::Pis;
 use crate::disk::live::told::{State, Told};
 use crate::disk::{live, locate};
+use crate::library::live::urgency;
 
 /// The form of what is printed.
 const SCHEMA: u32 = 1;
@@ -110,7 +111,7 @@ fn list(pis: &Pis, titles: &mut Titles, chosen: &Chosen) -> Result<()> {
         Column::Words(LAST),
     ];
     let mut told: Vec<&Told> = pis.told.iter().collect();
-    told.sort_by_key(|told| (told.state, told.since));
+    told.sort_by_key(|told| urgency(told));
     let row = |told: &Told| {
         let model = told.model.clone().unwrap_or_default();
         let cwd = shorten(&told.cwd, &chosen.home).into_owned();
@@ -190,7 +191,7 @@ struct PiFields {
 }
 
 /// What a pi is doing, wherever that is told.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LiveFields {
     pid: u32,

@@ -27,6 +27,7 @@ use crate::disk::live::told::Told;
 use crate::disk::scan::Unreadable;
 use crate::disk::{live, locate};
 use crate::library::Library;
+use crate::library::live::urgency;
 use crate::library::shares::{self, Shares};
 use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, NO_MESSAGES, Shared};
@@ -102,7 +103,7 @@ impl Ls {
         if self.json {
             let told =
                 if chosen.files == Files::Disk { live::told(locate::state_dir().as_deref()) } else { Vec::new() };
-            let told: HashMap<&Path, &Told> = told.iter().map(|told| (&*told.session, told)).collect();
+            let told = by_session(&told);
             let here = std::path::absolute(".").unwrap_or_default(); // it may be gone
             let lines = |part: &&[Row<'_>]| {
                 part.iter().try_fold(Vec::new(), |mut lines, (session, own)| {
@@ -178,6 +179,7 @@ struct SessionLine<'a> {
     bytes: u64,
     problems: Vec<String>,
     live: Option<LiveFields>,
+    pis: Vec<LiveFields>,
 }
 
 /// The form of what is printed for scripts.
@@ -187,10 +189,10 @@ const SCHEMA: u32 = 1;
 const MOST_NAME: usize = 500;
 
 impl<'a> SessionLine<'a> {
-    fn new(session: &'a Digest, own: Tally, here: &Path, told: &HashMap<&Path, &Told>) -> Self {
+    fn new(session: &'a Digest, own: Tally, here: &Path, told: &HashMap<&Path, Vec<&Told>>) -> Self {
         let header = &session.header;
         let path = absolute(&session.path, here);
-        let live = told.get(&*path).map(|&told| told.into());
+        let pis: Vec<LiveFields> = told.get(&*path).into_iter().flatten().map(|&told| told.into()).collect();
         let PathFields { path, path_bytes } = (&*path).into();
         Self {
             schema: SCHEMA,
@@ -216,9 +218,20 @@ impl<'a> SessionLine<'a> {
             own_entries: own.entries,
             bytes: session.bytes,
             problems: session.problems.iter().map(Problem::to_string).collect(),
-            live,
+            live: pis.first().cloned(),
+            pis,
         }
     }
+}
+
+/// The pis that report their states, by the session that each has open: the most urgent one first.
+fn by_session(told: &[Told]) -> HashMap<&Path, Vec<&Told>> {
+    let mut by_session: HashMap<&Path, Vec<&Told>> = HashMap::new();
+    for told in told {
+        by_session.entry(&told.session).or_default().push(told);
+    }
+    by_session.values_mut().for_each(|told| told.sort_by_key(|told| urgency(told)));
+    by_session
 }
 
 /// The path from the root of the file system, symbolic links as they are.

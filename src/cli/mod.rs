@@ -1,6 +1,7 @@
 //! The command line: what can be asked, one file a subcommand. Without a subcommand the browser opens.
 
 mod ask;
+mod beside;
 mod browse;
 mod by_pi;
 mod change;

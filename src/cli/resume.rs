@@ -13,9 +13,10 @@ use crate::app::message::Start;
 use crate::base::paths;
 use crate::changes::{Done, Request};
 use crate::cli::change::{Changer, Step, Switches};
+use crate::cli::exit::Exit;
 use crate::cli::output::PathFields;
 use crate::cli::resolve::Place;
-use crate::cli::{Chosen, completions, output, resolve};
+use crate::cli::{Chosen, beside, completions, output, resolve};
 use crate::config::{Config, GoBy};
 use crate::disk::files::Files;
 use crate::disk::load;
@@ -50,6 +51,9 @@ pub(super) struct Resume {
     /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
     #[arg(long)]
     migrate: bool,
+    /// Resume without a question, even if another pi has the session open
+    #[arg(long)]
+    yes: bool,
     /// Change and start nothing; say what would be done
     #[arg(long)]
     dry_run: bool,
@@ -68,6 +72,11 @@ impl Resume {
         let Place { path, entry } = Place::to_change(&self.session, self.entry.as_deref(), chosen)?;
         if self.summarize && entry.is_none() {
             bail!("--summarize needs an entry: SESSION ENTRY or SESSION@ENTRY");
+        }
+        let starts = !(self.yes || self.print || self.json || self.dry_run);
+        if !self.fork && !beside::may_start(&path, starts, chosen)? {
+            output::tell("pi was not started");
+            return Ok(Exit::Nothing.into());
         }
         let tree = load::tree(Files::Disk, &path, &chosen.home)?;
         let entry = match &entry {

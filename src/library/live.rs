@@ -33,18 +33,28 @@ const TITLE: usize = 60;
 pub enum Live {
     /// One is likely there.
     Guessed,
-    /// One says that it is there, and what it is doing.
-    Told(Told),
+    /// Some report that they are there, and their states: the most urgent one first. Never empty.
+    Told(Vec<Told>),
 }
 
 impl Live {
-    /// What it says.
+    /// The most urgent of the pis that report their states.
     pub fn told(&self) -> Option<&Told> {
+        self.all().first()
+    }
+
+    /// The pis that report their states, the most urgent one first.
+    pub fn all(&self) -> &[Told] {
         match self {
-            Self::Guessed => None,
-            Self::Told(told) => Some(told),
+            Self::Guessed => &[],
+            Self::Told(told) => told,
         }
     }
+}
+
+/// Orders pis by urgency: the person is asked, an error, an answer, work, nothing; the longest wait first.
+pub(crate) fn urgency(told: &Told) -> (State, i64, u32) {
+    (told.state, told.since, told.pid)
 }
 
 impl Library {
@@ -58,17 +68,24 @@ impl Library {
     pub(crate) fn note_live(&mut self, now: i64) {
         let mut live: HashMap<SessionKey, Live> = HashMap::new();
         // One whose session is known by another path is found by its id.
-        let mut by_id: HashMap<&str, &Told> = HashMap::new();
+        let mut by_id: HashMap<&str, Vec<&Told>> = HashMap::new();
+        let mut told_in: HashMap<SessionKey, Vec<Told>> = HashMap::new();
         for told in &self.pis.told {
             match self.key_of(&told.session).filter(|&key| self.has(key)) {
-                Some(key) => drop(live.insert(key, Live::Told(told.clone()))),
-                None => drop(by_id.insert(&told.id, told)),
+                Some(key) => told_in.entry(key).or_default().push(told.clone()),
+                None => by_id.entry(&told.id).or_default().push(told),
             }
         }
-        let is_same = |key: SessionKey, told: &Told| self[key].path.file_name() == told.session.file_name();
         for key in self.keys().filter(|_| !by_id.is_empty()) {
-            let told = by_id.get(&*self[key].header.id).filter(|told| is_same(key, told));
-            live.extend(told.map(|&told| (key, Live::Told(told.clone()))));
+            for &told in by_id.get(&*self[key].header.id).into_iter().flatten() {
+                if self[key].path.file_name() == told.session.file_name() {
+                    told_in.entry(key).or_default().push(told.clone());
+                }
+            }
+        }
+        for (key, mut told) in told_in {
+            told.sort_by_key(urgency);
+            live.insert(key, Live::Told(told));
         }
         let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
         // A sub-agent's is written by the pi of the session that it belongs to.
@@ -103,19 +120,21 @@ impl Library {
     /// Where a session stands when those in which a pi waits for the person come first, the one that waits longest at the
     /// top, then those with another pi.
     pub(crate) fn live_rank(&self, key: SessionKey) -> (usize, i64) {
-        match self.live(key) {
-            Some(Live::Told(told)) => (told.state as usize, told.since),
-            Some(Live::Guessed) => (State::ALL.len(), 0),
+        match self.live(key).map(Live::told) {
+            Some(Some(told)) => (told.state as usize, told.since),
+            Some(None) => (State::ALL.len(), 0),
             None => (State::ALL.len() + 1, 0),
         }
     }
 
-    /// In how many sessions a pi is doing what, those first in which it waits for the person; a guess has no state.
-    pub(crate) fn live_counts(&self) -> Vec<(Option<State>, usize)> {
-        let state = |live: &Live| live.told().map(|told| told.state);
-        let states = State::ALL.map(Some).into_iter().chain([None]);
-        let count = |of| self.live.values().filter(|&live| state(live) == of).count();
-        states.map(|of| (of, count(of))).filter(|&(_, count)| count > 0).collect()
+    /// Counts the pis by their states, the most urgent state first; a guess has no state. Sessions for which `is_counted`
+    /// returns `false` are left out.
+    pub(crate) fn live_counts(&self, is_counted: impl Fn(SessionKey) -> bool) -> Vec<(Option<State>, usize)> {
+        let counted: Vec<&Live> = self.live.iter().filter(|&(&key, _)| is_counted(key)).map(|(_, live)| live).collect();
+        let told = |state| counted.iter().flat_map(|live| live.all()).filter(|told| told.state == state).count();
+        let guessed = counted.iter().filter(|live| live.told().is_none()).count();
+        let counts = State::ALL.map(|state| (Some(state), told(state))).into_iter().chain([(None, guessed)]);
+        counts.filter(|&(_, count)| count > 0).collect()
     }
 
     /// What tells that a pi is, or may be, at work in any of some sessions, a sentence for each sign; none if nothing does.
@@ -128,11 +147,16 @@ impl Library {
 
 /// What tells that a pi may be at work in any of some sessions: see [`Library::signs`].
 pub(crate) fn signs(sessions: &[&Digest], pis: &Pis, now: i64, home: &str) -> Vec<String> {
-    let open: HashMap<&Path, &Told> = pis.told.iter().map(|told| (&*told.session, told)).collect();
+    let mut open: HashMap<&Path, Vec<&Told>> = HashMap::new();
+    for told in &pis.told {
+        open.entry(&told.session).or_default().push(told);
+    }
+    open.values_mut().for_each(|told| told.sort_by_key(|told| urgency(told)));
+    let open_at = |session: &Digest| open.get(&*session.path).or_else(|| open.get(&**session.real_path()));
     let (mut told, mut running, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for &session in sessions {
-        match open.get(&*session.path) {
-            Some(pi) => told.push(told_in_words(session, pi, sessions.len(), now)),
+        match open_at(session) {
+            Some(pis) => told.extend(pis.iter().map(|pi| told_in_words(session, pi, sessions.len(), now))),
             None if runs_in(pis, session) > 0 => running.push(session),
             None => others.push(session),
         }
@@ -150,6 +174,11 @@ pub(crate) fn signs(sessions: &[&Digest], pis: &Pis, now: i64, home: &str) -> Ve
         }
     });
     told.into_iter().chain(runs).chain(written).collect()
+}
+
+/// Returns `true` if a pi reports that it has a session open.
+pub(crate) fn is_open(session: &Digest, pis: &Pis) -> bool {
+    pis.told.iter().any(|told| told.session == session.path || told.session == *session.real_path())
 }
 
 /// What a session is called among so many that it is spoken of.
@@ -235,6 +264,24 @@ mod tests {
         assert_eq!(live(&library), ["b"], "by another path");
         library.set_pis(Pis { told: vec![told("/link/b", "other")], ..Pis::default() }, long_ago);
         assert_eq!(live(&library), [""; 0]);
+    }
+
+    #[test]
+    fn of_several_pis_in_a_session_the_most_urgent_one_comes_first() {
+        let mut library = library(&[("a", "/a", 1, 1)]);
+        let pi = |pid, state, since| Told { pid, state, since, ..told("a", "") };
+        let pis =
+            vec![pi(5, State::Waiting, 2), pi(6, State::Blocked, 3), pi(7, State::Waiting, 1), pi(8, State::Idle, 0)];
+        library.set_pis(Pis { told: pis, ..Pis::default() }, 60_000);
+        let key = library.key_of(Path::new("a")).unwrap();
+        let pids: Vec<u32> = library.live(key).unwrap().all().iter().map(|told| told.pid).collect();
+        assert_eq!(pids, [6, 7, 5, 8]);
+        assert_eq!(library.live(key).unwrap().told().unwrap().state, State::Blocked);
+        let signs = library.signs(&[key], 90_000, "");
+        assert_eq!(signs.len(), 4);
+        assert_eq!(signs[0], "A pi (process 6) has it open: blocked for 1m");
+        let counts = [(Some(State::Blocked), 1), (Some(State::Waiting), 2), (Some(State::Idle), 1)];
+        assert_eq!(library.live_counts(|_| true), counts);
     }
 
     #[test]

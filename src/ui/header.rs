@@ -61,7 +61,7 @@ fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {
         let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(library.unreadable.len()));
         spans.push(Span::new(Tone::Warning, text));
     }
-    for (state, count) in library.live_counts() {
+    for (state, count) in library.live_counts(|_| true) {
         let (tone, sign) = live::sign(state, pen.glyphs());
         let word = state.map_or("live?", State::name);
         spans.push(Span::new(tone, format!("{sign} {count} {word} ")));

@@ -82,6 +82,23 @@ fn those_that_wait_for_the_person_come_first_and_the_longest_wait_before_them() 
 }
 
 #[test]
+fn of_several_pis_in_a_session_the_one_that_asks_is_shown_with_their_count() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let pi = |pid, state, minutes| Told { pid, ..told(&world, "main", state, minutes) };
+    hear(&mut browser, vec![pi(1, State::Blocked, 3), pi(2, State::Working, 2), pi(3, State::Idle, 1)]);
+    let row = rows(&browser).into_iter().find(|row| row.contains("¿3 ")).unwrap();
+    assert!(row.contains("the main session"), "{row}");
+    shows(&browser, "¿ 1 blocked ● 1 working ○ 1 idle");
+    shows(&browser, "pi          blocked on a question for 3m, some-model (process 1)");
+    shows(&browser, "            working for 2m, some-model (process 2)");
+    shows(&browser, "            open, idle for 1m, some-model (process 3)");
+    browser.press("enter");
+    shows(&browser, "Several pis have this session open");
+    shows(&browser, "A pi (process 3) has it open: idle for 1m.");
+}
+
+#[test]
 fn the_card_says_what_pi_does() {
     let world = World::new();
     let mut browser = world.open(160, 40);

@@ -11,6 +11,7 @@ mod exit_codes;
 mod in_pi;
 mod index;
 mod json;
+mod live;
 mod meant;
 mod names;
 mod newer;

@@ -82,6 +82,7 @@ fn lists_the_demo_as_json() {
         "schema",
         "live",
         "path",
+        "pis",
         "id",
         "cwd",
         "name",

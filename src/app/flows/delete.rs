@@ -124,7 +124,9 @@ pub(crate) fn go(context: &Context<'_>, files: Vec<Seen>) -> Command {
 /// What stands above [`signs`]: whether a pi says that it is there, or whether that is a guess.
 pub(crate) fn at_work(context: &Context<'_>, sessions: &[SessionKey]) -> &'static str {
     let is_told = |&key: &SessionKey| context.library.live(key).is_some_and(|live| live.told().is_some());
+    let pis = |key: &SessionKey| context.library.live(*key).map_or(0, |live| live.all().len());
     match sessions {
+        [only] if pis(only) > 1 => "Several pis have this session open",
         [only] if is_told(only) => "A pi has this session open",
         several if several.iter().any(is_told) => "A pi has one of these open",
         _ => "A pi seems to be at work here",

@@ -247,11 +247,16 @@ impl Row<'_> {
         [counts, entries, cost, age].concat()
     }
 
-    /// Labels, branches and forks.
+    /// Pis if there are several, labels, branches and forks.
     fn counts(self) -> Vec<Span> {
         let (session, glyphs) = (&self.model.library[self.key], self.pen.glyphs());
         let forks = self.model.library.forks(self.key).count();
         let mut counts = Vec::new();
+        // The sign is that of the most urgent one, as behind the age.
+        if let Some(live) = self.model.library.live(self.key).filter(|live| live.all().len() > 1) {
+            let (tone, sign) = live::sign(live.told().map(|told| told.state), glyphs);
+            counts.push(Span::new(tone, format!("{sign}{} ", live.all().len())));
+        }
         let labels = session.labels.len();
         counts.extend((labels > 0).then(|| Span::new(Tone::Label, format!("{}{labels} ", glyphs.label))));
         let leaves = session.leaves;

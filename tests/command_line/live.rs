@@ -1,0 +1,94 @@
+//! Pis that report their states: what `ls --json` and `resume` make of several in one session.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, Command};
+
+use serde_json::json;
+
+use crate::pitree::Pitree;
+
+/// A process that stands in for a pi; it ends when this is dropped.
+struct Pi(Child);
+
+impl Drop for Pi {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Pi {
+    /// A pi that reports a state in a session.
+    fn new(pitree: &Pitree, session: &Path, state: &str) -> Self {
+        let process = Command::new("sleep").arg("600").spawn().unwrap();
+        let pid = process.id();
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        let namespace = fs::read_link("/proc/self/ns/pid").unwrap();
+        let reported = json!({
+            "schema": 1, "pid": pid, "start": start, "where": format!("{} {}", boot.trim(), namespace.display()),
+            "session": session, "id": "branches", "name": null, "entry": null, "cwd": "/", "state": state, "since": 5,
+            "model": null, "cost": 0.5,
+        });
+        let folder = pitree.home().join(".local/state/pitree/live");
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        let file = folder.join(format!("{pid}.json"));
+        fs::write(&file, reported.to_string()).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        Self(process)
+    }
+}
+
+#[test]
+fn lists_all_pis_of_a_session_and_the_most_urgent_one_first() {
+    let pitree = Pitree::new();
+    let path = pitree.fixture("branches");
+    let pis: Vec<Pi> = ["idle", "blocked", "working"].map(|state| Pi::new(&pitree, &path, state)).into();
+    let listed = pitree.listed(&path);
+    assert_eq!((&listed["live"]["state"], &listed["live"]["pid"]), (&json!("blocked"), &json!(pis[1].0.id())));
+    let states: Vec<_> = listed["pis"].as_array().unwrap().iter().map(|pi| pi["state"].clone()).collect();
+    assert_eq!(states, ["blocked", "working", "idle"]);
+    drop(pis);
+    let listed = pitree.listed(&path);
+    assert_eq!((&listed["live"], &listed["pis"]), (&json!(null), &json!([])));
+}
+
+#[test]
+fn resume_warns_of_pis_in_the_session_and_starts_another_one_only_with_yes() {
+    let pitree = Pitree::new();
+    pitree.script("bin/pi", "exit 7\n");
+    let pitree_path = format!("{}/bin:/usr/bin:/bin", pitree.home().display());
+    let pitree = pitree.variable("PATH", &pitree_path);
+    let path = pitree.fixture("branches");
+    assert_eq!(pitree.run(&["resume", "branches"]).code, 7);
+    let pis = [Pi::new(&pitree, &path, "idle"), Pi::new(&pitree, &path, "blocked")];
+    let [idle, blocked] = pis.each_ref().map(|pi| format!("A pi (process {}) has it open: ", pi.0.id()));
+    let warns = |said: &str| {
+        let (first, second) = (said.find(&blocked).unwrap(), said.find(&idle).unwrap());
+        assert!(first < second && said.contains("--fork resumes in a new session"), "{said}");
+    };
+    let refused = pitree.run(&["resume", "branches"]);
+    assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{}", refused.err);
+    assert!(refused.err.contains("--yes resumes the session beside that pi"), "{}", refused.err);
+    warns(&refused.err);
+    let started = pitree.run(&["resume", "branches", "--yes"]);
+    assert_eq!(started.code, 7);
+    warns(&started.err);
+    for args in [
+        &["resume", "branches", "--print"][..],
+        &["resume", "branches", "--json"],
+        &["resume", "branches", "--dry-run"],
+    ] {
+        let printed = pitree.run(args);
+        assert_eq!(printed.code, 0, "{}", printed.err);
+        assert!(printed.out.contains("--session") && !printed.out.contains("has it open"), "{}", printed.out);
+        warns(&printed.err);
+    }
+    let fork = pitree.run(&["resume", "branches", "u3", "--fork", "--print"]);
+    assert!(fork.code == 0 && !fork.err.contains("has it open"), "{}", fork.err);
+}
