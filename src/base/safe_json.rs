@@ -9,13 +9,25 @@ use serde::Serialize;
 use crate::base::paths;
 use crate::base::text::{has_unsafe, is_unsafe};
 
-/// Adds one object on one line. Characters that a terminal could act on are escaped: the same JSON to a reader.
+/// The version of all printed objects. It rises when a field changes its name, its type or its meaning.
+const SCHEMA: u32 = 1;
+
+/// An object as it is printed.
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    schema: u32,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
+/// Adds one object on one line, with the field `schema`. Characters that a terminal could act on are escaped: the same
+/// JSON to a reader.
 ///
 /// # Errors
-/// It can't be JSON.
+/// `value` cannot be serialized as an object.
 pub(crate) fn add_json(lines: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {
     let start = lines.len();
-    serde_json::to_writer(&mut *lines, value)?;
+    serde_json::to_writer(&mut *lines, &Versioned { schema: SCHEMA, value })?;
     let line = std::str::from_utf8(&lines[start..])?;
     if has_unsafe(line) {
         let mut safe = String::with_capacity(line.len() + 64);
@@ -54,15 +66,19 @@ impl From<&Path> for PathFields {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
     fn json_keeps_its_value_and_tells_the_terminal_nothing() {
         let text = "a\u{1b}[31m\u{9b}31m\u{7f}\u{202e}é\u{e0001}😀";
         let mut out = Vec::new();
-        add_json(&mut out, &text).unwrap();
+        add_json(&mut out, &BTreeMap::from([("text", text)])).unwrap();
         let line = String::from_utf8(out).unwrap();
         assert!(!line.trim_end().contains(is_unsafe), "{line:?}");
-        assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), json!({"schema": 1, "text": text}));
     }
 }

@@ -31,14 +31,10 @@ use crate::session::tree::Index;
 /// As much of a title stands in each hit, in UTF-16 code units: a first message may be very long.
 const MOST_TITLE: usize = 500;
 
-/// The form of what is printed for scripts.
-pub(super) const SCHEMA: u32 = 1;
-
 /// A hit as a script sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct HitLine {
-    schema: u32,
     r#type: &'static str,
     /// Names it, to go on behind it.
     hit: String,
@@ -335,7 +331,6 @@ impl HitLine {
         snippet: Snippet,
     ) -> Result<Self> {
         Ok(Self {
-            schema: SCHEMA,
             r#type: "hit",
             hit: name(session, offset),
             path: (&*resolve::absolute(&session.path)?).into(),

@@ -20,9 +20,6 @@ use crate::disk::live::told::{State, Told};
 use crate::disk::{live, locate};
 use crate::library::live::urgency;
 
-/// The form of what is printed.
-const SCHEMA: u32 = 1;
-
 /// Show which pis run, and what they are doing
 ///
 /// A pi in which pitree's extension is installed says so itself. Of any other one only the directory is known.
@@ -165,7 +162,6 @@ fn changes((before, after): (&Pis, &Pis), titles: &mut Titles, chosen: &Chosen) 
 /// All pis as a script sees them.
 #[derive(Serialize)]
 struct PisLine {
-    schema: u32,
     pis: Vec<PiFields>,
     silent: Vec<SilentFields>,
 }
@@ -227,7 +223,7 @@ fn json(pis: &Pis) -> Result<()> {
     silent.sort_unstable();
     let silent =
         silent.into_iter().map(|(dir, &count)| SilentFields { cwd: dir.to_string_lossy().into_owned(), count });
-    let all = PisLine { schema: SCHEMA, pis: pis.told.iter().map(fields).collect(), silent: silent.collect() };
+    let all = PisLine { pis: pis.told.iter().map(fields).collect(), silent: silent.collect() };
     let mut out = output::stdout();
     output::json(&mut out, &all)?;
     Ok(out.flush()?)

@@ -153,7 +153,6 @@ fn nothing(unreadable: &[Unreadable], origin: &str) -> String {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct SessionLine<'a> {
-    schema: u32,
     path: String,
     /// As [`PathFields`] has it: of many, a field of fields takes long.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,9 +181,6 @@ struct SessionLine<'a> {
     pis: Vec<LiveFields>,
 }
 
-/// The form of what is printed for scripts.
-const SCHEMA: u32 = 1;
-
 /// The most of a name in a line, in UTF-16 code units.
 const MOST_NAME: usize = 500;
 
@@ -195,7 +191,6 @@ impl<'a> SessionLine<'a> {
         let pis: Vec<LiveFields> = told.get(&*path).into_iter().flatten().map(|&told| told.into()).collect();
         let PathFields { path, path_bytes } = (&*path).into();
         Self {
-            schema: SCHEMA,
             path,
             path_bytes,
             id: &header.id,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
 use crate::cli::exit::Exit;
-use crate::cli::hits::{HitLine, Page, SCHEMA, Search, Sum};
+use crate::cli::hits::{HitLine, Page, Search, Sum};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{Chosen, output, resolve};
@@ -73,7 +73,6 @@ pub(super) struct SearchCommand {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct EndLine<'a> {
-    schema: u32,
     r#type: &'static str,
     printed: usize,
     total: Option<usize>,
@@ -105,7 +104,7 @@ impl SearchCommand {
         let Sum { printed, total, next } = &sum;
         if self.json {
             let (printed, total, next) = (*printed, *total, next.as_deref());
-            output::json(&mut out, &EndLine { schema: SCHEMA, r#type: "end", printed, total, next })?;
+            output::json(&mut out, &EndLine { r#type: "end", printed, total, next })?;
         } else {
             let ids = resolve::shortest(search.ids());
             let row = |line: &HitLine| line.row(now_ms, ids, &chosen.home);

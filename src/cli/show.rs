@@ -24,9 +24,6 @@ use crate::session::entry::kind::Kind;
 use crate::session::entry::read;
 use crate::session::tree::{Index, Tree};
 
-/// The form of what is printed for scripts.
-const SCHEMA: u32 = 1;
-
 /// Show an entry, what stands before and behind it, and the ids to go on from
 ///
 /// What stands behind it is on the branch that goes on to the leaf, or on the newest one. Settings, labels and names are
@@ -57,7 +54,6 @@ pub(super) struct Show {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Shown<'a> {
-    schema: u32,
     #[serde(flatten)]
     path: PathFields,
     id: &'a str,
@@ -112,7 +108,6 @@ impl Show {
         let entries = entries.collect::<Result<Vec<_>>>()?;
         let name = name(&tree, &mut bodies)?;
         let shown = Shown {
-            schema: SCHEMA,
             path: (&*resolve::absolute(&path)?).into(),
             id: &tree.header.id,
             name: name.as_deref(),

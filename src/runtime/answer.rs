@@ -16,9 +16,6 @@ use crate::runtime::resume;
 use crate::session::entry::read;
 use crate::session::tree::resume::at;
 
-/// The form of the object: see `docs/json.md`.
-const SCHEMA: u32 = 1;
-
 /// Prints it.
 ///
 /// # Errors
@@ -37,7 +34,6 @@ pub(super) fn print(setting: &Setting, files: Files, answer: &Answer) -> Result<
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ChosenFields<'a> {
-    schema: u32,
     #[serde(flatten)]
     path: PathFields,
     id: &'a str,
@@ -57,7 +53,6 @@ fn object(chosen: &Chosen, files: Files) -> Result<()> {
     let text = text.transpose()?;
     let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).text_of.is_some());
     let fields = ChosenFields {
-        schema: SCHEMA,
         path: (&**path).into(),
         id,
         cwd,

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common::session::Session;
+use crate::json::check_unversioned;
 use crate::pitree::{FIXTURES, Pitree};
 
 /// A session with two branches, and a fork of it, as pi writes them: labels are in the fork anew.
@@ -30,6 +31,7 @@ fn family() -> Pitree {
 
 fn compared(pitree: &Pitree, a: &str, b: &str) -> Value {
     let mut objects = pitree.objects(&["diff", a, b, "--json"]);
+    check_unversioned("diff", &objects);
     assert_eq!((objects.len(), &objects[0]["version"]), (1, &json!(1)));
     objects.remove(0)
 }

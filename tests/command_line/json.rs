@@ -1,23 +1,74 @@
-//! `docs/json.md` against what the commands print: each field that is printed is described, and each that is described is
-//! printed, unless it may be absent.
+//! docs/json-schema.json, made from the tables of docs/json.md, against what the commands print: output is valid, each
+//! printed field is described, and each described field is printed.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use super::pitree::{FIXTURES, Pitree};
 use crate::common::home::json_lines;
 
-/// The fields that a section of the page describes: those that are always there, and those that may be.
-fn described(section: &str) -> (BTreeSet<String>, BTreeSet<String>) {
-    let page = include_str!("../../docs/json.md");
-    let head = format!("\n## {section}\n");
-    let rest = page.split_once(&head).unwrap_or_else(|| panic!("no section {section}")).1;
-    let table = rest.split("\n## ").next().unwrap().lines().filter(|line| line.starts_with("| `"));
-    let names = table.flat_map(|line| line.split(" | ").next().unwrap().split('`').skip(1).step_by(2));
-    let (may_be, always): (Vec<&str>, Vec<&str>) = names.partition(|name| name.starts_with('?'));
-    let set = |names: Vec<&str>| names.into_iter().map(|name| name.trim_start_matches('?').to_owned()).collect();
-    (set(always), set(may_be))
+static SCHEMA: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../../docs/json-schema.json")).unwrap());
+
+/// The definition of a command's objects.
+fn definition(name: &str) -> &'static Value {
+    let found = &SCHEMA["$defs"][name];
+    assert!(found.is_object(), "docs/json.md has no section {name}");
+    found
+}
+
+/// Checks objects of a command, without the field `schema`, against its definition.
+pub(crate) fn check_unversioned(name: &str, objects: &[Value]) {
+    for object in objects {
+        let mut object = object.clone();
+        object["schema"] = 1.into();
+        validate(&object, definition(name), name);
+    }
+}
+
+/// Checks a value against the keywords that the schema uses.
+fn validate(value: &Value, schema: &Value, at: &str) {
+    if let Some(wanted) = schema.get("const") {
+        assert_eq!(value, wanted, "{at}");
+    }
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let is_allowed = match &schema["type"] {
+        Value::Null => true,
+        Value::Array(kinds) => kinds.contains(&kind.into()),
+        only => only == kind,
+    };
+    assert!(is_allowed, "{at} is {value}, not {}", schema["type"]);
+    if let (Value::Object(object), Some(properties)) = (value, schema.get("properties")) {
+        for name in schema["required"].as_array().unwrap() {
+            assert!(object.contains_key(name.as_str().unwrap()), "{at} lacks {name}: {value}");
+        }
+        for (name, value) in object {
+            let known = properties.get(name);
+            validate(value, known.unwrap_or_else(|| panic!("docs/json.md lacks {at}.{name}")), &format!("{at}.{name}"));
+        }
+    }
+    if let (Value::Array(list), Some(items)) = (value, schema.get("items")) {
+        list.iter().for_each(|value| validate(value, items, at));
+    }
+}
+
+/// All fields that a definition describes, those of inner objects with the names above them.
+fn described(schema: &Value, above: &str, found: &mut BTreeSet<String>) {
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        let name = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+        described(schema, &name, found);
+        described(schema.get("items").unwrap_or(&Value::Null), &name, found);
+        found.insert(name);
+    }
 }
 
 /// The fields of an object, those below with the names above them.
@@ -35,64 +86,82 @@ fn fields(value: &Value, above: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-fn holds(section: &str, runs: &[&[&str]]) {
-    let (always, may_be) = described(section);
-    let mut all = BTreeSet::new();
-    for args in runs {
-        let pitree = Pitree::new();
-        let outcome = pitree.run(args);
-        let objects = json_lines(&outcome.out);
-        assert!(!objects.is_empty(), "{args:?}: {}", outcome.err);
-        for object in objects {
-            let mut found = BTreeSet::new();
-            fields(&object, "", &mut found);
-            let undescribed: Vec<_> =
-                found.iter().filter(|&name| !always.contains(name) && !may_be.contains(name)).collect();
-            assert!(undescribed.is_empty(), "{section} prints what docs/json.md does not describe: {undescribed:?}");
-            let top = |name: &&String| !name.contains('.');
-            let missing: Vec<_> = always.iter().filter(top).filter(|&name| !found.contains(name)).collect();
-            assert!(missing.is_empty(), "{section} lacks {missing:?}: {object}");
-            all.extend(found);
-        }
+/// Validates objects, and adds their fields to those found.
+fn check(name: &str, objects: &[Value], found: &mut BTreeSet<String>) {
+    assert!(!objects.is_empty(), "{name} prints nothing");
+    for object in objects {
+        validate(object, definition(name), name);
+        fields(object, "", found);
     }
-    // Paths that are no text, and pis that run, are those of other tests.
+}
+
+/// Fails on a described field that was never printed.
+fn all_are_printed(name: &str, found: &BTreeSet<String>) {
+    let mut all = BTreeSet::new();
+    described(definition(name), "", &mut all);
+    // Paths that are not UTF-8, and running pis, are those of other tests.
     let is_elsewhere = |name: &&String| {
         name.ends_with("Bytes") || name.starts_with("live.") || name.contains("pis.") || name.contains("silent.")
     };
-    let never: Vec<_> = always.union(&may_be).filter(|name| !is_elsewhere(name) && !all.contains(*name)).collect();
-    assert!(never.is_empty(), "docs/json.md describes what {section} does not print: {never:?}");
+    let never: Vec<_> = all.difference(found).filter(|name| !is_elsewhere(name)).collect();
+    assert!(never.is_empty(), "docs/json.md describes what {name} does not print: {never:?}");
+}
+
+/// The command prints what its section describes, with these arguments after its name and `--json`.
+fn holds(name: &str, runs: &[&[&str]]) {
+    let mut found = BTreeSet::new();
+    for args in runs {
+        let outcome = Pitree::new().run(&[&[name, "--json"], *args].concat());
+        check(name, &json_lines(&outcome.out), &mut found);
+    }
+    all_are_printed(name, &found);
 }
 
 #[test]
-fn the_page_on_json_describes_what_is_printed() {
+fn the_schema_describes_what_is_printed() {
     let talks = format!("{FIXTURES}/sessions/--home-dev-talk--");
-    holds("ls --json", &[&["ls", "--json", "--demo"]]);
-    holds("tree --json", &[&["tree", "--json", "--demo", "01a1ceea"]]);
-    let show = ["show", "--json", "--demo", "01a1ceea", "0e1adbe7"];
-    holds("show --json", &[&show, &["show", "--json", "--demo", "01a1ceea", "decision", "--chars", "5"]]);
-    holds("search --json", &[&["search", "--json", "--demo", "jwt"], &["search", "--json", "--demo", "is:fork"]]);
+    holds("ls", &[&["--demo"]]);
+    holds("tree", &[&["--demo", "01a1ceea"]]);
+    holds("show", &[&["--demo", "01a1ceea", "0e1adbe7"], &["--demo", "01a1ceea", "decision", "--chars", "5"]]);
+    holds("search", &[&["--demo", "jwt"], &["--demo", "is:fork"]]);
     let compacted = format!("{talks}/talk-compacted.jsonl");
     let images = format!("{FIXTURES}/sessions/--home-dev-app--/images.jsonl");
-    let context = ["context", "--json", "--all", &compacted];
-    holds("context --json", &[&context, &["context", "--json", "--demo", "01a1ceea"], &["context", "--json", &images]]);
-    holds("labels --json", &[&["labels", "--json", "--demo"]]);
-    holds(
-        "files --json",
-        &[
-            &["files", "--json", "--demo", "01a1ceea"],
-            &["files", "--json", "--demo", "--project", "/home/demo/code/webshop"],
-        ],
-    );
-    holds("live --json", &[&["live", "--json"]]);
+    holds("context", &[&["--all", &compacted], &["--demo", "01a1ceea"], &[&images]]);
+    holds("labels", &[&["--demo"]]);
+    holds("files", &[&["--demo", "01a1ceea"], &["--demo", "--project", "/home/demo/code/webshop"]]);
+    holds("live", &[&[]]);
 }
 
 #[test]
-fn the_page_on_json_describes_how_a_session_is_resumed() {
+fn the_schema_describes_sessions_changes_and_the_index() {
     let pitree = Pitree::new();
     pitree.fixture("branches");
-    let line = json_lines(&pitree.print(&["resume", "branches", "--json"])).pop().unwrap();
-    let (always, _) = described("resume --json");
-    let mut found = BTreeSet::new();
-    fields(&line, "", &mut found);
-    assert_eq!(found, always);
+    pitree.fixture("v2-labels");
+    let objects = |args: &[&str]| json_lines(&pitree.run(args).out);
+    let (mut changes, mut history) = (BTreeSet::new(), BTreeSet::new());
+    for args in [
+        &["rename", "branches", "One"][..],
+        &["label", "branches", "a2", "two"],
+        &["label", "v2-labels", "u1", "x", "--migrate"],
+        &["fork", "branches", "a2"],
+        &["undo", "--dry-run"],
+        &["rm", "branches", "--yes"],
+    ] {
+        check("Changes", &objects(&[args, &["--json"]].concat()), &mut changes);
+    }
+    check("History", &objects(&["undo", "--list", "--json"]), &mut history);
+    if cfg!(target_os = "linux") {
+        check("History", &objects(&["restore", "--json"]), &mut history);
+        check("Changes", &objects(&["restore", "branches", "--json"]), &mut changes);
+    }
+    all_are_printed("Changes", &changes);
+    all_are_printed("History", &history);
+    pitree.print(&["ls"]); // writes the index
+    for (name, args) in
+        [("path", &["path", "branches"][..]), ("resume", &["resume", "branches"]), ("index", &["index"])]
+    {
+        let mut found = BTreeSet::new();
+        check(name, &objects(&[args, &["--json"]].concat()), &mut found);
+        all_are_printed(name, &found);
+    }
 }

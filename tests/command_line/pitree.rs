@@ -136,8 +136,15 @@ impl Pitree {
         outcome.out
     }
 
+    /// The objects that a command prints, without the field `schema`, which all of them have.
     pub(crate) fn objects(&self, args: &[impl AsRef<OsStr>]) -> Vec<Value> {
-        json_lines(&self.print(args)).into_iter().filter(|object| object["type"] != "end").collect()
+        let unversioned = |mut object: Value| {
+            let version = object.as_object_mut().unwrap().remove("schema");
+            assert_eq!(version, Some(1.into()), "{object}");
+            object
+        };
+        let lines = json_lines(&self.print(args)).into_iter().map(unversioned);
+        lines.filter(|object| object["type"] != "end").collect()
     }
 
     /// The ids of the sessions that are found without being told where.

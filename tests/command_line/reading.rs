@@ -78,35 +78,7 @@ fn lists_the_demo_as_a_table() {
 fn lists_the_demo_as_json() {
     let sessions = Pitree::new().objects(&["ls", "--json", "--demo"]);
     assert_eq!(sessions.len(), 17);
-    let fields = [
-        "schema",
-        "live",
-        "path",
-        "pis",
-        "id",
-        "cwd",
-        "name",
-        "firstMessage",
-        "messageCount",
-        "entryCount",
-        "created",
-        "modified",
-        "parentSession",
-        "version",
-        "branchPoints",
-        "leaves",
-        "labels",
-        "cost",
-        "tokens",
-        "ownCost",
-        "ownTokens",
-        "ownEntries",
-        "bytes",
-        "problems",
-    ];
     for session in &sessions {
-        let names: Vec<&String> = session.as_object().unwrap().keys().collect();
-        assert!(names.len() == fields.len() && fields.iter().all(|field| session.get(field).is_some()), "{names:?}");
         assert!(session["path"].as_str().unwrap().starts_with('/'));
     }
     let first = &sessions[0];

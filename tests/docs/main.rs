@@ -7,6 +7,7 @@
     reason = "a test may fail anywhere, not only in a function marked #[test]"
 )]
 
+mod json_schema;
 mod man;
 
 use std::collections::BTreeSet;
@@ -64,6 +65,12 @@ fn part_is_current(page: &str, name: &str, wanted: &str) {
 #[test]
 fn the_qualifiers_in_the_guide_are_current() {
     part_is_current("docs/guide.md", "qualifiers", &pitree::search::qualifier::reference());
+}
+
+#[test]
+fn the_json_schema_is_current() {
+    let schema = json_schema::of_page(&read(&root().join("docs/json.md")));
+    is_current("docs/json-schema.json", &format!("{}\n", serde_json::to_string_pretty(&schema).unwrap()));
 }
 
 #[test]
