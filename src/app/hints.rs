@@ -2,6 +2,7 @@
 
 use crate::app::flows::picker;
 use crate::app::layers::Layer;
+use crate::app::layers::answer::Leads;
 use crate::app::model::Model;
 use crate::app::panes::tree::rows::Item;
 use crate::base::text::{ASCII, width};
@@ -144,7 +145,7 @@ fn wanted(place: Place) -> &'static [Action] {
         ],
         // Lines have words of their own.
         Place::Search | Place::Find | Place::Prompt => &[],
-        Place::Palette => &[A::Accept, A::ListDown, A::ListUp, A::ListPageDown, A::Cancel, A::Help],
+        Place::Palette => &[A::Accept, A::CopyPath, A::ListDown, A::ListUp, A::ListPageDown, A::Cancel, A::Help],
         Place::Labels => &[A::Accept, A::RenameLabel, A::ClearLabel, A::ListDown, A::ListUp, A::Cancel, A::Help],
         Place::Question => &[A::Confirm, A::Down, A::Up, A::Back, A::Help],
         Place::Note => &[A::Down, A::Up],
@@ -161,7 +162,9 @@ fn wanted(place: Place) -> &'static [Action] {
             A::UnfoldAll,
             A::FoldAll,
         ],
-        Place::Context => &[A::Help, A::Confirm, A::ResumeHere, A::Fork, A::Back, A::Down, A::Up, A::PageDown, A::Quit],
+        Place::Context => {
+            &[A::Help, A::Confirm, A::ResumeHere, A::Fork, A::NextSort, A::Back, A::Down, A::Up, A::PageDown, A::Quit]
+        }
         Place::Help => &[A::Back, A::Down, A::Up, A::PageDown, A::Quit],
     }
 }
@@ -220,6 +223,9 @@ fn does_something(model: &Model, action: Action) -> bool {
     use Action as A;
     match model.layers.top() {
         Some(Layer::Note(note)) => return note.sheet(model.size).scrolls(),
+        Some(Layer::Palette(palette)) if action == A::CopyPath => {
+            return matches!(palette.selected(), Some(row) if matches!(row.leads, Leads::Restore(_) | Leads::File(_)));
+        }
         Some(_) => return true,
         None => {}
     }

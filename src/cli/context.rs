@@ -134,7 +134,7 @@ impl ContextCommand {
                 rows.push([String::new(), role(node.kind).name().into(), why.clone(), node.text.to_string()]);
             }
             for message in messages.iter().filter(|_| self.all || why.is_empty()) {
-                let text = row(message, &node.text);
+                let text = row(message, node);
                 rows.push([thousands(message.tokens as usize), message.role.name().into(), why.clone(), text]);
             }
             listing.count(part, &messages);

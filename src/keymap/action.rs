@@ -60,6 +60,8 @@ const PANES_AND_LONG: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Compare,
 const PANES_AND_BOXES: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Question, P::Compare, P::Help, P::Context];
 /// The list of sessions, also while a search is typed.
 const SEARCHED: &[Place] = &[P::Sessions, P::Search];
+/// The same, and the model context.
+const SORTED: &[Place] = &[P::Sessions, P::Search, P::Context];
 const PANES_AND_SEARCH: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search];
 /// Where leaving pitree is not what a key that leaves means.
 const LEAVING: &[Place] = &[P::Sessions, P::Tree, P::Preview, P::Search, P::Question, P::Compare, P::Help, P::Context];
@@ -238,7 +240,7 @@ actions! {
     Trash, "show-trash", ["X"], PANES, Changing, "trash", "Show trash", "List the sessions in the trash: bring one back.";
     History, "history", ["Z"], PANES, Changing, "history", "Show change history", "List all that was changed, the newest first: take one back.";
 
-    NextSort, "next-sort", ["ctrl+s"], SEARCHED, Sessions, "sort", "Next sort order", "Sort the sessions in the next way.";
+    NextSort, "next-sort", ["ctrl+s"], SORTED, Sessions, "sort", "Next sort order", "Change the sort order; of the model context, between order and size.";
     WaitingFirst, "waiting-first", ["W"], SESSIONS, Sessions, "waiting first", "Waiting sessions first", "Sort the sessions in which a pi waits for you first; again: as before.";
     NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Toggle unnamed sessions", "Show only sessions that have a name, or all.";
     HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions that worked where pitree was started, or all.";
@@ -273,6 +275,7 @@ actions! {
     ListDown, "list-down", ["down", "ctrl+n"], PALETTES, Choosing, "down", "List down", "Go one row down in a list.";
     ListPageUp, "list-page-up", ["pageup"], PALETTES, Choosing, "page up", "List page up", "Go one page up in a list.";
     ListPageDown, "list-page-down", ["pagedown"], PALETTES, Choosing, "page down", "List page down", "Go one page down in a list.";
+    CopyPath, "copy-path", ["alt+y"], &[P::Palette], Choosing, "copy path", "Copy path", "Copy the path of the selected file, or of the selected session in the trash.";
     RenameLabel, "rename-label", ["ctrl+r"], &[P::Labels], Choosing, "rename", "Rename label", "Rename the selected label.";
     ClearLabel, "clear-label", ["ctrl+d"], &[P::Labels], Choosing, "clear", "Clear label", "Clear the selected label.";
     OnlyHits, "only-hits", ["tab"], &[P::Find], Choosing, "only hits", "Toggle only hits", "Hide all but the hits, or show all again.";

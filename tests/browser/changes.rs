@@ -121,7 +121,7 @@ fn an_open_line_takes_every_key_and_can_be_left() {
     browser.press("enter");
     assert_eq!(browser.selected(), "two lines");
     browser.press("g R");
-    shows(&browser, "a project can't be renamed");
+    shows(&browser, "a project cannot be renamed");
 }
 
 #[test]

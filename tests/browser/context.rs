@@ -127,3 +127,44 @@ fn where_no_entry_is_meant_it_is_said() {
     browser.press("c");
     assert!(browser.footer().contains("c (context) works in the Tree pane"), "{}", browser.footer());
 }
+
+#[test]
+fn rows_name_tool_and_file_and_the_largest_come_first() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("j l c");
+    shows(&browser, "callers. [read: src/auth/index.ts] [grep");
+    shows(&browser, "[read: src/auth/index.ts] import { sign, verify }");
+    let in_order: Vec<_> = view(&browser).rows().iter().map(|row| row.at).collect();
+    let sent = |browser: &Browser| -> Vec<u64> {
+        view(browser).rows().iter().filter(|row| row.why.is_none()).filter_map(|row| row.tokens).collect()
+    };
+    browser.press("ctrl+s");
+    assert!(sent(&browser).is_sorted_by(|a, b| a >= b) && sent(&browser).len() > 5, "{:?}", sent(&browser));
+    assert_eq!(view(&browser).cursor.at, 0);
+    // A row that was chosen stays selected.
+    browser.press("j j");
+    let chosen = view(&browser).rows()[2].at;
+    browser.press("ctrl+s");
+    assert_eq!(view(&browser).rows()[view(&browser).cursor.at].at, chosen);
+    assert_eq!(view(&browser).rows().iter().map(|row| row.at).collect::<Vec<_>>(), in_order);
+}
+
+#[test]
+fn the_sum_is_explained() {
+    let mut browser = Browser::demo(160, 40);
+    browser.press("j l c");
+    shows(&browser, "tokens = 3");
+    shows(&browser, " counted by the provider on 2026-");
+    shows(&browser, "estimate 894 = messages 894 + system prompt and tools: not in the file");
+    let dir = tempfile::tempdir().unwrap();
+    let mut browser = on(dir.path(), "--home-dev-talk--/talk.jsonl");
+    browser.press("c");
+    shows(&browser, "+ system prompt ");
+    shows(&browser, " + tools ");
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::new("s").user("u1", "the question");
+    fs::write(dir.path().join("s.jsonl"), session.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 30);
+    browser.press("l c");
+    shows(&browser, "~3 tokens estimated: the provider counted nothing since");
+}

@@ -230,6 +230,7 @@ fn the_demo_says_that_there_is_nothing_to_resume() {
 #[test]
 fn sorting_names_and_paths() {
     let mut browser = Browser::demo(160, 40);
+    browser.press("j k j");
     let selected = browser.selected();
     let costs = |browser: &Browser| -> Vec<f64> {
         browser

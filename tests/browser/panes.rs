@@ -186,3 +186,25 @@ fn a_click_on_a_hint_does_what_its_key_does() {
     click(&mut browser, "close");
     assert!(browser.model.layers.is_empty(), "in a box as well");
 }
+
+#[test]
+fn another_order_keeps_the_row_that_was_chosen_and_else_begins_at_the_top() {
+    let mut browser = Browser::demo(100, 12);
+    for _ in 0..3 {
+        browser.press("ctrl+s");
+        assert_eq!(
+            (browser.model.sessions.cursor.at, browser.model.sessions.cursor.top),
+            (0, 0),
+            "{}",
+            browser.screen()
+        );
+    }
+    browser.press("j j j j j j j j j");
+    let chosen = browser.selected();
+    for _ in 0..6 {
+        browser.press("ctrl+s");
+        assert_eq!(browser.selected(), chosen);
+        let (top, at) = (browser.model.sessions.cursor.top, browser.model.sessions.cursor.at);
+        assert!((top..top + 9).contains(&at), "{}", browser.screen());
+    }
+}

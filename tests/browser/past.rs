@@ -119,3 +119,33 @@ fn samples_have_no_past() {
     browser.press("X");
     assert_eq!(browser.footer(), "these are sample sessions: nothing can be changed");
 }
+
+#[test]
+fn the_path_of_a_session_in_the_trash_is_copied() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    let path = world.path("other").to_string_lossy().into_owned();
+    world.select(&mut browser, "other");
+    browser.press("ctrl+d t X");
+    browser.take(Msg::Now(super::harness::NOW + 5000));
+    browser.press("down");
+    assert!(browser.footer().contains("copy path"), "{}", browser.footer());
+    browser.press("alt+y");
+    assert_eq!(browser.copied, [path]);
+    shows(&browser, "copied: ");
+    browser.press("esc : alt+y");
+    shows(&browser, "this row has no path to copy");
+}
+
+#[test]
+fn a_key_that_does_nothing_in_a_box_says_so() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    for boxes in ["X", ":", "?", "y", "l c"] {
+        browser.press(boxes).press("ctrl+r");
+        assert_eq!(browser.footer(), "ctrl+r (rename) does nothing here", "{boxes}");
+        browser.press("esc");
+    }
+    browser.press("' ctrl+r");
+    assert_eq!(browser.footer(), "no label is selected");
+}

@@ -204,6 +204,7 @@ fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::Pa
     );
     std::fs::write(sessions.join("s.jsonl"), lines).unwrap();
     let mut browser = Browser::on(&[&sessions], 120, 40);
+    browser.set(|setting| setting.here = "/home/dev/started".into());
     browser.press("g j enter");
     let path = browser.session().unwrap().path.clone();
     assert_eq!(resumed(&browser), ["s"]);
@@ -211,6 +212,7 @@ fn with_a_gone_directory() -> (tempfile::TempDir, Browser, String, std::path::Pa
     let cwd = gone.to_str().unwrap().to_string();
     browser.send(Msg::Gone(Start { path, cwd: cwd.clone(), first: None }));
     shows(&browser, "The session's directory is gone");
+    shows(&browser, "in /home/dev/started, where pitree was started");
     (dir, browser, cwd, moved)
 }
 

@@ -6,6 +6,7 @@ use crate::app::command::{Command, GoOn};
 use crate::app::context::Context;
 use crate::app::flows::NO_SESSION;
 use crate::app::layers::Layer;
+use crate::app::layers::answer::Leads;
 use crate::app::layers::note::Note;
 use crate::app::layers::question::{Choice, Question};
 use crate::app::message::{Body, Clip};
@@ -41,6 +42,23 @@ pub fn ask(context: &Context<'_>) -> Command {
     let command = Command::Copy(Clip::Command(start));
     choices.push(Choice::new('c', "command", "that resumes the session in pi, for a shell", Some(command)));
     Command::show(Layer::Question(Question::new("Copy", Vec::new(), choices)))
+}
+
+/// Copies the path of a row: of a file, or of a session in the trash.
+pub(crate) fn path_of(context: &Context<'_>, leads: Option<&Leads>) -> Command {
+    let path = match leads {
+        Some(Leads::File(file)) => Some(Path::new(file)),
+        Some(Leads::Restore(number)) => {
+            let past = context.past.iter().find(|past| past.record.number == *number);
+            past.map(|past| past.record.change.path())
+        }
+        _ => None,
+    };
+    match path.map(|path| path.to_str().filter(|path| !path.contains(char::is_control))) {
+        Some(Some(path)) => Command::Copy(Clip::Text(path.into())),
+        Some(None) => Command::warn("this path has characters that the clipboard cannot take"),
+        None => Command::warn("this row has no path to copy"),
+    }
 }
 
 /// Copies a path, unless the clipboard would get another one.

@@ -52,7 +52,11 @@ pub(crate) fn ask(context: &Context<'_>, go_on: &GoOn, candidates: &[Candidate])
     let mut choices: Vec<Choice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
     let here = Start { cwd: String::new(), ..go_on.start.clone() };
     let choice = Command::GoOn(GoOn { start: here.clone(), ..go_on.clone() });
-    choices.push(Choice::new('h', "here", "in the directory where pitree was started", Some(choice)));
+    let started = match shorten(&context.setting.here, home) {
+        dir if dir.is_empty() => "in the directory where pitree was started".into(),
+        dir => format!("in {dir}, where pitree was started"),
+    };
+    choices.push(Choice::new('h', "here", started, Some(choice)));
     let purpose = Purpose::Directory(go_on.start.clone());
     let prompt = Layer::Prompt(Prompt::new(purpose, "directory: ", &start(gone)));
     let other = "in another directory; remembered for all sessions of this one";

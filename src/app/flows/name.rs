@@ -21,8 +21,11 @@ use crate::session::tree::{Index, Tree};
 /// Asks for the name of the session that is meant.
 pub fn rename(context: &Context<'_>) -> Command {
     let Some((key, session)) = context.meant_session() else {
-        let is_project = context.sessions.selected_project().is_some();
-        return Command::warn(if is_project { "a project can't be renamed: select a session" } else { NO_SESSION });
+        return Command::warn(match (context.sessions.selected_project(), context.sessions.selected_ghost()) {
+            (Some(_), _) => "a project cannot be renamed: select a session",
+            (None, Some(_)) => "a missing session cannot be renamed: select one of its forks",
+            (None, None) => NO_SESSION,
+        });
     };
     let name = session.name.as_deref().unwrap_or_default();
     Command::show(Layer::Prompt(Prompt::new(Purpose::Name(key), "name: ", name)))

@@ -4,10 +4,14 @@ use crate::app::command::Command;
 use crate::app::context::Context;
 use crate::app::flows::{name, resume};
 use crate::app::layers::context::{ContextView, Sight};
+use crate::base::numbers::thousands;
 use crate::base::text::clean;
 use crate::changes::Request;
 use crate::keymap::Action;
 use crate::session::entry::EntryId;
+use crate::session::prompt::listing::Listing;
+use crate::session::prompt::sum::Parts;
+use crate::session::tree::Tree;
 
 /// Shows what the model sees at the entry that is meant.
 pub fn open(context: &Context<'_>) -> Command {
@@ -28,6 +32,28 @@ pub fn view(context: &Context<'_>, place: Sight) -> ContextView {
         None => "before the first entry".into(),
     };
     ContextView::new(place, clean(&format!("{session} {} {at}", context.setting.glyphs.dot)).into_owned())
+}
+
+/// Explains the sum of a context in two lines: how pi counts it, and the estimates of its parts.
+pub(crate) fn explain(context: &Context<'_>, tree: &Tree, listing: &Listing) -> [String; 2] {
+    let number = |tokens: u64| thousands(tokens as usize);
+    let Parts { prompt, tools, messages, counted } = listing.parts;
+    let counted = counted.map(|(at, used, since)| {
+        let time = tree.nodes.get(at as usize).and_then(|node| context.setting.zoned(node.time?));
+        let when = time.map_or(String::new(), |time| time.strftime(" on %Y-%m-%d %H:%M").to_string());
+        let since = if since > 0 { format!(" + {} estimated since", number(since)) } else { String::new() };
+        format!("= {} counted by the provider{when}{since}", number(used as u64))
+    });
+    let system = if prompt + tools == 0 {
+        "system prompt and tools: not in the file".into()
+    } else {
+        format!("system prompt {} + tools {}", number(prompt), number(tools))
+    };
+    let all = number(prompt + tools + messages);
+    let sum =
+        counted.unwrap_or_else(|| "estimated: the provider counted nothing since the last compaction or edit".into());
+    let total = number(listing.tokens as u64);
+    [format!("~{total} tokens {sum}"), format!("estimate {all} = messages {} + {system}", number(messages))]
 }
 
 /// What is done from there: going to the selected entry, resuming where it was looked at, or forking there.

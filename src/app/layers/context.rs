@@ -1,6 +1,7 @@
 //! What the model sees at an entry, over the whole screen: what takes the room, and a list of the messages with what is left
 //! out and why.
 
+use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,8 +12,16 @@ use crate::library::{EntryRef, SessionKey};
 use crate::session::prompt::listing::{Listing, Row, Share};
 use crate::session::tree::{Index, Tree};
 
-/// The rows above the list: title, facts, bar, legend, a line.
-const ABOVE: u16 = 5;
+/// The rows above the list: title, facts, bar, legend, a rule; and two of the sum where there is room.
+const ABOVE: (u16, u16) = (5, 7);
+
+/// The fewest rows of a terminal that have room for the sum.
+const TALL: u16 = 16;
+
+/// Returns the number of rows above the list.
+pub fn above(rows: u16) -> u16 {
+    if rows < TALL { ABOVE.0 } else { ABOVE.1 }
+}
 
 /// The entry that is meant: of a session, in the tree of its own file.
 #[derive(Clone, Debug)]
@@ -51,29 +60,59 @@ pub struct ContextView {
     pub state: State,
     /// The selected row.
     pub cursor: Cursor,
+    /// The sum in words, on two lines.
+    pub sum: [String; 2],
+    /// Sort by size instead of by place in the context.
+    pub by_size: bool,
+    rows: Vec<Row>,
+    /// The row that is selected unless the user selects another one.
+    first: usize,
 }
 
 impl ContextView {
     /// One that waits for what is read.
     pub fn new(place: Sight, title: String) -> Self {
-        Self { place, title, state: State::Reading, cursor: Cursor::default() }
+        let (state, cursor) = (State::Reading, Cursor::default());
+        Self { place, title, state, cursor, sum: Default::default(), by_size: false, rows: Vec::new(), first: 0 }
     }
 
-    /// Takes what was read. The first message that goes in is selected.
-    pub(crate) fn take(&mut self, listing: Result<Arc<Listing>, String>, size: (u16, u16)) {
+    /// Takes what was read, and its sum in words. The first message that goes in is selected.
+    pub(crate) fn take(&mut self, listing: Result<Arc<Listing>, String>, sum: [String; 2], size: (u16, u16)) {
         self.state = listing.map_or_else(State::Failed, State::Read);
-        self.cursor.at = self.rows().iter().position(|row| row.why.is_none()).unwrap_or(0);
-        // Some of what is left out is seen above it.
-        self.cursor.top = self.cursor.at.saturating_sub(3);
+        self.sum = sum;
+        self.list();
         self.fit(size);
+    }
+
+    /// Lists the rows in their order, and selects the first one that is sent.
+    fn list(&mut self) {
+        self.rows = match &self.state {
+            State::Reading | State::Failed(_) => Vec::new(),
+            State::Read(listing) => listing.rows.clone(),
+        };
+        if self.by_size {
+            self.rows.sort_by_key(|row| Reverse(row.tokens.filter(|_| row.why.is_none())));
+        }
+        self.first = self.rows.iter().position(|row| row.why.is_none()).unwrap_or(0);
+        // Some of what is left out is seen above it.
+        self.cursor = Cursor { at: self.first, top: self.first.saturating_sub(3) };
+    }
+
+    /// Puts the largest rows first, or the rows in their order again. A row that the user selected stays selected.
+    fn sort(&mut self) {
+        let is_moved = self.cursor.at != self.first;
+        let selected = self.rows.get(self.cursor.at).filter(|_| is_moved).cloned();
+        self.by_size = !self.by_size;
+        self.list();
+        let is_it = |row: &Row| selected.as_ref().is_some_and(|it| it.at == row.at && Arc::ptr_eq(&it.text, &row.text));
+        if let Some(at) = self.rows.iter().position(is_it) {
+            self.cursor.at = at;
+        }
     }
 
     /// The rows of the list.
     pub fn rows(&self) -> &[Row] {
-        match &self.state {
-            State::Reading | State::Failed(_) => &[],
-            State::Read(listing) => &listing.rows,
-        }
+        &self.rows
     }
 
     /// The entry of the selected row.
@@ -84,7 +123,7 @@ impl ContextView {
 
     /// The rows that are seen at once on a terminal of some columns and rows.
     fn height((_, rows): (u16, u16)) -> usize {
-        rows.saturating_sub(ABOVE + 1).max(1).into()
+        rows.saturating_sub(above(rows) + 1).max(1).into()
     }
 
     /// Brings the selection into sight.
@@ -101,6 +140,10 @@ impl ContextView {
             Some(Action::PageDown) => page,
             Some(Action::First) => isize::MIN,
             Some(Action::Last) => isize::MAX,
+            Some(Action::NextSort) => {
+                self.sort();
+                0
+            }
             Some(Action::Back | Action::Context) => return Answer::Close,
             Some(action) => return Answer::Act(action),
             None => 0,
@@ -116,7 +159,7 @@ impl ContextView {
 
     /// On a row selects it, on the selected one goes there.
     pub(super) fn click<C>(&mut self, row: u16, size: (u16, u16)) -> Answer<C> {
-        let line = row.checked_sub(ABOVE).map(usize::from).filter(|&line| line < Self::height(size));
+        let line = row.checked_sub(above(size.1)).map(usize::from).filter(|&line| line < Self::height(size));
         let Some(at) = line.map(|line| self.cursor.top + line).filter(|&at| at < self.rows().len()) else {
             return Answer::Stay;
         };

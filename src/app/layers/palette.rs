@@ -256,7 +256,7 @@ impl Palette {
             }
             Some(Action::Cancel) => return Answer::Close,
             Some(Action::Close) => return Answer::CloseLists,
-            Some(own @ (Action::RenameLabel | Action::ClearLabel)) => return Answer::Act(own),
+            Some(own @ (Action::RenameLabel | Action::ClearLabel | Action::CopyPath)) => return Answer::Act(own),
             action => {
                 if self.line.press(key, action) {
                     self.typed();

@@ -62,9 +62,11 @@ pub(super) fn title<T>(context: &Context<'_>, listed: &Listed<SessionKey, T>) ->
 
 /// Clears the selected label, or asks for another text of it.
 pub fn change(context: &Context<'_>, selected: Option<&Leads>, clear: bool) -> Command {
-    let Some(&Leads::Entry(EntryRef { session, at })) = selected else { return Command::nothing() };
+    let Some(&Leads::Entry(EntryRef { session, at })) = selected else { return Command::warn("no label is selected") };
     let digest = &context.library[session];
-    let Some(label) = digest.labels.iter().find(|label| label.at == at) else { return Command::nothing() };
+    let Some(label) = digest.labels.iter().find(|label| label.at == at) else {
+        return Command::warn("this label is gone");
+    };
     let target = label.entry.clone();
     if clear {
         let request = Request::Label { path: digest.path.clone(), target, label: String::new(), migrate: false };

@@ -153,6 +153,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         | Action::ListDown
         | Action::ListPageUp
         | Action::ListPageDown
+        | Action::CopyPath
         | Action::RenameLabel
         | Action::ClearLabel
         | Action::OnlyHits
@@ -360,7 +361,10 @@ fn list(model: &mut Model, action: Action) {
             Some(if shows.subagents { "sub-agents' sessions shown" } else { "sub-agents' sessions hidden" }.into())
         }
     };
-    model.sessions.rebuild(&model.library, &model.setting.glyphs);
+    match action {
+        Action::NextSort | Action::WaitingFirst => model.sessions.reorder(&model.library, &model.setting.glyphs),
+        _ => model.sessions.rebuild(&model.library, &model.setting.glyphs),
+    }
     if let Some(said) = said {
         model.say(Tone::Dim, said);
     }

@@ -4,7 +4,7 @@
 use super::act::{act, act_elsewhere, confirm};
 use super::{carry, comparing, family, finding, searching, typing};
 use crate::app::command::{After, Command};
-use crate::app::flows::{name, sight};
+use crate::app::flows::{copy, name, sight};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{Answer, Leads};
@@ -22,7 +22,8 @@ pub(crate) const WHEEL: isize = 3;
 /// A key was pressed.
 pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     touch(model);
-    let action = model.setting.keymap.resolve(model.place(), key);
+    let place = model.place();
+    let action = model.setting.keymap.resolve(place, key);
     if typing::press_saved(model, key, effects) {
         return;
     }
@@ -38,8 +39,19 @@ pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
                 None => act_elsewhere(model, key, effects),
             }
         }
+        Answer::Stay if action.is_none() && model.notice.is_none() && is_command(place, key) => {
+            let panes = Place::PANES.iter();
+            let action = panes.filter_map(|&place| model.setting.keymap.resolve(place, key)).next();
+            let word = action.map_or(String::new(), |action| format!(" ({})", action.word()));
+            model.say(Tone::Dim, format!("{key}{word} does nothing here"));
+        }
         answer => take(model, answer, effects),
     }
+}
+
+/// Returns `true` if a key types nothing and chooses nothing in a place.
+fn is_command(place: Place, key: Key) -> bool {
+    key.typed().is_none() || !(place.takes_text() || place == Place::Question)
 }
 
 /// Returns the message for the first of some keys that arrived together, and how many keys it is for. Characters that a
@@ -161,6 +173,12 @@ fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
         }
         Answer::Act(action) if matches!(model.layers.top(), Some(Layer::Context(_))) => see(model, action, effects),
         Answer::Act(Action::OnlyHits) if model.focus == Place::Tree => model.tree.toggle_only_hits(),
+        Answer::Act(Action::CopyPath) => {
+            let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
+            let leads = selected.map(|row| row.leads.clone());
+            let command = copy::path_of(&model.context(), leads.as_ref());
+            carry::carry(model, command, effects);
+        }
         Answer::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
             let leads = selected.map(|row| row.leads.clone());

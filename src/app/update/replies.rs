@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{carry, comparing, family, news, opening, searching};
 use crate::app::command::{Command, GoOn};
-use crate::app::flows::{change, copy, gone, name, resume};
+use crate::app::flows::{change, copy, gone, name, resume, sight};
 use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
@@ -160,9 +160,13 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>, effec
 
 /// What the model sees was read, for the list that waits for it.
 fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
-    if let Some(view) = model.layers.context_mut() {
-        view.take(listing, model.size);
+    let mut layers = std::mem::take(&mut model.layers);
+    if let Some(view) = layers.context_mut() {
+        let explain = |listing: &Arc<Listing>| sight::explain(&model.context(), &view.place.tree, listing);
+        let sum = listing.as_ref().map(explain).unwrap_or_default();
+        view.take(listing, sum, model.size);
     }
+    model.layers = layers;
 }
 
 fn take_past(model: &mut Model, past: Result<Vec<Past>, String>) {

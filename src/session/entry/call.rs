@@ -151,6 +151,11 @@ fn whole(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
     }
 }
 
+/// Returns the path that the arguments of a call name, if they do.
+pub(crate) fn path_in(arguments: &[u8]) -> Option<String> {
+    given(&Fields::new(arguments), &["path", "file_path"]).map(|path| path.text().into_owned())
+}
+
 /// The file that a call reads, writes or edits.
 pub fn touched<'a>(call: &ToolCall<'a>) -> Option<(Cow<'a, str>, Touch)> {
     let touch = match &*call.name.bytes() {

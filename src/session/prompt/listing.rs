@@ -5,12 +5,14 @@ use std::sync::Arc;
 use crate::base::js::cut;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::clean;
+use crate::session::entry::call::path_in;
 use crate::session::entry::kind::Kind;
-use crate::session::prompt::message::{From, Message, Role};
+use crate::session::prompt::message::{Call, From, Message, Role};
 use crate::session::prompt::plan::{Part, Plan, Why};
-use crate::session::prompt::sum::Sum;
+use crate::session::prompt::sum::{Parts, Sum};
 use crate::session::shape::Index;
 use crate::session::tree::Tree;
+use crate::session::tree::node::Node;
 
 /// As much of a message is kept for its row, in UTF-16 code units: no row is wider.
 const ROW: usize = 200;
@@ -129,6 +131,8 @@ pub struct Listing {
     pub thinking_level: String,
     /// The tools that the model has, clean.
     pub tools: Vec<String>,
+    /// Parts of the sum.
+    pub parts: Parts,
 }
 
 impl Listing {
@@ -142,7 +146,7 @@ impl Listing {
             self.rows.push(Row { at, share, tokens: None, text, why });
         }
         for message in messages {
-            let (share, text) = (Share::of(message), row(message, &node.text).into());
+            let (share, text) = (Share::of(message), row(message, node).into());
             self.rows.push(Row { at, share, tokens: Some(message.tokens), text, why });
         }
     }
@@ -161,6 +165,7 @@ impl Listing {
         self.tokens = sum.tokens(plan);
         self.model.clone_from(&plan.context.model);
         self.thinking_level.clone_from(&plan.context.thinking_level);
+        self.parts = sum.parts(plan);
         self.tools = sum.tools().map(|tool| clean(tool).into_owned()).collect();
     }
 
@@ -182,9 +187,9 @@ impl Listing {
     }
 }
 
-/// The beginning of a message, of a summary without pi's words around it, and the tools that are called; what `told` says
-/// where there is nothing.
-pub fn row(message: &Message, told: &str) -> String {
+/// The beginning of a message, of a summary without pi's words around it, and the tools that are called, with their files;
+/// the text of its entry's row where there is nothing.
+pub fn row(message: &Message, node: &Node) -> String {
     let said = match message.from {
         From::Compaction | From::BranchSummary => {
             message.text.split_once("<summary>").map_or("", |(_, summary)| summary)
@@ -194,15 +199,19 @@ pub fn row(message: &Message, told: &str) -> String {
     let start = |text: &str| clean(cut(text.trim_start(), ROW)).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut text = start(said);
     if !message.calls.is_empty() {
-        let calls: Vec<String> =
-            message.calls.iter().map(|call| format!("[{}]", clean(cut(&call.name, ROW)))).collect();
-        let calls = calls.join(" ");
+        let called = |call: &Call| {
+            let path = path_in(call.arguments.as_bytes()).map_or(String::new(), |path| format!(": {path}"));
+            format!("[{}]", clean(cut(&format!("{}{path}", call.name), ROW)))
+        };
+        let calls = message.calls.iter().map(called).collect::<Vec<_>>().join(" ");
         text = if text.is_empty() { calls } else { format!("{text} {calls}") };
     }
     let images =
         if message.images > 0 { format!("[{}] ", count(message.images, "image", "images")) } else { String::new() };
-    match text.is_empty() {
-        true if images.is_empty() => told.to_string(),
-        _ => images + &text,
+    match (text.is_empty() && images.is_empty(), node.kind) {
+        (true, _) => node.text.to_string(),
+        // The tool and its file are known from the call.
+        (false, Kind::ToolResult) => format!("{} {images}{text}", node.text),
+        (false, _) => images + &text,
     }
 }

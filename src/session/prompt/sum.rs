@@ -42,6 +42,19 @@ impl System {
     }
 }
 
+/// Parts of the tokens of a context.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Parts {
+    /// Estimate for the system prompt; 0 if the file does not have it.
+    pub prompt: u64,
+    /// Estimate for the tools; 0 if the file does not have them.
+    pub tools: u64,
+    /// Estimate for the messages.
+    pub messages: u64,
+    /// The last answer, the tokens that its provider counted, and the estimate for what follows it, if pi relies on that.
+    pub counted: Option<(Index, f64, u64)>,
+}
+
 /// Adds up the messages of pi's context, in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Sum {
@@ -74,6 +87,14 @@ impl Sum {
             Some((at, used)) if plan.is_fresh(at) => used + self.behind as f64,
             _ => (self.system.tokens() + self.said) as f64,
         }
+    }
+
+    /// Returns the parts that the tokens are made of.
+    pub fn parts(&self, plan: &Plan) -> Parts {
+        let all = self.system.tokens();
+        let prompt = System { tools: Vec::new(), ..self.system.clone() }.tokens();
+        let counted = self.used.filter(|&(at, _)| plan.is_fresh(at)).map(|(at, used)| (at, used, self.behind));
+        Parts { prompt, tools: all.saturating_sub(prompt), messages: self.said, counted }
     }
 
     /// The tools that the model has, those that were added last at the end.

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::Clear;
 
-use crate::app::layers::context::{ContextView, State, bar};
+use crate::app::layers::context::{ContextView, State, above, bar};
 use crate::base::numbers::{thousands, tokens};
 use crate::base::text::{Span, Tone};
 use crate::session::prompt::listing::{Listing, Row, Share};
@@ -28,13 +28,17 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &ContextView, pen: &Pen<'_>) {
             pen.put(frame, row(1), &[Span::new(Tone::Text, listing.summary(&pen.glyphs().dot))]);
             pen.put(frame, row(2), &cells(listing, row(2).width.into()));
             pen.put(frame, row(3), &legend(listing));
+            let above = above(all.height);
+            for (line, at) in view.sum.iter().zip(4..above - 1) {
+                pen.put(frame, row(at), &[Span::new(Tone::Dim, &**line)]);
+            }
             let rule = pen.glyphs().dash.repeat(area.width.into());
-            pen.put(frame, Rect { y: 4, height: 1, ..area }, &[Span::new(Tone::Dim, rule)]);
-            let area = Rect { y: 5, height: area.height.saturating_sub(5), ..area };
+            pen.put(frame, Rect { y: above - 1, height: 1, ..area }, &[Span::new(Tone::Dim, rule)]);
+            let area = Rect { y: above, height: area.height.saturating_sub(above), ..area };
             let all = listing.reckoned();
-            let rows = List { area, cursor: view.cursor, len: listing.rows.len(), focused: true };
-            list(frame, pen, &rows, |at, _| spans(&listing.rows[at], all));
-            if listing.rows.is_empty() {
+            let rows = List { area, cursor: view.cursor, len: view.rows().len(), focused: true };
+            list(frame, pen, &rows, |at, _| spans(&view.rows()[at], all));
+            if view.rows().is_empty() {
                 let text = " nothing: an empty conversation, and whatever pi says of itself";
                 pen.put(frame, Rect { height: 1.min(area.height), ..area }, &[Span::new(Tone::Dim, text)]);
             }

@@ -107,6 +107,6 @@ impl Pane {
         let hits = (0..self.rows.len()).filter_map(|row| Some((rank(row)?, row)));
         let row = if self.is_flat { None } else { hits.min().map(|(_, row)| row) };
         self.cursor = Cursor { at: row.unwrap_or(0), top: 0 };
-        self.note_selection();
+        self.note_preselection();
     }
 }

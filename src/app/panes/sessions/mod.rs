@@ -122,6 +122,8 @@ pub struct Pane {
     /// The directories of projects and the files of sessions that are to be folded when they are there.
     to_fold: (HashSet<String>, HashSet<String>),
     selected: Option<RowKey>,
+    /// The row that was selected without the user.
+    preselected: Option<RowKey>,
 }
 
 impl Pane {
@@ -175,6 +177,23 @@ impl Pane {
     pub fn note_selection(&mut self) {
         self.cursor.at = self.cursor.at.min(self.rows.len().saturating_sub(1));
         self.selected = self.key(self.cursor.at).or(self.selected);
+    }
+
+    /// Remembers that the user did not select this row.
+    pub(super) fn note_preselection(&mut self) {
+        self.note_selection();
+        self.preselected = self.selected_key();
+    }
+
+    /// Makes the rows in another order: the row that the user selected stays selected, else the first session is.
+    pub(crate) fn reorder(&mut self, library: &Library, glyphs: &Glyphs) {
+        let is_moved = self.selected_key() != self.preselected;
+        self.rebuild(library, glyphs);
+        if !is_moved {
+            let is_session = |row: &SessionRow| matches!(row, SessionRow::Session { .. });
+            self.cursor = Cursor { at: self.rows.iter().position(is_session).unwrap_or_default(), top: 0 };
+            self.note_preselection();
+        }
     }
 
     /// The project that a row tells of as well, as the session is its only one.

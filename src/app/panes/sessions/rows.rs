@@ -198,7 +198,7 @@ impl Pane {
     fn find_selection(&mut self, library: &Library) {
         if !self.touched {
             self.cursor = self.first_selection(library);
-            return self.note_selection();
+            return self.note_preselection();
         }
         let Some(selected) = self.selected else { return self.note_selection() };
         let hidden_below = || match selected {
