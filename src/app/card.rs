@@ -94,6 +94,7 @@ fn session(context: &Context<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
     said_last(&mut lines, context, key, room);
     lines.push(DocLine::default());
     facts(&mut lines, context, key);
+    abandoned(&mut lines, context, key, room);
     family(&mut lines, context, key);
     inside(&mut lines, context, digest);
     if !digest.problems.is_empty() {
@@ -190,6 +191,26 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     if header.version < 3.0 {
         lines.push(fact("version", &format!("{}: pi rewrites the file when it opens it", header.version)));
     }
+}
+
+/// The abandoned branches of the open session, the newest first: last words, size, cost and age.
+fn abandoned(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, room: Room) {
+    let tree = context.tree.file(key).filter(|tree| context.library[key].leaves > 1 && !tree.is_partial);
+    let Some((tree, branches)) = tree.map(|tree| (tree, tree.abandoned())).filter(|(_, all)| !all.is_empty()) else {
+        return;
+    };
+    heading(lines, "Abandoned branches");
+    for branch in branches.iter().take(LONGEST) {
+        let dot = &context.setting.glyphs.dot;
+        let age = branch.latest.map_or(String::new(), |ms| format!(" {dot} {}", time::age(context.now, ms)));
+        let entries = count(branch.entries, "entry", "entries");
+        let facts = Span::new(Tone::Dim, format!("  {entries} {dot} {}{age}", dollars(branch.cost)));
+        let words = tree.nodes[branch.last as usize].words();
+        let columns = usize::from(room.columns).saturating_sub(width(&facts.text));
+        let words = context.setting.glyphs.cut(words, columns);
+        lines.push(DocLine { spans: vec![Span::clean(Tone::Text, &words), facts], indent: 2, ..DocLine::default() });
+    }
+    more(lines, branches.len());
 }
 
 /// Lists the pis in a session, the most urgent one first.

@@ -31,6 +31,9 @@ impl Searcher {
         is_stale: impl Fn() -> bool + Sync,
     ) -> Option<Vec<SessionHit>> {
         let parts = Parts::new(query, around);
+        if let Some(feature) = parts.feature() {
+            hits.iter_mut().for_each(|hit| hit.at = Some(At::Newest(feature)));
+        }
         if !parts.are_known() {
             return Some(hits);
         }
@@ -87,6 +90,9 @@ impl Searcher {
         is_stale: impl Fn() -> bool,
     ) -> Option<Vec<Index>> {
         let parts = Parts::new(query, around);
+        if parts.feature().is_some() {
+            return Some(parts.in_tree(tree));
+        }
         let mut holding = Holding::default();
         if parts.are_known() {
             let kept = self.kept_of(std::slice::from_ref(session));

@@ -17,6 +17,7 @@ use crate::search::matching::{Match, Matcher, Tier};
 use crate::search::query::Query;
 use crate::session::entry::field::Field;
 use crate::session::texts::{Room, Texts};
+use crate::session::tree::features::Feature;
 use crate::session::tree::{Index, Tree};
 
 /// Sessions that one thread tries before it looks whether anybody still waits.
@@ -70,6 +71,8 @@ pub enum At {
     Place(Index),
     /// By where its line starts in the file, in bytes.
     Offset(u64),
+    /// The newest one with a feature, which only the tree tells.
+    Newest(Feature),
 }
 
 impl At {
@@ -81,6 +84,7 @@ impl At {
                 let found = tree.nodes.binary_search_by_key(&offset, |node| node.offset);
                 found.ok().map(|at| at as Index)
             }
+            Self::Newest(feature) => tree.featured(feature).last().copied(),
         }
     }
 }

@@ -12,11 +12,15 @@ use crate::search::raw::Probe;
 use crate::session::entry::Entry;
 use crate::session::shape::Index;
 use crate::session::texts::{Passages, Texts};
+use crate::session::tree::Tree;
+use crate::session::tree::features::Feature;
 
 /// The parts of a query that may hold for one entry and not for another.
 pub struct Parts {
     words: Vec<Needle>,
     scopes: Vec<Scope>,
+    /// What makes entries fulfil the query where no other part is about entries.
+    features: Vec<Feature>,
     everything: bool,
 }
 
@@ -51,11 +55,30 @@ impl Parts {
             What::Qualified(qualified) => Some(qualified.scope(here)),
             _ => None,
         };
-        Self {
-            words: wanted().filter_map(|term| Needle::of(&term.what)).collect(),
-            scopes: wanted().filter_map(scope).filter(|scope| !matches!(scope, Scope::Session)).collect(),
-            everything: query.everything,
+        let words: Vec<Needle> = wanted().filter_map(|term| Needle::of(&term.what)).collect();
+        let (mut scopes, mut features) = (Vec::new(), Vec::new());
+        for scope in wanted().filter_map(scope) {
+            match scope {
+                Scope::Session => {}
+                Scope::Tree(feature) => features.push(feature),
+                Scope::Known(_) | Scope::Read(_) => scopes.push(scope),
+            }
         }
+        features.retain(|_| words.is_empty() && scopes.is_empty());
+        Self { words, scopes, features, everything: query.everything }
+    }
+
+    /// The feature of the entry to which a session leads that was found as a whole.
+    pub fn feature(&self) -> Option<Feature> {
+        self.features.first().copied()
+    }
+
+    /// Returns the entries of a tree that have one of the features.
+    pub fn in_tree(&self, tree: &Tree) -> Vec<Index> {
+        let mut entries: Vec<Index> = self.features.iter().flat_map(|&feature| tree.featured(feature)).collect();
+        entries.sort_unstable();
+        entries.dedup();
+        entries
     }
 
     /// Whether the lines of a file must be read to tell all of its entries.

@@ -18,7 +18,10 @@ use pitree::disk::locate::Located;
 use pitree::keymap::{Key, Place};
 use pitree::runtime::work::Desk;
 
+use serde_json::json;
+
 use crate::common::by_hand;
+use crate::common::session::Session;
 use crate::finding::marked;
 use crate::harness::{Browser, NOW};
 
@@ -170,7 +173,7 @@ fn next_walks_all_that_fulfils_the_query_and_only_that() {
     assert!(said.iter().all(|entry| !entry.starts_with('[')), "no tool output: {said:?}");
     let anywhere = walk("all: expires_at");
     assert!(anywhere.iter().any(|entry| entry.contains("0004_sessions.sql")), "{anywhere:?}");
-    assert_eq!(walk("is:abandoned"), [""; 0], "that is about the session");
+    assert_eq!(walk("is:named"), [""; 0], "that is about the session");
     assert!(!browser.screen().contains("no hits"), "{}", browser.screen());
     search(&mut browser, "tool:grep");
     assert!(browser.screen().contains("2/2 · default"), "{}", browser.screen());
@@ -555,4 +558,62 @@ fn what_is_looked_for_is_told_where_its_line_is_closed() {
     search(&mut browser, "flkychk");
     browser.press("enter");
     assert!(title(&browser).contains(" · letters in order · flkychk"), "{}", title(&browser));
+}
+
+/// A session with a label, a prompt of which two ways were tried before the third one, and another prompt at the leaf.
+fn branched() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let session = Session::new("stores").costing(0.1).user("u1", "pick a store").assistant("a1", "which one?");
+    let session = session.user("u2", "try redis").assistant("a2", "redis forgets");
+    let session = session.label("l1", "u2", "first try").under("a1").user("u3", "try memcached");
+    let session = session.assistant("a3", "memcached is slow").call("c3", "bash", &json!({"command": "bench"}));
+    let session = session.result("r3", "c3", "bash", "slow").under("a1").user("u4", "try postgres");
+    fs::write(dir.path().join("stores.jsonl"), session.assistant("a4", "postgres it is").text()).unwrap();
+    dir
+}
+
+#[test]
+fn a_session_found_by_its_branches_opens_at_the_newest_abandoned_end() {
+    let dir = branched();
+    let mut browser = Browser::on(&[dir.path()], 120, 40);
+    search(&mut browser, "is:abandoned");
+    let screen = browser.screen();
+    let card: Vec<&str> = screen.lines().skip_while(|line| !line.contains("Abandoned branches")).take(3).collect();
+    assert!(card[1].contains("memcached is slow  4 entries · $0.20 · "), "{screen}");
+    assert!(card[2].contains("redis forgets  2 entries · $0.10 · "), "{screen}");
+    browser.press("enter");
+    let ends = ["[bash: bench]", "redis forgets"];
+    assert_eq!((entry(&browser).as_str(), browser.model.focus), (ends[0], Place::Tree), "{}", browser.screen());
+    assert!(browser.screen().contains("/2 · "), "{}", browser.screen());
+    browser.press("n");
+    assert_eq!(entry(&browser), ends[1]);
+    browser.press("n");
+    assert_eq!(entry(&browser), ends[0]);
+    browser.press("N");
+    assert_eq!(entry(&browser), ends[1]);
+    assert!(browser.wants.is_empty());
+}
+
+#[test]
+fn what_a_session_is_leads_to_the_entries_that_make_it_so() {
+    let dir = branched();
+    for (query, newest, count) in [
+        ("is:labelled", "try redis", Some(1)),
+        ("is:branched", "which one?", Some(1)),
+        ("is:abandoned is:labelled", "[bash: bench]", Some(3)),
+        ("is:abandoned redis", "redis forgets", None),
+        ("is:empty", "", None),
+    ] {
+        let mut browser = Browser::on(&[dir.path()], 120, 40);
+        search(&mut browser, query);
+        browser.press("enter");
+        if newest.is_empty() {
+            assert_eq!(hits(&browser), 0);
+            continue;
+        }
+        let found = browser.model.tree.find.as_ref().unwrap().len();
+        let is_there = if count.is_some() { entry(&browser) == newest } else { entry(&browser).contains("redis") };
+        assert!(is_there, "{query}: {}", browser.screen());
+        assert_eq!(found, count.unwrap_or(found), "{query}");
+    }
 }

@@ -11,6 +11,7 @@ use crate::app::panes::sessions::SessionRow;
 use crate::app::panes::tree::rows::Item;
 use crate::base::text::Tone;
 use crate::keymap::Place;
+use crate::library::search::At;
 use crate::library::{EntryRef, SessionKey};
 
 /// Brings everything in line.
@@ -104,6 +105,8 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
         Item::Start => model.tree.session.map(Subject::Session),
     };
     let row = || match model.sessions.selected_row()? {
+        // The card of a session lists the labels or branches by which it was found.
+        SessionRow::Session { key, .. } if is_found_by_feature(model) => Some(Subject::Session(*key)),
         // A session that was found by what an entry says shows that entry.
         SessionRow::Session { .. } if model.tree.is_at_hit() => entry(),
         SessionRow::Session { .. } if model.sessions.selected_hit().is_some_and(|found| found.at.is_some()) => {
@@ -146,6 +149,11 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
         let lines = card::of(&model.context(), wanted, room);
         model.preview.show(lines);
     }
+}
+
+/// Returns `true` if the selected session was found by a feature of its tree, not by a text.
+fn is_found_by_feature(model: &Model) -> bool {
+    model.sessions.selected_hit().is_some_and(|found| matches!(found.at, Some(At::Newest(_))))
 }
 
 /// Whether what the preview is about is still there.

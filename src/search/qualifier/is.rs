@@ -4,30 +4,48 @@ use std::fmt;
 
 use crate::search::candidate::Candidate;
 use crate::search::here::HereAndNow;
-use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::shape::{Qualifier, Scope, Test};
 use crate::search::qualifier::value::Value;
 use crate::session::problem::Problem;
+use crate::session::tree::features::Feature;
 
 pub(crate) struct Is;
 
-/// What makes a session one of a kind.
-type IsOne = fn(&Candidate<'_>) -> bool;
+/// A row of the table.
+struct Row {
+    name: &'static str,
+    means: &'static str,
+    /// Which entries make a session one of the kind, if entries do.
+    entries: Option<Feature>,
+    holds: fn(&Candidate<'_>) -> bool,
+}
+
+const fn row(
+    name: &'static str,
+    means: &'static str,
+    entries: Option<Feature>,
+    holds: fn(&Candidate<'_>) -> bool,
+) -> Row {
+    Row { name, means, entries, holds }
+}
 
 /// The kinds, in the order in which they are shown.
-const KINDS: &[(&str, &str, IsOne)] = &[
-    ("named", "sessions with a name", |session| session.digest.name.is_some()),
-    ("labelled", "sessions with labels", |session| !session.digest.labels.is_empty()),
-    ("forked", "sessions from which others were forked", |session| session.has_forks),
-    ("fork", "sessions that were forked from another one", |session| session.digest.header.is_fork()),
-    ("branched", "sessions with branches", |session| session.digest.branch_points > 0),
+const KINDS: &[Row] = &[
+    row("named", "sessions with a name", None, |session| session.digest.name.is_some()),
+    row("labelled", "sessions with labels", Some(Feature::Label), |session| !session.digest.labels.is_empty()),
+    row("forked", "sessions from which others were forked", None, |session| session.has_forks),
+    row("fork", "sessions that were forked from another one", None, |session| session.digest.header.is_fork()),
+    row("branched", "sessions with branches", Some(Feature::BranchPoint), |session| session.digest.branch_points > 0),
     // With more than one end at least one was left.
-    ("abandoned", "sessions with branches that were left", |session| session.digest.leaves > 1),
-    ("live", "sessions in which a pi is at work", |session| session.is_live),
-    ("damaged", "sessions that can't be read as a whole", |session| {
+    row("abandoned", "sessions with branches that were left", Some(Feature::AbandonedEnd), |session| {
+        session.digest.leaves > 1
+    }),
+    row("live", "sessions in which a pi is at work", None, |session| session.is_live),
+    row("damaged", "sessions that can't be read as a whole", Some(Feature::Problem), |session| {
         session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
     }),
-    ("newer", "sessions of a version that pitree doesn't know", |session| session.digest.header.is_newer()),
-    ("empty", "sessions in which nobody said anything", |session| session.digest.first_message.is_none()),
+    row("newer", "sessions of a version that pitree doesn't know", None, |session| session.digest.header.is_newer()),
+    row("empty", "sessions in which nobody said anything", None, |session| session.digest.first_message.is_none()),
 ];
 
 /// A kind, by its place in the table.
@@ -38,12 +56,12 @@ impl Value for Kind {
     fn read(text: &str) -> Result<Option<Self>, String> {
         // pi spells it so.
         let name = if text == "labeled" { "labelled" } else { text };
-        let kind = KINDS.iter().position(|(kind, ..)| *kind == name).map(Self);
+        let kind = KINDS.iter().position(|row| row.name == name).map(Self);
         kind.map(Some).ok_or_else(|| format!("unknown value is:{text} (known: {})", Self::forms().join(", ")))
     }
 
     fn forms() -> Vec<&'static str> {
-        KINDS.iter().map(|(name, ..)| *name).collect()
+        KINDS.iter().map(|row| row.name).collect()
     }
 
     fn choices() -> Vec<&'static str> {
@@ -53,7 +71,7 @@ impl Value for Kind {
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(KINDS[self.0].0)
+        f.write_str(KINDS[self.0].name)
     }
 }
 
@@ -65,12 +83,16 @@ impl Qualifier for Is {
     const EXAMPLE: &'static str = "is:abandoned";
 
     fn means(kind: &str) -> &'static str {
-        KINDS.iter().find(|(name, ..)| *name == kind).map_or("", |(_, means, _)| *means)
+        KINDS.iter().find(|row| row.name == kind).map_or("", |row| row.means)
     }
 
     fn test(kind: &Kind, _: &HereAndNow) -> Test {
-        let (.., is_one) = KINDS[kind.0];
-        Box::new(move |session| is_one(session).into())
+        let holds = KINDS[kind.0].holds;
+        Box::new(move |session| holds(session).into())
+    }
+
+    fn scope(kind: &Kind, _: &HereAndNow) -> Scope {
+        KINDS[kind.0].entries.map_or(Scope::Session, Scope::Tree)
     }
 }
 

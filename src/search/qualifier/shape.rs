@@ -6,6 +6,7 @@ use crate::search::lists::Values;
 use crate::search::qualifier::value::Value;
 use crate::session::entry::Entry;
 use crate::session::shape::Index;
+use crate::session::tree::features::Feature;
 
 /// A qualifier.
 pub(crate) trait Qualifier {
@@ -52,6 +53,8 @@ pub(crate) enum Scope {
     Session,
     /// For those that what is known of the session names.
     Known(Entries),
+    /// For those with a feature in the tree of the session, where nothing else is asked of entries.
+    Tree(Feature),
     /// For those whose line says so.
     Read(Box<dyn Fn(&Entry<'_>) -> bool + Send + Sync>),
 }

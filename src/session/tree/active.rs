@@ -1,4 +1,4 @@
-//! Which entries are on the path from the root to the leaf, where the rest of the tree is not needed.
+//! The path from the root to the leaf, where the rest of the tree is not needed, and a branch that leaves it.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,4 +32,19 @@ impl Active {
     pub fn has(&self, at: Index) -> bool {
         self.bits.get(at as usize / 64).is_some_and(|bits| bits >> (at % 64) & 1 == 1)
     }
+}
+
+/// A branch that does not lead to the leaf.
+#[derive(Clone, Debug)]
+pub struct Abandoned {
+    /// The entry at its end.
+    pub end: Index,
+    /// The last message of a user or an assistant on it, else its end.
+    pub last: Index,
+    /// How many entries it has. Entries that several branches share belong to the newest of them.
+    pub entries: usize,
+    /// US dollars.
+    pub cost: f64,
+    /// The newest entry, in milliseconds since 1970.
+    pub latest: Option<i64>,
 }

@@ -6,6 +6,7 @@
 
 pub mod active;
 pub mod context;
+pub mod features;
 pub mod node;
 mod part;
 pub mod resume;
@@ -14,6 +15,7 @@ mod sense;
 pub mod sent;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::Kind;
@@ -21,7 +23,7 @@ use crate::session::lines::{Header, LabelLine, Lines, NotASession};
 use crate::session::problem::Problem;
 pub use crate::session::shape::Index;
 use crate::session::shape::{ById, IdHash, Shape};
-use crate::session::tree::active::Active;
+use crate::session::tree::active::{Abandoned, Active};
 use crate::session::tree::node::{Link, Node};
 use crate::session::tree::part::Call;
 pub use crate::session::tree::part::Part;
@@ -57,6 +59,7 @@ pub struct Tree {
     active: Active,
     flagged: HashSet<Index>,
     below: Vec<Below>,
+    abandoned: OnceLock<Vec<Abandoned>>,
     pub(crate) settings: Settings,
     /// The first entry that each compaction keeps, if it is in the file.
     pub(crate) first_kept: HashMap<Index, Index>,
