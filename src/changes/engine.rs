@@ -17,8 +17,9 @@ use crate::disk::append::{Appended, Draft};
 use crate::disk::load;
 use crate::disk::load::NewerFormat;
 use crate::disk::lock::Wait;
+use crate::disk::mark::Fingerprint;
 use crate::disk::reach::is_there;
-use crate::disk::trash::{Bin, NotBack, Trash, join};
+use crate::disk::trash::{self, Bin, Kept, NotBack, Trash, join};
 use crate::session::tree::Tree;
 use crate::session::write::line::new_id;
 
@@ -146,14 +147,16 @@ impl<'a> Engine<'a> {
     /// Notes that a change is made, with which a file `goes` to the trash.
     fn note(&mut self, change: &Change, goes: Option<&Path>) -> Result<Move> {
         let item = self.place_for(goes)?;
-        let number = self.book.note(change, By { item: item.clone(), ..By::default() })?.unwrap_or_default();
+        let by = By { item: item.clone(), file: fingerprint(change, goes), ..By::default() };
+        let number = self.book.note(change, by)?.unwrap_or_default();
         Ok(Move { number, step: Step::Make, goes: goes.map(Path::to_path_buf), item })
     }
 
     /// Notes that a step is taken with a change, with which a file `goes` to the trash.
     fn note_again(&mut self, record: &Record, step: Step, goes: Option<&Path>) -> Result<Move> {
         let (number, item) = (record.number, self.place_for(goes)?);
-        self.book.set(number, step.begun(), By { item: item.clone(), ..By::default() })?;
+        let file = fingerprint(&record.change, goes);
+        self.book.set(number, step.begun(), By { item: item.clone(), file, ..By::default() })?;
         Ok(Move { number, step, goes: goes.map(Path::to_path_buf), item })
     }
 
@@ -235,7 +238,7 @@ impl<'a> Engine<'a> {
         if record.change.brings(step).is_none() {
             return self.note_again(record, step, Some(path));
         }
-        let can_join = self.bin.can_join(path, record.item.as_deref());
+        let can_join = self.bin.can_join(path, record.place());
         let late = can_join.with_context(|| format!("can't look at {}", path.display()))?.then(|| join::late(path));
         self.note_again(record, step, late.as_deref())
     }
@@ -276,11 +279,12 @@ impl<'a> Engine<'a> {
     /// Takes the place in the trash that was chosen for a file, or another one if another program was faster.
     fn claim(&mut self, noted: &Move, goes: &Path, item: &mut Option<PathBuf>) -> Result<()> {
         while let Some(chosen) = item.as_deref() {
-            if self.bin.claim(goes, chosen)? {
+            if self.bin.claim(goes, chosen, self.now)? {
                 break;
             }
             *item = self.bin.choose(goes)?;
-            self.book.set(noted.number, noted.step.begun(), By { item: item.clone(), ..By::default() })?;
+            let file = self.past().find(noted.number).and_then(|record| record.item.as_ref()?.file.clone());
+            self.book.set(noted.number, noted.step.begun(), By { item: item.clone(), file, ..By::default() })?;
             self.book.sync()?;
         }
         Ok(())
@@ -313,18 +317,20 @@ impl<'a> Engine<'a> {
         is_there(path).with_context(|| format!("can't look at {}", path.display()))?;
         self.must_be_ahead(record, step)?;
         let Some(ahead) = self.ahead.remove(&record.number) else { return Ok(()) };
-        let item = record.item.as_deref().filter(|item| !join::is_late(path, item));
-        let back = match (item, &ahead.item) {
-            (Some(item), Some(place)) => {
+        let is_late = |kept: &&Kept| kept.place.as_ref().is_some_and(|place| join::is_late(path, place));
+        let kept = record.item.as_ref().filter(|kept| !is_late(kept));
+        let back = match (kept.and_then(|kept| Some((kept, kept.place.as_deref()?))), &ahead.item) {
+            (Some((kept, item)), Some(place)) => {
                 let mut wait = waiting(&mut self.watch, &mut self.is_given_up);
-                let joined = ahead.claimed.and_then(|()| self.bin.join(path, item, place, &mut wait));
+                let checked = ahead.claimed.and_then(|()| trash::check(path, kept, at_least));
+                let joined = checked.and_then(|()| self.bin.join(path, item, place, &mut wait));
                 match &joined {
                     Ok(()) => self.warnings.push("a pi went on in its place: what it wrote is joined to it".into()),
                     Err(_) => self.bin.give_up(place),
                 }
                 joined
             }
-            _ => self.bin.take_back(path, item, at_least),
+            _ => self.bin.take_back(path, kept, at_least),
         };
         self.settle(record.number, step, back.map_err(overtaken))
     }
@@ -383,7 +389,7 @@ impl<'a> Engine<'a> {
         let line = |tree: &Tree| {
             let id = free_id(tree);
             let draft = Draft::new(tree, &build(self.book.past(), tree, &id)?);
-            let by = By { entry: Some(&id), draft: Some(draft.clone()), item: None };
+            let by = By { entry: Some(&id), draft: Some(draft.clone()), ..By::default() };
             self.book.set(record.number, step.begun(), by)?;
             begun = true;
             self.book.sync()?;
@@ -435,6 +441,12 @@ impl<'a> Engine<'a> {
         let noted = self.book.set(number, step.settled(is_made), By::default());
         made.and(noted.context("the change is made, but"))
     }
+}
+
+/// Returns the fingerprint of the file that `goes` to the trash: in every change that is the content of the changed file.
+/// Without one, undo still compares what the trash records.
+fn fingerprint(change: &Change, goes: Option<&Path>) -> Option<Fingerprint> {
+    goes.and_then(|_| Fingerprint::of(change.path()).ok())
 }
 
 /// Tells of waiting, and notes when it is given up.

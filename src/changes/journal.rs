@@ -20,6 +20,8 @@ use crate::changes::change::Change;
 use crate::disk::append::Draft;
 use crate::disk::files::open_regular;
 use crate::disk::lock::Wait;
+use crate::disk::mark::Fingerprint;
+use crate::disk::trash::Kept;
 use crate::disk::{create, lock};
 
 /// The version of the form that is written here.
@@ -116,10 +118,10 @@ pub struct Record {
     pub entries: Vec<String>,
     /// The last of those lines, as it was to be written.
     pub(crate) draft: Option<Draft>,
-    /// Where its file lies in the trash, or is about to, or did last, if that is known.
-    pub(crate) item: Option<PathBuf>,
-    /// Where it lay before the step that is cut short.
-    pub(crate) item_before: Option<PathBuf>,
+    /// Its file in the trash: there now, about to be, or last.
+    pub(crate) item: Option<Kept>,
+    /// The same before the step that is cut short.
+    pub(crate) item_before: Option<Kept>,
     /// The place of its first line in the journal.
     pub(crate) begun_at: u64,
     /// The place of the line at which it was undone last.
@@ -127,6 +129,16 @@ pub struct Record {
 }
 
 impl Record {
+    /// Returns the path in the trash of its file, if that is known.
+    pub(crate) fn place(&self) -> Option<&Path> {
+        self.item.as_ref()?.place.as_deref()
+    }
+
+    /// Returns the path in the trash that its file had before the step that is cut short.
+    pub(crate) fn place_before(&self) -> Option<&Path> {
+        self.item_before.as_ref()?.place.as_deref()
+    }
+
     /// Whether this pitree knows what was changed and how far that is.
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.change, Change::Unknown(_)) && self.state != State::Unknown
@@ -169,6 +181,9 @@ struct JournalLine {
     /// The same in base64 where that is no text: an older pitree overlooks a field, but no other form of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     item_bytes: Option<String>,
+    /// The fingerprint of the file that goes to the trash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<Fingerprint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     change: Option<Change>,
 }
@@ -188,6 +203,8 @@ pub(crate) struct By<'a> {
     pub(crate) draft: Option<Draft>,
     /// The place in the trash that the file is to get.
     pub(crate) item: Option<PathBuf>,
+    /// The fingerprint of that file.
+    pub(crate) file: Option<Fingerprint>,
 }
 
 /// The line that says of which version those behind it are.
@@ -283,8 +300,9 @@ impl Records {
 
     fn take(&mut self, line: JournalLine) {
         self.lines += 1;
-        let JournalLine { number, time, state, group, entry, draft, item, item_bytes, change } = line;
-        let item = item_bytes.and_then(|bytes| paths::of_odd(&bytes)).or(item.map(PathBuf::from));
+        let JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change } = line;
+        let place = item_bytes.and_then(|bytes| paths::of_odd(&bytes)).or(item.map(PathBuf::from));
+        let item = (place.is_some() || file.is_some()).then_some(Kept { place, time, file });
         self.highest = self.highest.max(number);
         self.lines_of_ours.extend(entry.clone());
         if let Some(change) = change {
@@ -310,12 +328,11 @@ impl Records {
             let record = &mut self.list[at];
             if record.state.step().is_some_and(|step| state == step.settled(false)) {
                 record.item = record.item_before.take();
-            } else if let Some(item) = item {
-                let is_chosen_again = record.state == state;
-                let before = record.item.replace(item);
-                if !is_chosen_again {
-                    record.item_before = before;
+            } else {
+                if state.step().is_some() && record.state != state {
+                    record.item_before.clone_from(&record.item);
                 }
+                record.item = item.or(record.item.take());
             }
             record.state = state;
             record.entries.extend(entry);
@@ -454,10 +471,10 @@ impl Journal {
     pub(crate) fn begin(&mut self, time: i64, group: Option<u64>, change: Change, by: By<'_>) -> Result<u64> {
         let number = self.records.highest.checked_add(1);
         let number = number.with_context(|| format!("no number is left in the journal {}", self.path.display()))?;
-        let By { draft, item, .. } = by;
+        let By { draft, item, file, .. } = by;
         let (state, change) = (State::Begun, Some(change));
         let (item, item_bytes) = written(item);
-        self.note(JournalLine { number, time, state, group, entry: None, draft, item, item_bytes, change })?;
+        self.note(JournalLine { number, time, state, group, entry: None, draft, item, item_bytes, file, change })?;
         Ok(number)
     }
 
@@ -466,10 +483,10 @@ impl Journal {
     /// # Errors
     /// The journal can't be written.
     pub(crate) fn set(&mut self, number: u64, time: i64, state: State, by: By<'_>) -> Result<()> {
-        let By { entry, draft, item } = by;
+        let By { entry, draft, item, file } = by;
         let entry = entry.map(String::from);
         let (item, item_bytes) = written(item);
-        self.note(JournalLine { number, time, state, group: None, entry, draft, item, item_bytes, change: None })
+        self.note(JournalLine { number, time, state, group: None, entry, draft, item, item_bytes, file, change: None })
     }
 
     /// Settles the changes that were cut short: `happened` tells from the files whether the step was taken. Of what it
@@ -509,7 +526,7 @@ mod tests {
             for name in ["made", "not made"] {
                 let number = journal.begin(0, None, change(name), By::default()).unwrap();
                 let draft = Draft { at: 0, text: String::new() };
-                journal.set(number, 0, state, By { entry: Some("undo"), draft: Some(draft), item: None }).unwrap();
+                journal.set(number, 0, state, By { entry: Some("undo"), draft: Some(draft), ..By::default() }).unwrap();
             }
         }
         drop(journal);

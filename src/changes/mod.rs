@@ -77,7 +77,7 @@ impl Changes {
             if let Some(record) = history.iter().rev().find(is_of) {
                 one.reason = "entries of a session that is in the trash, written by a pi that went on".into();
                 // Where its place is not known, the one can't come back before the others are gone.
-                if record.item.is_some() {
+                if record.place().is_some() {
                     one.reason += &format!("; `pitree restore {}` brings it back and joins both", record.number);
                 }
             }

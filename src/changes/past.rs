@@ -9,7 +9,7 @@ use crate::changes::journal::{Record, State};
 use crate::changes::outcome::said;
 use crate::changes::{Changes, journal};
 use crate::disk::files::Files;
-use crate::disk::scan;
+use crate::disk::{scan, trash};
 
 /// Of so many sessions in the trash, the newest, the names are read: nobody looks through more.
 const NAMED: usize = 500;
@@ -56,7 +56,6 @@ impl Changes {
     /// The journal can't be read.
     pub fn past(&self, is_wanted: impl Fn() -> bool) -> Result<Vec<Past>> {
         let all = self.history()?;
-        let is_gone = |record: &Record| record.item.as_deref().is_some_and(|item| item.symlink_metadata().is_err());
         let away = all.iter().rev().filter(|record| record.is_away()).take_while(|_| is_wanted());
         let (emptied, there): (Vec<&Record>, Vec<&Record>) = away.partition(|record| is_gone(record));
         let emptied: HashSet<u64> = emptied.into_iter().map(|record| record.number).collect();
@@ -67,6 +66,11 @@ impl Changes {
         };
         Ok(all.into_iter().rev().map(past).collect())
     }
+}
+
+/// Returns `true` if the file of a change is no longer in the trash.
+fn is_gone(record: &Record) -> bool {
+    record.item.as_ref().is_some_and(|kept| trash::is_gone(record.change.path(), kept))
 }
 
 /// The titles of the sessions of some changes and the directories in which they worked, by the numbers of the changes: of
@@ -86,8 +90,8 @@ pub fn sessions(
         // What is in its place by now may be another one.
         let went = away.get(place).and_then(|went| went.iter().find(|other| other.number >= record.number));
         let mut order = match went {
-            Some(went) => [went.item.as_deref(), None],
-            None => [Some(place), record.item.as_deref()],
+            Some(went) => [went.place().filter(|_| !is_gone(went)), None],
+            None => [Some(place), record.place()],
         }
         .into_iter()
         .flatten();

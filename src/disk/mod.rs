@@ -21,7 +21,7 @@ pub mod live;
 pub mod load;
 pub mod locate;
 pub(crate) mod lock;
-mod mark;
+pub(crate) mod mark;
 pub mod moved;
 pub mod news;
 pub(crate) mod program;

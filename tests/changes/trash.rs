@@ -9,7 +9,8 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use pitree::changes::journal::State;
-use pitree::changes::{Refusal, Request};
+use pitree::changes::{Changes, Refusal, Request, to_the_end};
+use pitree::disk::trash::Trash;
 use serde_json::{Value, json};
 
 use crate::common::effort::skipped;
@@ -334,4 +335,117 @@ fn odd_disk() {
     world.make(&undo(1)).unwrap();
     assert_eq!(fs::read(&path).unwrap(), old.as_bytes());
     assert!(Command::new("umount").arg(&odd).status().unwrap().success());
+}
+
+#[test]
+fn undo_refuses_another_file_in_the_trash() {
+    in_own_home("trash::another_file");
+}
+
+#[test]
+#[ignore = "run by undo_refuses_another_file_in_the_trash, in a home of its own"]
+fn another_file() {
+    let world = World::at_home();
+    let (item, info) = (trash().join("files/s.jsonl"), trash().join("info/s.jsonl.trashinfo"));
+    let text = "one\n".repeat(1000);
+    let path = world.write("s.jsonl", &text);
+    // What another program makes of the file and of its note.
+    type Other = (&'static str, fn(String) -> String, fn(String) -> Option<String>);
+    let date = |note: &str| note.lines().find_map(|line| line.strip_prefix("DeletionDate=").map(str::to_owned));
+    let refused: [Other; 4] = [
+        ("another path", |text| text, |note| Some(note.replace("/s.jsonl", "/other/s.jsonl"))),
+        ("another date", |text| text, |note| Some(note.replace(":00\n", ":01\n"))),
+        ("another text", |text| text.replace("one", "two"), Some),
+        ("a shorter text", |text| text[4..].into(), Some),
+    ];
+    let taken: [Other; 3] = [
+        ("another time zone", |text| text, |note| Some(note.replace(":00:00\n", ":45:00\n"))),
+        ("an appended line", |text| text + "more\n", Some),
+        ("no note", |text| text, |_| None),
+    ];
+    let replace = |(what, file, note): &Other| {
+        world.trash(&path).unwrap();
+        let before = fs::read_to_string(&info).unwrap();
+        assert!(date(&before).is_some_and(|date| date.ends_with(":00:00")), "{before}");
+        let (file, note) = (file(text.clone()), note(before.clone()));
+        fs::remove_file(&item).unwrap();
+        fs::write(&item, &file).unwrap();
+        match &note {
+            Some(note) => fs::write(&info, note).unwrap(),
+            None => fs::remove_file(&info).unwrap(),
+        }
+        assert!(note.as_ref() != Some(&before) || file != text, "{what}");
+        (file, before)
+    };
+    for other in &refused {
+        let (file, note) = replace(other);
+        let past = world.changes.past(|| true).unwrap();
+        assert!(past[0].is_emptied && past[0].session.is_none(), "{}", other.0);
+        let error = world.undo().unwrap_err();
+        assert!(matches!(error.downcast_ref(), Some(Refusal::Overtaken { .. })), "{}: {error:#}", other.0);
+        let says = format!("{} is another file, deleted from /", item.display());
+        assert!(error.to_string().contains(&says), "{}: {error:#}", other.0);
+        assert!(!path.exists() && fs::read_to_string(&item).unwrap() == file, "{}", other.0);
+        // With the file that was deleted it can be undone.
+        fs::write(&item, &text).unwrap();
+        fs::write(&info, note).unwrap();
+        world.make(&undo(past[0].record.number)).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "{}", other.0);
+    }
+    for other in &taken {
+        let (file, _) = replace(other);
+        world.undo().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), file, "{}", other.0);
+        fs::write(&path, &text).unwrap();
+    }
+}
+
+#[test]
+fn after_a_failed_undo_the_place_in_the_trash_is_still_known() {
+    in_own_home("trash::failed_undo");
+}
+
+#[test]
+#[ignore = "run by after_a_failed_undo_the_place_in_the_trash_is_still_known, in a home of its own"]
+fn failed_undo() {
+    let world = World::at_home();
+    let path = world.write("s.jsonl", "one");
+    world.trash(&path).unwrap();
+    let item = || world.changes.past(|| true).unwrap()[0].is_emptied;
+    fs::write(&path, "{\"type\":\"session\"}\n").unwrap();
+    world.undo().unwrap_err();
+    fs::remove_file(trash().join("files/s.jsonl")).unwrap();
+    assert!(item(), "the journal still has the place");
+}
+
+#[test]
+fn the_fingerprint_finds_what_a_trash_command_moved() {
+    in_own_home("trash::by_a_command");
+}
+
+#[test]
+#[ignore = "run by the_fingerprint_finds_what_a_trash_command_moved, in a home of its own"]
+fn by_a_command() {
+    let script = "mkdir -p data/Trash/files data/Trash/info && mv \"$1\" data/Trash/files/1 && \
+                  printf '[Trash Info]\\nPath=%s\\nDeletionDate=2026-11-21T08:00:00\\n' \"$1\" > data/Trash/info/1.trashinfo";
+    let command = ["sh", "-c", &format!("cd '{}' && {script}", home().display()), "sh"].map(String::from).to_vec();
+    let dir = tempfile::tempdir_in(home()).unwrap();
+    let path = dir.path().canonicalize().unwrap().join("s.jsonl");
+    let trash_of = Trash { command, ..Trash::default() };
+    let changes = Changes::new(dir.path().join("state"), trash_of);
+    let make = |request: &Request| changes.make(request, NOW, &mut to_the_end);
+    fs::write(&path, "mine").unwrap();
+    make(&Request::Trash { files: vec![seen(&path)] }).unwrap();
+
+    // Another file was deleted later from the same path.
+    let (other, note) = (trash().join("files/2"), fs::read_to_string(trash().join("info/1.trashinfo")).unwrap());
+    fs::write(&other, "other").unwrap();
+    fs::write(trash().join("info/2.trashinfo"), note.replace("08:00", "09:00")).unwrap();
+    fs::rename(trash().join("files/1"), home().join("mine")).unwrap();
+    let error = make(&Request::Undo { number: None }).unwrap_err().to_string();
+    assert!(error.contains("files/2 is another file, deleted from /") && !path.exists(), "{error}");
+    fs::rename(home().join("mine"), trash().join("files/1")).unwrap();
+    make(&undo(1)).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(&other).unwrap(), "other");
 }

@@ -18,7 +18,7 @@ use crate::disk::files::Files;
 use crate::disk::load::Bodies;
 use crate::disk::lock::Wait;
 use crate::disk::reach::is_there;
-use crate::disk::trash::Bin;
+use crate::disk::trash::{Bin, Kept};
 use crate::disk::{create, load};
 use crate::session::write::migrate;
 
@@ -91,7 +91,7 @@ impl Kind for Migrated {
             return overtaken(format!("the session was used since, in its new form: {}", self.path.display()));
         }
         let (goes, comes) = step.ends(kept(&self.path, self.version), kept(&self.path, 3));
-        let lies = record.item.as_deref();
+        let lies = record.item.as_ref();
         work.make_again(record, step, Some(&goes), |bin, item, wait| {
             bin.take_back(&comes, lies, 0)?;
             let replaced = replace(&self.path, (&goes, item), &comes, (bin, &mut *wait));
@@ -112,27 +112,29 @@ impl Kind for Migrated {
         let path = &self.path;
         let _ = fs::remove_file(create::draft(path)); // of the new form; made again when it is wanted
         // A second name of the file itself, while it has not been replaced.
-        record.item.iter().for_each(|item| bin.clear(path, item));
-        record.item_before.iter().for_each(|item| bin.give_up(item));
+        record.place().into_iter().for_each(|item| bin.clear(path, item));
+        record.place_before().into_iter().for_each(|item| bin.give_up(item));
         let forms = [kept(path, self.version), kept(path, 3)];
         forms.iter().for_each(|beside| drop(fs::remove_file(create::draft(beside)))); // on the way back from the trash
         for beside in forms.iter().filter(|beside| beside.symlink_metadata().is_ok()) {
             let is_twice = fs::read(beside).is_ok_and(|bytes| {
-                let others = [Some(path.as_path()), record.item_before.as_deref()].into_iter().flatten();
+                let others = [Some(path.as_path()), record.place_before()].into_iter().flatten();
                 others.into_iter().any(|other| fs::read(other).is_ok_and(|other| other == bytes))
             });
             if is_twice {
                 let _ = fs::remove_file(beside); // what can't be cleared away stays; it is no session to pi or pitree
             } else {
-                put_back(beside, record.item_before.as_deref(), bin, &mut |_| ControlFlow::Continue(()));
+                put_back(beside, record.item_before.as_ref(), bin, &mut |_| ControlFlow::Continue(()));
             }
         }
     }
 }
 
 /// Puts a form that came from the trash back to its place there, or to another one.
-fn put_back(beside: &Path, item: Option<&Path>, bin: &mut Bin<'_>, wait: Wait<'_>) {
-    let is_ours = item.is_some_and(|item| bin.claim(beside, item).unwrap_or(false));
+fn put_back(beside: &Path, kept: Option<&Kept>, bin: &mut Bin<'_>, wait: Wait<'_>) {
+    let item = kept.and_then(|kept| kept.place.as_deref());
+    let time = kept.map_or(0, |kept| kept.time);
+    let is_ours = item.is_some_and(|item| bin.claim(beside, item, time).unwrap_or(false));
     // Where it can't go, it stays; it is no session to pi or pitree.
     let _ = if is_ours { bin.put(beside, item, wait) } else { bin.put_somewhere(beside, wait) };
 }

@@ -78,7 +78,7 @@ pub(super) fn moved(comes: bool, path: &Path, record: &Record) -> Option<bool> {
     if comes && joined(path, record).is_some() {
         return Some(is_here && join::start(path).ok()? == Start::Header);
     }
-    let Some(item) = &record.item else { return Some(is_here == comes) };
+    let Some(item) = record.place() else { return Some(is_here == comes) };
     // Where there is still one in both places, they are two.
     let is_in_trash = is_there(item).ok()?;
     Some(if comes { is_here && !is_in_trash } else { is_in_trash || !is_here })
@@ -86,7 +86,7 @@ pub(super) fn moved(comes: bool, path: &Path, record: &Record) -> Option<bool> {
 
 /// Of a session that comes back to where a pi went on: where it lies in the trash, and where pi's lines are to.
 fn joined<'a>(path: &Path, record: &'a Record) -> Option<(&'a Path, &'a Path)> {
-    let (item, place) = (record.item_before.as_deref()?, record.item.as_deref()?);
+    let (item, place) = (record.place_before()?, record.place()?);
     join::is_late(path, place).then_some((item, place))
 }
 
@@ -99,7 +99,7 @@ pub(super) fn clear(brings: impl Fn(Step) -> bool, record: &Record, bin: &mut Bi
             return bin.mend_join(path, item, place);
         }
     }
-    record.item.iter().for_each(|item| bin.clear(path, item));
+    record.place().into_iter().for_each(|item| bin.clear(path, item));
 }
 
 impl Kind for Trashed {

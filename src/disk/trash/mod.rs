@@ -25,8 +25,10 @@ use system::{Contents, Home};
 
 use crate::disk::create;
 use crate::disk::lock::{Wait, is_at};
+use crate::disk::mark::Fingerprint;
 use crate::disk::reach::is_there;
 pub(crate) use crate::disk::trash::back::NotBack;
+use crate::disk::trash::back::Wanted;
 pub(crate) use crate::disk::trash::command::Hangs;
 use crate::disk::trash::join::Start;
 
@@ -48,13 +50,15 @@ impl Default for Trash {
 impl Trash {
     /// The trash for one request, made at the time `now` in milliseconds since 1970.
     pub(crate) fn open(&self, now: i64) -> Bin<'_> {
-        Bin { trash: self, home: Home::new(now), contents: None, added: HashSet::new(), moved: HashSet::new() }
+        Bin { trash: self, now, home: Home::new(), contents: None, added: HashSet::new(), moved: HashSet::new() }
     }
 }
 
 /// The trash during one request, which may move many files: what it holds is looked up once.
 pub(crate) struct Bin<'a> {
     trash: &'a Trash,
+    /// In milliseconds since 1970.
+    now: i64,
     home: Home,
     /// What it held when that was looked up.
     contents: Option<Contents>,
@@ -62,6 +66,17 @@ pub(crate) struct Bin<'a> {
     added: HashSet<PathBuf>,
     /// The folders from which or to which something moved, and which may not be so on the disk.
     moved: HashSet<PathBuf>,
+}
+
+/// A file in the trash, as it was when pitree moved it there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Its path in the trash, if that is known.
+    pub(crate) place: Option<PathBuf>,
+    /// The time of the deletion, in milliseconds since 1970.
+    pub(crate) time: i64,
+    /// Its fingerprint; older versions of pitree recorded none.
+    pub(crate) file: Option<Fingerprint>,
 }
 
 /// The trash was asked, and did not take a file: it is where it was.
@@ -93,12 +108,13 @@ impl Bin<'_> {
         Ok(self.home.choose(path).map_err(NotTaken)?)
     }
 
-    /// Takes the place that was chosen for a file. Returns whether that was possible; if not, another one is to be chosen.
+    /// Takes the place that was chosen for a file deleted at `time`, in milliseconds since 1970. Returns `false` if another
+    /// program took the place first.
     ///
     /// # Errors
     /// [`NotTaken`].
-    pub(crate) fn claim(&mut self, path: &Path, item: &Path) -> Result<bool> {
-        Ok(self.home.claim(&known_as(path), item).map_err(NotTaken)?)
+    pub(crate) fn claim(&mut self, path: &Path, item: &Path, time: i64) -> Result<bool> {
+        Ok(self.home.claim(&known_as(path), item, time).map_err(NotTaken)?)
     }
 
     /// Lets the places that were taken reach the disk.
@@ -137,7 +153,7 @@ impl Bin<'_> {
     pub(crate) fn put_somewhere(&mut self, path: &Path, wait: Wait<'_>) -> Result<()> {
         loop {
             let item = self.choose(path)?;
-            let is_ours = item.as_deref().map_or(Ok(true), |item| self.claim(path, item))?;
+            let is_ours = item.as_deref().map_or(Ok(true), |item| self.claim(path, item, self.now))?;
             if is_ours {
                 self.sync_places()?;
                 return self.put(path, item.as_deref(), wait);
@@ -158,25 +174,30 @@ impl Bin<'_> {
         std::mem::take(&mut self.moved).into_iter().try_for_each(sync)
     }
 
-    /// Takes a file back to where it was: from its place in the trash if that is known; else the one that was removed
-    /// last, of those with at least so many bytes.
+    /// Restores a file: from its place in the trash if that is known, else the file deleted last of those with at least
+    /// so many bytes.
     ///
     /// # Errors
     /// [`NotBack`], or it can't be reached now: then it stays in the trash.
-    pub(crate) fn take_back(&mut self, path: &Path, item: Option<&Path>, at_least: u64) -> Result<()> {
+    pub(crate) fn take_back(&mut self, path: &Path, kept: Option<&Kept>, at_least: u64) -> Result<()> {
+        let item = kept.and_then(|kept| kept.place.as_deref()).filter(|item| system::is_place(item));
         self.moved.extend([path.parent(), item.and_then(Path::parent)].into_iter().flatten().map(Path::to_path_buf));
         let look = || format!("can't look at {}", path.display());
         if is_there(path).with_context(look)? {
             return Err(NotBack::Taken(path.into()).into());
         }
-        if let Some(item) = item.filter(|item| system::is_place(item)) {
-            if is_there(item).with_context(|| format!("can't look at {}", item.display()))? {
-                let back = system::restore(item, path);
-                return back.with_context(|| format!("can't take {} back from the trash", path.display()));
-            }
+        if let (Some(item), Some(kept)) = (item, kept) {
+            let is_at_item = is_there(item).with_context(|| format!("can't look at {}", item.display()))?;
             // A command may have put it elsewhere since.
-            if !self.is_command() {
-                return Err(NotBack::Emptied(path.into()).into());
+            let checked =
+                if is_at_item { check(path, kept, at_least) } else { Err(NotBack::Emptied(path.into()).into()) };
+            match checked {
+                Ok(()) => {
+                    let back = system::restore(item, path);
+                    return back.with_context(|| format!("can't take {} back from the trash", path.display()));
+                }
+                Err(error) if !self.is_command() => return Err(error),
+                Err(_) => {}
             }
         }
         let known = known_as(path);
@@ -187,7 +208,8 @@ impl Bin<'_> {
                 Contents::read()?
             }
         };
-        self.contents.insert(contents).take_back(path, &known, at_least)
+        let wanted = Wanted { path, known: &known, at_least, file: kept.and_then(|kept| kept.file.as_ref()) };
+        self.contents.insert(contents).take_back(&wanted)
     }
 
     /// Whether a pi that was running went on where a session in the trash was, so that both can be [joined](Self::join).
@@ -261,8 +283,38 @@ impl Bin<'_> {
     }
 }
 
-/// What a file in the trash is known by: where it was, links in the path of its folder resolved.
+/// Checks that the trash still holds, at the place it had there, the file that was at `path`. Other programs may have
+/// emptied the trash and moved another file there under the same name.
+///
+/// # Errors
+/// [`NotBack::Other`], or the trash can't be read.
+pub(crate) fn check(path: &Path, kept: &Kept, at_least: u64) -> Result<()> {
+    let Some(item) = kept.place.as_deref().filter(|item| system::is_place(item)) else { return Ok(()) };
+    let failed = || format!("can't look at {}", item.display());
+    let note = system::note(item);
+    let is_ours = match (&kept.file, &note) {
+        (_, Some(note)) if !note.is_of(&[&known_as(path), path], kept.time) => false,
+        (Some(file), _) => file.fits(item).with_context(failed)?,
+        (None, Some(_)) => item.symlink_metadata().with_context(failed)?.len() >= at_least,
+        (None, None) => false,
+    };
+    if is_ours {
+        return Ok(());
+    }
+    Err(NotBack::Other { path: path.into(), item: item.into(), from: note.map(|note| note.path) }.into())
+}
+
+/// Returns `true` if a file is no longer at the place in the trash that it had there.
+pub(crate) fn is_gone(path: &Path, kept: &Kept) -> bool {
+    let is_gone = |place: &PathBuf| {
+        place.symlink_metadata().is_err() || check(path, kept, 0).is_err_and(|error| error.is::<NotBack>())
+    };
+    kept.place.as_ref().is_some_and(is_gone)
+}
+
+/// Returns the path by which the trash knows a file: links in its directory are resolved, as far as that still exists.
 fn known_as(path: &Path) -> PathBuf {
-    let real = path.parent().and_then(|folder| folder.canonicalize().ok());
-    real.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(folder, name)| folder.join(name))
+    let real = path.ancestors().skip(1).find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let known = real.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?)));
+    known.unwrap_or_else(|| path.to_path_buf())
 }

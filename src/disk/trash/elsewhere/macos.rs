@@ -1,8 +1,8 @@
 //! The trash of macOS, from which only a person can take things.
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
+
+use crate::disk::trash::back::Wanted;
 
 /// What is in the trash, which nobody tells.
 pub(crate) struct Contents;
@@ -21,7 +21,7 @@ impl Contents {
     /// # Errors
     /// Always.
     #[allow(clippy::unused_self, reason = "others take something back")]
-    pub(crate) fn take_back(&mut self, path: &Path, _known: &Path, _at_least: u64) -> Result<()> {
-        bail!("this system's trash gives nothing back to programs: put {} back by hand", path.display())
+    pub(in crate::disk::trash) fn take_back(&mut self, wanted: &Wanted<'_>) -> Result<()> {
+        bail!("this system's trash gives nothing back to programs: put {} back by hand", wanted.path.display())
     }
 }

@@ -22,8 +22,8 @@ pub(super) use crate::disk::trash::elsewhere::windows::Contents;
 pub(super) struct Home;
 
 impl Home {
-    /// At any time.
-    pub(super) fn new(_now: i64) -> Self {
+    /// Returns the trash.
+    pub(super) fn new() -> Self {
         Self
     }
 
@@ -41,7 +41,7 @@ impl Home {
     /// # Errors
     /// None.
     #[allow(clippy::unused_self, reason = "others have places")]
-    pub(super) fn claim(&mut self, _path: &Path, _item: &Path) -> Result<bool> {
+    pub(super) fn claim(&mut self, _path: &Path, _item: &Path, _time: i64) -> Result<bool> {
         Ok(true)
     }
 
@@ -66,6 +66,25 @@ pub(super) fn put(path: &Path, _item: Option<&Path>) -> Result<()> {
 /// No path is known to be one of a file in the trash.
 pub(super) fn is_place(_item: &Path) -> bool {
     false
+}
+
+/// The note of a deletion, which there is none of.
+pub(super) struct Note {
+    /// The path before the deletion.
+    pub(super) path: PathBuf,
+}
+
+impl Note {
+    /// Returns `false`.
+    #[allow(clippy::unused_self, reason = "others have notes")]
+    pub(super) fn is_of(&self, _paths: &[&Path], _time: i64) -> bool {
+        false
+    }
+}
+
+/// Returns `None`: there are no notes.
+pub(super) fn note(_item: &Path) -> Option<Note> {
+    None
 }
 
 /// There are no places.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use trash::{TrashItem, TrashItemSize, os_limited};
 
-use crate::disk::trash::back::{NotBack, in_words};
+use crate::disk::trash::back::{NotBack, Wanted, in_words};
 
 /// What is in the trash, by where it was.
 pub(crate) struct Contents(HashMap<PathBuf, Vec<TrashItem>>);
@@ -25,12 +25,12 @@ impl Contents {
         Ok(Self(by_path))
     }
 
-    /// Takes a file back to where it was, which is `known` to the bin: the one that was removed last, of those with at least
-    /// so many bytes.
+    /// Restores a file: the one deleted last of those with at least so many bytes.
     ///
     /// # Errors
     /// It is not in the bin, or can't be moved: then it stays there.
-    pub(crate) fn take_back(&mut self, path: &Path, known: &Path, at_least: u64) -> Result<()> {
+    pub(in crate::disk::trash) fn take_back(&mut self, wanted: &Wanted<'_>) -> Result<()> {
+        let Wanted { path, known, at_least, .. } = *wanted;
         let is_whole = |item: &TrashItem| {
             let size = os_limited::metadata(item).map(|metadata| metadata.size);
             matches!(size, Ok(TrashItemSize::Bytes(bytes)) if bytes >= at_least)

@@ -21,7 +21,6 @@ use crate::system::kernel;
 
 /// The home trash during one request.
 pub(crate) struct Home {
-    now: i64,
     /// Its folder, once it is known to be there.
     folder: Option<PathBuf>,
     /// How often a name is taken, as far as it was tried.
@@ -31,9 +30,9 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    /// For files that are removed at a time in milliseconds since 1970.
-    pub(crate) fn new(now: i64) -> Self {
-        Self { now, folder: None, taken: HashMap::new(), fresh: Vec::new() }
+    /// Returns a trash in which nothing was looked up yet.
+    pub(crate) fn new() -> Self {
+        Self { folder: None, taken: HashMap::new(), fresh: Vec::new() }
     }
 
     /// A place where nothing is and that was not chosen before, for a file of this name: here it is always known.
@@ -61,14 +60,14 @@ impl Home {
         }
     }
 
-    /// Takes a place that was chosen, by a note of where the file was, without links in the path of its folder. Returns
-    /// whether the place is ours: another program may have been faster.
+    /// Takes a place that was chosen, by a note of where the file was, without links in the path of its folder, and when it
+    /// was deleted. Returns whether the place is ours: another program may have been faster.
     ///
     /// # Errors
     /// The note can't be written.
-    pub(crate) fn claim(&mut self, path: &Path, item: &Path) -> Result<bool> {
+    pub(crate) fn claim(&mut self, path: &Path, item: &Path, time: i64) -> Result<bool> {
         let info = info_of(item).context("a trash has a folder for notes")?;
-        let time = Timestamp::from_millisecond(self.now)?.to_zoned(TimeZone::system());
+        let time = Timestamp::from_millisecond(time)?.to_zoned(TimeZone::system());
         let note =
             format!("[Trash Info]\nPath={}\nDeletionDate={}\n", encoded(path), time.strftime("%Y-%m-%dT%H:%M:%S"));
         // The name is ours as soon as there is a note of it; of others there may be a file without one.
@@ -131,13 +130,26 @@ pub(super) fn info_of(item: &Path) -> Option<PathBuf> {
 }
 
 /// A file in the trash, as its note tells.
-pub(super) struct Lying {
+pub(in crate::disk::trash) struct Lying {
     /// The note.
-    pub(super) info: PathBuf,
+    pub(in crate::disk::trash) info: PathBuf,
     /// Where the file was.
-    pub(super) path: PathBuf,
+    pub(in crate::disk::trash) path: PathBuf,
     /// When it was removed, in seconds since 1970; -1 if nobody knows.
     pub(super) time: i64,
+}
+
+impl Lying {
+    /// Returns `true` if the note is of a file with one of these paths, deleted at a time in milliseconds since 1970.
+    ///
+    /// Notes have local time without an offset. In another time zone, the same note therefore means a time that differs by
+    /// quarters of an hour.
+    pub(in crate::disk::trash) fn is_of(&self, paths: &[&Path], time: i64) -> bool {
+        const QUARTER: i64 = 15 * 60;
+        const MOST: i64 = 26 * 60 * 60;
+        let shift = self.time - time.div_euclid(1000);
+        paths.contains(&&*self.path) && shift % QUARTER == 0 && shift.abs() <= MOST
+    }
 }
 
 /// What the home trash holds. Notes that can't be read are passed over: others may write there.
@@ -152,7 +164,8 @@ pub(super) fn lying() -> io::Result<Vec<Lying>> {
     }
 }
 
-fn read(info: PathBuf) -> Option<Lying> {
+/// Reads a note.
+pub(super) fn read(info: PathBuf) -> Option<Lying> {
     if !info.symlink_metadata().ok()?.is_file() {
         return None; // reading a pipe would wait for ever
     }
@@ -261,20 +274,20 @@ mod tests {
         for name in ["files", "info"] {
             fs::create_dir_all(trash.join(name)).unwrap();
         }
-        let mut home = Home { folder: Some(trash.clone()), ..Home::new(0) };
+        let mut home = Home { folder: Some(trash.clone()), ..Home::new() };
         fs::write(trash.join("files/s.jsonl"), "without a note").unwrap();
         let item = home.choose(Path::new("/a/s.jsonl")).unwrap().unwrap();
         assert_eq!(item, trash.join("files/s.jsonl.2"));
-        assert!(!home.claim(Path::new("/a/s.jsonl"), &trash.join("files/s.jsonl")).unwrap(), "there is a file");
-        assert!(home.claim(Path::new("/a/s.jsonl"), &item).unwrap());
-        assert!(!home.claim(Path::new("/a/s.jsonl"), &item).unwrap(), "there is a note");
+        assert!(!home.claim(Path::new("/a/s.jsonl"), &trash.join("files/s.jsonl"), 0).unwrap(), "there is a file");
+        assert!(home.claim(Path::new("/a/s.jsonl"), &item, 0).unwrap());
+        assert!(!home.claim(Path::new("/a/s.jsonl"), &item, 0).unwrap(), "there is a note");
         home.sync().unwrap();
         assert!(put(Path::new("/no/such/file"), &item).is_err());
         assert_eq!(fs::read_dir(trash.join("info")).unwrap().count(), 0);
         let file = dir.path().join("file");
         fs::write(&file, "one").unwrap();
         let item = home.choose(&file).unwrap().unwrap();
-        assert!(home.claim(&file, &item).unwrap());
+        assert!(home.claim(&file, &item, 0).unwrap());
         put(&file, &item).unwrap();
         give_up(&item);
         assert!(item.exists() && info_of(&item).unwrap().exists() && !file.exists());

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::base::guard;
 use crate::disk::create;
-use crate::disk::trash::back::{NotBack, in_words};
+use crate::disk::trash::back::{NotBack, Wanted, in_words};
 pub(super) use crate::disk::trash::freedesktop::home::Home;
 use crate::disk::trash::freedesktop::home::{Lying, forget, info_of};
 use crate::disk::trash::join;
@@ -32,6 +32,11 @@ pub(super) fn put(path: &Path, item: Option<&Path>) -> Result<()> {
 /// Whether a path is one that a file in the trash may have.
 pub(super) fn is_place(item: &Path) -> bool {
     info_of(item).is_some()
+}
+
+/// Returns the note of the deletion of what lies at a [place](is_place), if there is one.
+pub(super) fn note(item: &Path) -> Option<Lying> {
+    home::read(info_of(item)?)
 }
 
 /// Takes what lies at a [place](is_place) to where nothing is. From another file system it is copied to a draft beside that
@@ -108,31 +113,32 @@ impl Contents {
         Ok(Self { items, others })
     }
 
-    /// Takes a file back to where it was, which is `known` to the trash: the one that was removed last, of those
-    /// with at least so many bytes.
+    /// Restores a file: the one deleted last of those that may be it.
     ///
     /// # Errors
     /// It is not in the trash, or can't be moved: then it stays there.
-    pub(crate) fn take_back(&mut self, path: &Path, known: &Path, at_least: u64) -> Result<()> {
-        let is_whole = |(item, _): &(PathBuf, &Lying)| {
-            item.symlink_metadata().is_ok_and(|item| !item.is_dir() && item.len() >= at_least)
-        };
-        let places = self.items.get(known).into_iter().flatten().filter_map(|lying| Some((place(lying)?, lying)));
+    pub(super) fn take_back(&mut self, wanted: &Wanted<'_>) -> Result<()> {
+        let path = wanted.path;
+        let places =
+            || self.items.get(wanted.known).into_iter().flatten().filter_map(|lying| Some((place(lying)?, lying)));
         // Of those removed in the same second the one whose note was written last.
         let written = |info: &Path| info.metadata().and_then(|info| info.modified()).ok();
-        let last = places.filter(is_whole).max_by_key(|(_, lying)| (lying.time, written(&lying.info)));
-        match (last, &self.others) {
-            (Some((item, lying)), _) => {
-                move_back(&item, known)
-                    .with_context(|| format!("can't take {} back from the trash", path.display()))?;
-                let _ = fs::remove_file(&lying.info); // a note of nothing is of no harm
-                Ok(())
-            }
-            (None, Ok(())) => Err(NotBack::Emptied(path.into()).into()),
-            (None, Err(why)) => {
-                bail!("{} is not in the home trash, and others can't be looked into: {why}", path.display())
-            }
+        let last = |(_, lying): &(PathBuf, &Lying)| (lying.time, written(&lying.info));
+        if let Some((item, lying)) = places().filter(|(item, _)| wanted.is_at(item)).max_by_key(last) {
+            move_back(&item, wanted.known)
+                .with_context(|| format!("can't take {} back from the trash", path.display()))?;
+            let _ = fs::remove_file(&lying.info); // a note of nothing is of no harm
+            return Ok(());
         }
+        if let Err(why) = &self.others {
+            bail!("{} is not in the home trash, and others can't be looked into: {why}", path.display())
+        }
+        let other = places().filter(|(item, _)| item.symlink_metadata().is_ok()).max_by_key(last);
+        Err(match other {
+            Some((item, lying)) => NotBack::Other { path: path.into(), item, from: Some(lying.path.clone()) },
+            None => NotBack::Emptied(path.into()),
+        }
+        .into())
     }
 }
 
