@@ -24,9 +24,10 @@ use anyhow::Result;
 pub use crate::changes::change::Change;
 use crate::changes::engine::{Engine, Store};
 use crate::changes::journal::{Record, Records};
+use crate::changes::kinds::guard::must_be_same;
 use crate::changes::kinds::{delete, fork, label, leaf, migrate, name, trash};
 pub use crate::changes::outcome::{Done, Earlier, Partly, Refusal, touched};
-pub use crate::changes::request::{News, Progress, Request, Seen, Watch, to_the_end};
+pub use crate::changes::request::{Identity, News, Progress, Request, Seen, Watch, to_the_end};
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
 
@@ -108,6 +109,10 @@ impl Changes {
 
 fn carry_out(work: &mut Engine<'_>, request: &Request) -> Result<Done> {
     match request {
+        Request::IfSame { session, then } => {
+            then.paths().into_iter().try_for_each(|path| must_be_same(path, session))?;
+            carry_out(work, then)
+        }
         Request::Rename { path, name } => name::make(work, path, name),
         Request::Label { path, target, label, migrate } => {
             migrate::before(work, (path, *migrate), |work| label::make(work, path, target, label))

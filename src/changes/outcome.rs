@@ -98,6 +98,11 @@ pub enum Refusal {
         /// Its version.
         version: u32,
     },
+    /// The file holds another session than the user saw: nothing was written.
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// Files changed since they were seen: nothing was removed.
     Changed {
         /// They.
@@ -142,6 +147,9 @@ impl fmt::Display for Refusal {
                 "{} is of version {version}: it must be brought into the form of version 3 first, as pi does when it opens it",
                 path.display()
             ),
+            Self::Replaced { path } => {
+                write!(f, "{} was replaced by another session; nothing was written", path.display())
+            }
             Self::Changed { paths } => {
                 let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
                 write!(f, "changed since it was read, so nothing was removed: {}", names.join(", "))

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
+use crate::session::shape::IdHash;
 
 /// A file as it was when it was last read: one that changed since is asked about again before it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,9 +25,42 @@ impl Seen {
     }
 }
 
+/// A session as it was when a request about it was prepared: its id, and its entries up to then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    id: String,
+    entries: usize,
+    last: Option<IdHash>,
+}
+
+impl Identity {
+    /// Returns the identity of a session in the list.
+    pub fn of(session: &Digest) -> Self {
+        let entries = session.entry_count;
+        Self { id: session.header.id.clone(), entries, last: last(session, entries) }
+    }
+
+    /// Returns `true` if a session is this one, or this one with entries appended.
+    pub(crate) fn fits(&self, session: &Digest) -> bool {
+        session.header.id == self.id && last(session, self.entries) == self.last
+    }
+}
+
+/// Returns the hash of the last of the first `entries` entries.
+fn last(session: &Digest, entries: usize) -> Option<IdHash> {
+    session.known_as(entries.checked_sub(1)?.try_into().ok()?)
+}
+
 /// What is to be changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
+    /// Make a change of a session unless its file was replaced: see [`Refusal::Replaced`](crate::changes::Refusal::Replaced).
+    IfSame {
+        /// The session.
+        session: Identity,
+        /// The change.
+        then: Box<Request>,
+    },
     /// Give a session a name; an empty one clears it.
     Rename {
         /// The file.
@@ -94,9 +128,16 @@ pub enum Request {
 }
 
 impl Request {
+    /// Binds it to a session as the user saw it.
+    #[must_use]
+    pub(crate) fn if_same(self, session: Identity) -> Self {
+        Self::IfSame { session, then: Box::new(self) }
+    }
+
     /// The files that it names, each of which it may change; undo and redo name none.
     pub fn paths(&self) -> Vec<&Path> {
         match self {
+            Self::IfSame { then, .. } => then.paths(),
             Self::Rename { path, .. }
             | Self::Label { path, .. }
             | Self::MoveLeaf { path, .. }
@@ -111,6 +152,7 @@ impl Request {
     /// Whether it takes back what was done, or does that again, rather than anything new.
     pub fn is_step(&self) -> bool {
         match self {
+            Self::IfSame { then, .. } => then.is_step(),
             Self::Undo { .. } | Self::UndoLast { .. } | Self::UndoGroup { .. } | Self::Redo => true,
             Self::Rename { .. }
             | Self::Label { .. }

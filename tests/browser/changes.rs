@@ -358,3 +358,62 @@ fn effects_of_changes_come_in_order_and_late_ones_are_not_dropped() {
     replies.into_iter().for_each(|reply| browser.send(reply));
     assert_eq!(browser.selected(), "two");
 }
+
+/// Puts another session in place of a file, as a sync program does.
+fn replaced(world: &World, name: &str) -> String {
+    let other = Session::new("stranger").at(5).user("s1", "a stranger").assistant("a1", "an answer").text();
+    let draft = world.path("draft").with_extension("new");
+    fs::write(&draft, &other).unwrap();
+    fs::rename(draft, world.path(name)).unwrap();
+    other
+}
+
+#[test]
+fn a_name_typed_for_a_session_is_not_given_to_another_one() {
+    for accepts in [false, true] {
+        let world = World::new();
+        let mut browser = world.open(160, 40);
+        browser.press("R ctrl+u").type_text("mine");
+        let other = replaced(&world, "main");
+        browser.press("enter");
+        shows(&browser, "main.jsonl was replaced");
+        shows(&browser, "name this session \"mine\"");
+        assert_eq!(world.text("main"), other);
+        browser.press(if accepts { "a" } else { "esc" });
+        assert_eq!(world.text("main") != other, accepts);
+        assert_eq!(world.text("main").contains("mine"), accepts);
+        assert!(browser.model.layers.is_empty());
+    }
+}
+
+#[test]
+fn lines_that_pi_appends_while_a_name_is_typed_are_no_reason_to_ask() {
+    let world = World::new();
+    let mut browser = world.open(160, 40);
+    browser.press("R ctrl+u").type_text("mine");
+    let line = Session::new("main").under("a3").user("u9", "on").lines().to_string();
+    fs::write(world.path("main"), world.text("main") + &line).unwrap();
+    browser.press("enter");
+    assert!(browser.model.layers.is_empty() && world.text("main").ends_with("\"name\":\"mine\"}\n"));
+}
+
+#[test]
+fn a_label_and_a_moved_leaf_are_bound_to_the_session_too() {
+    let world = World::new();
+    for (keys, word) in [("L", "label its entry \"mine\""), ("enter", "make the change in this session")] {
+        let mut browser = world.open(160, 40);
+        browser.press("l");
+        to_entry(&mut browser, "left it is");
+        browser.press(keys);
+        if keys == "L" {
+            browser.type_text("mine");
+        }
+        let before = world.text("main");
+        let other = replaced(&world, "main");
+        browser.press(if keys == "L" { "enter" } else { "h" });
+        shows(&browser, word);
+        browser.press("esc");
+        assert!(world.text("main") == other && browser.wants.is_empty());
+        fs::write(world.path("main"), before).unwrap();
+    }
+}

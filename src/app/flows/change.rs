@@ -1,5 +1,7 @@
 //! Changes: what is said when one was made, and what is asked when it was not.
 
+use std::path::Path;
+
 use crate::app::command::{After, Command};
 use crate::app::context::Context;
 use crate::app::flows::{cancel, delete, undo};
@@ -83,6 +85,7 @@ fn take_refusal(context: &Context<'_>, refusal: Refusal, request: Request, after
             lines.extend(delete::signs(context, session.as_slice()));
             Command::show(Layer::Question(Question::new("An old format", lines, vec![choice, cancel()])))
         }
+        (Refusal::Replaced { path }, Request::IfSame { then, .. }) => ask_again(context, &path, *then, after),
         (Refusal::Changed { paths }, Request::Trash { files } | Request::Delete { files }) => {
             delete::ask_again(context, &files, &paths)
         }
@@ -92,9 +95,25 @@ fn take_refusal(context: &Context<'_>, refusal: Refusal, request: Request, after
     }
 }
 
+/// Asks again about a change of a session file that was replaced meanwhile.
+fn ask_again(context: &Context<'_>, path: &Path, then: Request, after: After) -> Command {
+    let text = format!("{} was replaced meanwhile, so nothing was written. It now holds this session:", path.display());
+    let title = context.short(&context.called(path, None));
+    let lines = vec![DocLine::new(Tone::Text, &text), DocLine::new(Tone::Text, &title)];
+    let what = match &then {
+        Request::Rename { name, .. } if name.is_empty() => "clear the name of this session".into(),
+        Request::Rename { name, .. } => format!("name this session {:?}", context.short(name)),
+        Request::Label { label, .. } => format!("label its entry {:?}", context.short(label)),
+        _ => "make the change in this session".into(),
+    };
+    let anyway = Choice::new('a', "change anyway", what, Some(Command::Change(then, after)));
+    Command::show(Layer::Question(Question::new("Another session", lines, vec![anyway, cancel()])))
+}
+
 /// The same request, with leave to migrate.
 fn migrating(request: Request) -> Option<Request> {
     match request {
+        Request::IfSame { session, then } => migrating(*then).map(|then| then.if_same(session)),
         Request::Label { path, target, label, .. } => Some(Request::Label { path, target, label, migrate: true }),
         Request::MoveLeaf { path, to, .. } => Some(Request::MoveLeaf { path, to, migrate: true }),
         Request::Fork { path, at, .. } => Some(Request::Fork { path, at, migrate: true }),

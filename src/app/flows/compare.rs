@@ -121,7 +121,7 @@ pub(crate) fn act(context: &Context<'_>, compare: &Compare, action: Action) -> C
     };
     match action {
         _ if !context.library.has(session) => Command::warn("this session is gone"),
-        Action::Label => name::label_at(session, tree, at),
+        Action::Label => name::label_at(context, session, tree, at),
         Action::GoToCommon => Command::GoTo(common),
         _ => resume::at_entry(context, session, tree, at),
     }

@@ -9,7 +9,7 @@ use crate::app::layers::prompt::Prompt;
 use crate::app::layers::question::{Choice, Question};
 use crate::app::setting::Print;
 use crate::base::text::Tone;
-use crate::changes::Request;
+use crate::changes::{Identity, Request};
 use crate::disk::live::ask::What;
 use crate::keymap::Place;
 use crate::library::SessionKey;
@@ -28,21 +28,23 @@ pub fn rename(context: &Context<'_>) -> Command {
         });
     };
     let name = session.name.as_deref().unwrap_or_default();
-    Command::show(Layer::Prompt(Prompt::new(Purpose::Name(key), "name: ", name)))
+    let purpose = Purpose::Name(key, Identity::of(session));
+    Command::show(Layer::Prompt(Prompt::new(purpose, "name: ", name)))
 }
 
 /// Asks for the label of the entry that is meant.
 pub fn label(context: &Context<'_>) -> Command {
     match context.whole_entry() {
         Err(why) => Command::warn(why),
-        Ok((session, tree, at)) => label_at(session, &tree, at),
+        Ok((session, tree, at)) => label_at(context, session, &tree, at),
     }
 }
 
 /// Asks for the label of an entry.
-pub(crate) fn label_at(session: SessionKey, tree: &Tree, at: Index) -> Command {
+pub(crate) fn label_at(context: &Context<'_>, session: SessionKey, tree: &Tree, at: Index) -> Command {
     let label = tree.labels.get(&at).map_or("", |label| &label.text);
-    let purpose = Purpose::Label(session, EntryId::of(tree, at));
+    let identity = Identity::of(&context.library[session]);
+    let purpose = Purpose::Label(session, identity, EntryId::of(tree, at));
     Command::show(Layer::Prompt(Prompt::new(purpose, "label: ", label)))
 }
 
@@ -71,16 +73,17 @@ pub fn accept(context: &Context<'_>, purpose: Purpose, text: String) -> Command 
     let path = |key| context.library[key].path.clone();
     let change = |request| Command::Change(request, After::Rest);
     match purpose {
-        Purpose::Name(session) => {
-            let here = change(Request::Rename { path: path(session), name: text.clone() });
+        Purpose::Name(session, identity) => {
+            let here = change(Request::Rename { path: path(session), name: text.clone() }.if_same(identity));
             by_pi(context, session, Some(What::Name(text)), here)
         }
-        Purpose::Label(session, target) => {
+        Purpose::Label(session, identity, target) => {
             let what = match &target {
                 EntryId::Id(entry) => Some(What::Label(entry.clone(), text.clone())),
                 EntryId::Place(_) => None,
             };
-            let here = change(Request::Label { path: path(session), target, label: text, migrate: false });
+            let request = Request::Label { path: path(session), target, label: text, migrate: false };
+            let here = change(request.if_same(identity));
             by_pi(context, session, what, here)
         }
         Purpose::Word(files) if text.trim() == delete::WORD => change(Request::Delete { files }),

@@ -2,7 +2,7 @@
 
 use crate::app::message::Start;
 use crate::app::setting::Setting;
-use crate::changes::Seen;
+use crate::changes::{Identity, Seen};
 use crate::keymap::Action;
 use crate::library::{EntryRef, SessionKey};
 use crate::session::entry::EntryId;
@@ -53,9 +53,9 @@ pub enum Answer<C> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The name of a session.
-    Name(SessionKey),
+    Name(SessionKey, Identity),
     /// The label of an entry.
-    Label(SessionKey, EntryId),
+    Label(SessionKey, Identity, EntryId),
     /// The word without which nothing is deleted for good, and what goes then.
     Word(Vec<Seen>),
     /// What the gone directory of a session is now.

@@ -10,7 +10,7 @@ use crate::app::layers::palette::{Choice, Palette, PaletteKind};
 use crate::app::layers::prompt::Prompt;
 use crate::base::text::{Span, Tone, width};
 use crate::base::time;
-use crate::changes::Request;
+use crate::changes::{Identity, Request};
 use crate::library::shares::{self, Listed};
 use crate::library::{EntryRef, SessionKey};
 use crate::session::digest::Label;
@@ -67,10 +67,10 @@ pub fn change(context: &Context<'_>, selected: Option<&Leads>, clear: bool) -> C
     let Some(label) = digest.labels.iter().find(|label| label.at == at) else {
         return Command::warn("this label is gone");
     };
-    let target = label.entry.clone();
+    let (target, identity) = (label.entry.clone(), Identity::of(digest));
     if clear {
         let request = Request::Label { path: digest.path.clone(), target, label: String::new(), migrate: false };
-        return Command::Change(request, After::Rest);
+        return Command::Change(request.if_same(identity), After::Rest);
     }
-    Command::show(Layer::Prompt(Prompt::new(Purpose::Label(session, target), "label: ", &label.text)))
+    Command::show(Layer::Prompt(Prompt::new(Purpose::Label(session, identity, target), "label: ", &label.text)))
 }

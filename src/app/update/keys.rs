@@ -138,7 +138,11 @@ fn touch(model: &mut Model) {
     let waiting = waiting.map(|pending| {
         pending.after = After::Rest;
         // What is changed only so that pi goes on there is not changed, if it is not begun yet.
-        if matches!(pending.request, Request::MoveLeaf { .. } | Request::Fork { .. }) {
+        let request = match &pending.request {
+            Request::IfSame { then, .. } => then,
+            request => request,
+        };
+        if matches!(request, Request::MoveLeaf { .. } | Request::Fork { .. }) {
             pending.claim.stop();
         }
     });

@@ -7,12 +7,12 @@ use anyhow::{Context, Result};
 
 use crate::changes::journal::Records;
 use crate::changes::outcome::Refusal;
-use crate::changes::request::Seen;
+use crate::changes::request::{Identity, Seen};
 use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::load::NewerFormat;
 use crate::disk::reach::is_there;
-use crate::disk::scan::milliseconds;
+use crate::disk::scan::{self, milliseconds};
 use crate::session::entry::kind::Kind;
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
@@ -24,6 +24,18 @@ use crate::session::tree::node::Node;
 pub(super) fn must_exist(path: &Path) -> Result<()> {
     let is_there = is_there(path).with_context(|| format!("can't reach {}", path.display()))?;
     if is_there { Ok(()) } else { overtaken(format!("{} is gone", path.display())) }
+}
+
+/// Fails if a file holds another session than the user saw.
+///
+/// # Errors
+/// [`Refusal::Replaced`].
+pub(crate) fn must_be_same(path: &Path, session: &Identity) -> Result<()> {
+    // A file that is missing or cannot be read is left to the change itself.
+    match scan::again(path, None, "") {
+        Ok(Some(now)) if !session.fits(&now) => Err(Refusal::Replaced { path: path.into() }.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Fails if a newer pi wrote the file anew, in a form that pitree doesn't know.

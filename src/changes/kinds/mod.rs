@@ -4,7 +4,7 @@
 
 pub(crate) mod delete;
 pub(crate) mod fork;
-mod guard;
+pub(crate) mod guard;
 mod kind;
 pub(crate) mod label;
 pub(crate) mod leaf;
