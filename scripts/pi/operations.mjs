@@ -91,7 +91,7 @@ for (const file of files) {
 
 		const leaf = theirs.getLeafId();
 		const before = theirs.getEntries().length;
-		pitree("resume", ours, id, "--print");
+		pitree("resume", ours, id, "--print", "--allow-write");
 		const goesBack = (type === "message" && message?.role === "user") || type === "custom_message";
 		if (!goesBack || id === leaf) theirs.branch(id);
 		else if (parentId === null || !theirs.getEntry(parentId)) theirs.resetLeaf();

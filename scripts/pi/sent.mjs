@@ -76,7 +76,7 @@ async function moved(pi, cwd, file, id) {
 	const copy = join(cwd, "moved.jsonl");
 	copyFileSync(file, copy);
 	const env = { PATH: process.env.PATH, HOME: pi.folder, XDG_STATE_HOME: join(pi.folder, "state") };
-	const { status, stderr } = spawnSync(process.env.PITREE, ["resume", copy, id, "--print"], { env, encoding: "utf8" });
+	const { status, stderr } = spawnSync(process.env.PITREE, ["resume", copy, id, "--print", "--allow-write"], { env, encoding: "utf8" });
 	if (status !== 0) throw new Error(`pitree resume ${file} ${id}: ${stderr}`);
 	const talk = new Talk(pi, cwd, "--session", copy);
 	const sent = await say(talk);

@@ -89,8 +89,8 @@ pub enum Reply {
     },
     /// The pis that run now.
     Pis(Pis),
-    /// Whether pi goes to an entry by itself.
-    PiGoes(bool),
+    /// pi can go to an entry by itself, or not, for this reason.
+    PiGoes(Result<(), String>),
     /// A running pi did what it was asked, or why not.
     PiTold(What, Result<(), String>),
     /// Some of the files were read.

@@ -133,8 +133,8 @@ pub struct Model {
     pub to_open: Option<(PathBuf, Option<String>)>,
     /// Who waits for what pis do.
     pub following_pis: Option<Claim>,
-    /// Whether pi goes to an entry by itself, once it was asked.
-    pub pi_goes: Option<bool>,
+    /// That pi can go to an entry by itself, or the reason why not; `None` until pi was asked.
+    pub pi_goes: Option<Result<(), String>>,
     /// Who waits to hear that, and what follows.
     pub asking_pi: Option<(Claim, Command)>,
     /// Who waits to hear which pis run: see [`Command::ToTrash`].
@@ -222,7 +222,7 @@ impl Model {
             preview: &self.preview,
             marks: &self.marks,
             recent: &self.recent,
-            pi_goes: self.pi_goes,
+            pi_goes: self.pi_goes.as_ref().map(|goes| goes.as_ref().map(|&()| ()).map_err(String::as_str)),
             past: self.past.as_deref().unwrap_or_default(),
         }
     }

@@ -36,7 +36,7 @@ pub(super) struct Resume {
     /// Session path, id, unique id prefix, or name; `.` is the session of the pi that runs this command, or else the newest session of this project; SESSION@ENTRY names the entry as well
     #[arg(default_value = ".", add = ArgValueCompleter::new(completions::sessions))]
     session: OsString,
-    /// An id, its unambiguous start, or a label; pi goes there by itself, or by a line that moves the leaf
+    /// Entry id, unique id prefix, or label; pi goes there by itself where it can (see --allow-write)
     #[arg(add = ArgValueCompleter::new(completions::entries))]
     entry: Option<String>,
     /// Let the model sum up the branch that is left, as in pi's /tree
@@ -45,9 +45,12 @@ pub(super) struct Resume {
     /// Go on in a new session of the path to the entry; this one stays as it is
     #[arg(long)]
     fork: bool,
-    /// Print the command for a shell instead of starting pi; changes are made all the same
+    /// Print the shell command instead of starting pi; only --fork, --migrate and --allow-write change files
     #[arg(long)]
     print: bool,
+    /// Append a line that moves the leaf if pi cannot go to the entry by itself
+    #[arg(long, conflicts_with = "fork")]
+    allow_write: bool,
     /// Bring a file of an old version into the form of version 3, as pi does; the original goes to the trash
     #[arg(long)]
     migrate: bool,
@@ -87,14 +90,17 @@ impl Resume {
         let to = goal.and_then(|goal| goal.at).map(|at| EntryId::of(&tree, at));
         let moves = entry.zip(goal).filter(|(_, goal)| self.fork || !goal.is_here || goal.text_of.is_some());
         let config = &chosen.config;
-        let goes = moves.is_some() && config.go_by == GoBy::Itself;
-        let goes = goes && pi::goes_by_itself(&config.pi, locate::state_dir().as_deref());
-        let first = moves.filter(|_| goes).and_then(|(entry, goal)| match self.fork {
+        let goes = match (moves, config.go_by) {
+            (None, _) => Ok(()),
+            (_, GoBy::Itself) => pi::goes_by_itself(&config.pi, locate::state_dir().as_deref()),
+            (_, GoBy::Line) => Err(pi::GOES_BY_LINE.into()),
+        };
+        let first = moves.filter(|_| goes.is_ok()).and_then(|(entry, goal)| match self.fork {
             true => resume::give_back(&tree, goal.text_of?, &path),
             false => Some(resume::goto(&tree, entry, self.summarize)),
         });
         if self.summarize && (self.fork || first.is_none()) {
-            bail!("{}", no_summary(moves.is_some() && !self.fork, config));
+            bail!("{}", no_summary(&goes));
         }
         // What pi can't give back itself is copied.
         let text_of = goal.and_then(|goal| goal.text_of);
@@ -103,6 +109,14 @@ impl Resume {
             let request = |migrate| Request::Fork { path: path.clone(), at: to.clone(), migrate };
             Some(changer.make_migrating(self.migrate, request)?)
         } else if first.is_none() && goal.is_some_and(|goal| !goal.is_here) {
+            if let Err(reason) = goes
+                && !(self.may_write(config) || tree.header.is_newer())
+            {
+                bail!(
+                    "cannot resume at this entry without writing to {}: {reason}; --allow-write appends a line that moves the leaf, --fork leaves the file unchanged",
+                    path.display()
+                );
+            }
             let request = |migrate| Request::MoveLeaf { path: path.clone(), to: to.clone(), migrate };
             Some(changer.make_migrating(self.migrate, request)?)
         } else {
@@ -112,6 +126,11 @@ impl Resume {
         let cwd = pi::place(&tree.header.cwd, locate::state_dir().as_deref());
         let going = Going { start: Start { path: session, cwd, first }, text, pi: &config.pi };
         self.go_on(&changer, done.as_ref(), &going)
+    }
+
+    /// Returns `true` if the leaf may be moved by a line in the session file: the command line or the configuration says so.
+    fn may_write(&self, config: &Config) -> bool {
+        self.allow_write || self.migrate || (config.go_by == GoBy::Line && !self.print)
     }
 
     fn go_on(&self, changer: &Changer<'_>, done: Option<&Done>, going: &Going<'_>) -> Result<ExitCode> {
@@ -146,15 +165,11 @@ impl Resume {
     }
 }
 
-/// Why there is no summary.
-fn no_summary(moves: bool, config: &Config) -> String {
-    match (moves, config.go_by) {
-        (false, _) => "the session is there already: there is nothing to sum up; leave out --summarize".into(),
-        (true, GoBy::Line) => "--summarize needs go-by = \"itself\" in config.toml".into(),
-        (true, GoBy::Itself) => format!(
-            "{} can't be told to sum up: it is older than 0.70.6, or did not say which version it is; leave out --summarize",
-            config.pi.join(" ")
-        ),
+/// Returns the reason why there is no summary.
+fn no_summary(goes: &Result<(), String>) -> String {
+    match goes {
+        Ok(()) => "the session is at this entry already: nothing to summarize; leave out --summarize".into(),
+        Err(reason) => format!("pi cannot summarize the branch: {reason}; leave out --summarize"),
     }
 }
 

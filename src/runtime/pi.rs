@@ -38,9 +38,21 @@ struct Pis {
     other: BTreeMap<String, Value>,
 }
 
-/// Whether a pi, given by its command, goes to an entry by itself. What it answers is kept in the state directory.
-pub(crate) fn goes(pi: &[String], state_dir: Option<&Path>) -> bool {
-    version(pi, state_dir).and_then(|version| numbers(&version)).is_some_and(|version| version >= SINCE)
+/// Checks that pi, given by its command, can go to an entry by itself. Its version is cached in the state directory.
+///
+/// # Errors
+/// The reason why not.
+pub(crate) fn goes(pi: &[String], state_dir: Option<&Path>) -> Result<(), String> {
+    let Some(name) = pi.first() else { return Err("the setting pi in config.toml is empty".into()) };
+    if program::find(name).is_none() {
+        return Err(format!("cannot find {name} on the PATH"));
+    }
+    let Some(version) = version(pi, state_dir) else { return Err(format!("{name} did not report its version")) };
+    if numbers(&version).is_some_and(|version| version >= SINCE) {
+        return Ok(());
+    }
+    let [major, minor, patch] = SINCE;
+    Err(format!("{name} has version {version}; {major}.{minor}.{patch} or later is required"))
 }
 
 /// The version of a pi; nothing, if it does not say.
@@ -111,16 +123,18 @@ mod tests {
         let asked = || fs::read_to_string(dir.path().join("asked")).map_or(0, |text| text.lines().count());
         let goes = || super::goes(&command, Some(&dir.path().join("state")));
         program("echo warning; echo 0.87.1");
-        assert!(goes() && goes());
+        assert_eq!([goes(), goes()], [Ok(()), Ok(())]);
         assert_eq!(asked(), 1);
         program("echo v0.70.5; exit");
-        assert!(!goes() && !goes());
+        assert!(goes().is_err_and(|reason| reason.ends_with("pi has version v0.70.5; 0.70.6 or later is required")));
+        assert!(goes().is_err());
         assert_eq!(asked(), 2);
         for says in ["exit 1", "echo 9.9.9; exit 1", "echo no version"] {
             program(says);
-            assert!(!goes(), "{says}");
+            assert!(goes().is_err_and(|reason| reason.ends_with("did not report its version")), "{says}");
         }
-        assert!(!super::goes(&["there-is-no-such-program".into()], None));
-        assert!(!super::goes(&[], None));
+        let goes = super::goes(&["there-is-no-such-program".into()], None);
+        assert_eq!(goes, Err("cannot find there-is-no-such-program on the PATH".into()));
+        assert!(super::goes(&[], None).is_err());
     }
 }

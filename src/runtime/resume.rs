@@ -87,8 +87,7 @@ impl Launch<'_> {
 
     /// What stands behind pi's own command.
     fn arguments(&self) -> Vec<OsString> {
-        // Without its file nothing is told: then pi opens the session where it was left.
-        let told = self.start.first.as_ref().and_then(|first| Some((extension()?, first)));
+        let told = self.start.first.as_ref().and_then(|first| Some((extension().ok()?, first)));
         let extension = told.iter().flat_map(|(file, _)| ["-e".into(), OsString::from(file)]);
         let session = ["--session".into(), from_root(&self.start.path)];
         extension.chain(session).chain(told.as_ref().map(|(_, first)| first.into())).collect()
@@ -113,6 +112,10 @@ impl Launch<'_> {
                 by_hand()
             ));
         };
+        // Without its extension pi would open the session at the leaf.
+        if let (Some(_), Err(reason)) = (&self.start.first, extension()) {
+            return Err(format!("pi cannot go to the entry: {reason}"));
+        }
         let mut command = Command::new(found);
         command.args(arguments).args(self.arguments());
         if !cwd.is_empty() {
@@ -127,14 +130,25 @@ impl Launch<'_> {
     }
 }
 
-/// Whether a pi goes to an entry by itself: it is new enough, and the extension for that is at hand.
-pub(crate) fn goes_by_itself(pi: &[String], state: Option<&Path>) -> bool {
-    pi::goes(pi, state) && extension().is_some()
+/// The reason why pi does not go to an entry by itself where the configuration asks for a line.
+pub(crate) const GOES_BY_LINE: &str = "go-by is \"line\" in config.toml";
+
+/// Checks that pi can go to an entry by itself: it is new enough, and pitree can write the extension for that.
+///
+/// # Errors
+/// The reason why not, without a period.
+pub(crate) fn goes_by_itself(pi: &[String], state: Option<&Path>) -> Result<(), String> {
+    pi::goes(pi, state)?;
+    extension().map(drop)
 }
 
-/// The file of that extension; none where it can't be written.
-fn extension() -> Option<PathBuf> {
-    goto::file(&locate::cache_dir()?).ok()
+/// Returns the file of that extension.
+///
+/// # Errors
+/// The reason why it cannot be written.
+fn extension() -> Result<PathBuf, String> {
+    let cache = locate::cache_dir().ok_or("no home directory for its extension; set HOME")?;
+    goto::file(&cache).map_err(|error| format!("cannot write its extension to {}: {error}", cache.display()))
 }
 
 /// A path that is no option and no word with a meaning of its own, such as `-` to `cd`.

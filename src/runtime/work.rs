@@ -130,8 +130,11 @@ impl Desk {
                 reply(Reply::PiTold(what, told));
             }
             Work::AskPi => {
-                let goes = || resume::goes_by_itself(&self.setting.pi, self.state_dir.as_deref());
-                reply(Reply::PiGoes(self.setting.go_by == GoBy::Itself && goes()));
+                let goes = match self.setting.go_by {
+                    GoBy::Itself => resume::goes_by_itself(&self.setting.pi, self.state_dir.as_deref()),
+                    GoBy::Line => Err(resume::GOES_BY_LINE.into()),
+                };
+                reply(Reply::PiGoes(goes));
             }
             Work::Split { tree, session, forks, kin } => {
                 self.forget_members(&session.1.path);

@@ -294,7 +294,7 @@ fn told(browser: &Browser) -> Vec<Option<&str>> {
 fn a_pi_that_goes_by_itself_is_told_where_and_nothing_is_written() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.model.pi_goes = Some(true);
+    browser.model.pi_goes = Some(Ok(()));
     let before = world.text("main");
     browser.press("l");
     to_entry(&mut browser, "left it is");
@@ -315,7 +315,7 @@ fn a_pi_that_goes_by_itself_is_told_where_and_nothing_is_written() {
 fn a_new_session_at_a_message_gets_its_text_from_the_old_file() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.model.pi_goes = Some(true);
+    browser.model.pi_goes = Some(Ok(()));
     let before = world.text("main");
     browser.press("l");
     to_entry(&mut browser, "go left");
@@ -334,7 +334,7 @@ fn a_new_session_at_a_message_gets_its_text_from_the_old_file() {
 fn where_the_directory_is_gone_pi_is_told_the_same_in_another_one() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.model.pi_goes = Some(true);
+    browser.model.pi_goes = Some(Ok(()));
     browser.press("l");
     to_entry(&mut browser, "left it is");
     browser.press("enter h");

@@ -31,7 +31,7 @@ type Step = (&'static str, &'static [Words], Words);
 const KINDS: &[Kind] = &[
     ("name", &["rename", "one.jsonl", "a name"], false),
     ("label", &["label", "one.jsonl", "e1", "a label"], false),
-    ("leaf", &["resume", "one.jsonl", "e1", "--print"], false),
+    ("leaf", &["resume", "one.jsonl", "e1", "--print", "--allow-write"], false),
     ("fork", &["fork", "one.jsonl", "e1"], false),
     ("trash", &["rm", "one.jsonl", "--yes"], false),
     (WENT_ON, &["rm", "one.jsonl", "--yes"], false),

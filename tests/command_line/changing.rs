@@ -157,7 +157,7 @@ fn a_dry_run_changes_nothing() {
         (&["label", "v2-labels", "u1", "x", "--migrate"], "would: from version 2 to version 3"),
         (&["rm", "branches", "--family"], "would: to the trash  ~/"),
         (&["fork", "branches", "a2"], "would: new session  ~/"),
-        (&["resume", "branches", "u3"], "would: leaf moved to "),
+        (&["resume", "branches", "u3", "--allow-write"], "would: leaf moved to "),
         (&["resume", "branches", "--print"], "would: run cd "),
         (&["undo"], "would: undo name \"First\"  ~/"),
     ] {
@@ -180,7 +180,7 @@ fn old_files_take_names_but_labels_only_in_the_form_of_today() {
     }
     let no_ids = pitree.refuse(&["label", "v1-linear", "x", "y", "--migrate"]);
     assert!(no_ids.contains("version 1") && no_ids.contains("browser"), "{no_ids}");
-    for args in [&["label", "v2-labels", "u1", "x"][..], &["resume", "v2-labels", "u1", "--print"]] {
+    for args in [&["label", "v2-labels", "u1", "x"][..], &["resume", "v2-labels", "u1", "--print", "--allow-write"]] {
         let refused = pitree.refuse(args);
         assert!(refused.contains("version 2") && refused.contains("--migrate"), "{refused}");
     }

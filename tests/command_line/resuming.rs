@@ -55,7 +55,7 @@ fn resumes_at_an_entry_by_one_neutral_line() {
     let pitree = with_pi();
     let path = pitree.fixture("branches");
     let before = fs::read(&path).unwrap();
-    let (_, outcome) = started(&pitree, &["branches", "jwt-works"]);
+    let (_, outcome) = started(&pitree, &["branches", "jwt-works", "--allow-write"]);
     assert_eq!(outcome.err, "leaf moved to a2  ~/.pi/agent/sessions/--p--/branches.jsonl\n");
     let after = fs::read(&path).unwrap();
     assert!(after.starts_with(&before) && after[before.len()..].iter().filter(|&&b| b == b'\n').count() == 1);
@@ -64,7 +64,7 @@ fn resumes_at_an_entry_by_one_neutral_line() {
     assert_eq!(pitree.entry(&path, |entry| entry["id"] == "a2")["label"], "jwt-works");
 
     // A message of the user means the place before it, and its text goes back.
-    let (_, outcome) = started(&pitree, &["branches", "u5"]);
+    let (_, outcome) = started(&pitree, &["branches", "u5", "--allow-write"]);
     assert!(outcome.err.ends_with("the text of the message:\nRotate daily\n"), "{}", outcome.err);
     assert_eq!(pitree.goes_on_at(&path).unwrap(), "a4");
     pitree.print(&["undo"]);
@@ -120,7 +120,7 @@ fn prints_a_command_that_a_shell_runs_as_it_is() {
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&odd, text.replace(&format!("{:?}", pitree.home()), &format!("{project:?}"))).unwrap();
     fs::remove_file(path).unwrap();
-    let outcome = pitree.run(&["resume", odd.to_str().unwrap(), "a2", "--print"]);
+    let outcome = pitree.run(&["resume", odd.to_str().unwrap(), "a2", "--print", "--allow-write"]);
     assert_eq!(outcome.code, 0, "{}", outcome.err);
     assert!(outcome.out.starts_with("cd '") && outcome.out.contains("&& pi --session '"), "{}", outcome.out);
     assert_eq!(pitree.goes_on_at(&odd).unwrap(), "a2", "the write is made");
@@ -136,7 +136,7 @@ fn prints_a_command_that_a_shell_runs_as_it_is() {
 fn prints_objects_for_a_script() {
     let pitree = Pitree::new();
     let path = pitree.fixture("branches");
-    let objects = pitree.objects(&["resume", "branches", "u5", "--json"]);
+    let objects = pitree.objects(&["resume", "branches", "u5", "--json", "--allow-write"]);
     assert_eq!((objects.len(), &objects[0]["kind"], &objects[0]["after"]), (2, &"leaf".into(), &"a4".into()));
     let command = ["pi", "--session", path.to_str().unwrap()];
     assert_eq!(objects[1], json!({"path": path, "cwd": pitree.home(), "command": command, "text": "Rotate daily"}));
@@ -268,17 +268,63 @@ fn what_can_not_be_summed_up_says_why() {
         assert_ne!(outcome.code, 0, "{args:?}");
         outcome.err
     };
-    assert!(fails(&pitree, &["branches", "a8", "--summarize"]).contains("there is nothing to sum up"));
+    assert!(fails(&pitree, &["branches", "a8", "--summarize"]).contains("nothing to summarize"));
     let said = fails(&pitree, &["branches", "--summarize"]);
     assert!(said.contains("ENTRY"), "{said}");
     let config = pitree.home().join(".config/pitree");
     fs::create_dir_all(&config).unwrap();
     fs::write(config.join("config.toml"), "go-by = \"line\"\n").unwrap();
     let said = fails(&pitree, &["branches", "a3", "--summarize"]);
-    assert!(said.contains("go-by = \"itself\""), "{said}");
-    pitree.run(&["resume", "branches", "a3", "--print"]);
+    assert!(said.contains("go-by is \"line\""), "{said}");
+    pitree.run(&["resume", "branches", "a3", "--print", "--allow-write"]);
     assert_eq!(pitree.goes_on_at(&pitree.home().join(".pi/agent/sessions/--p--/branches.jsonl")).unwrap(), "a3");
     let old = with_pi();
     old.fixture("branches");
-    assert!(fails(&old, &["branches", "a3", "--summarize"]).contains("it is older than 0.70.6"));
+    assert!(fails(&old, &["branches", "a3", "--summarize"]).contains("did not report its version"));
+}
+
+#[test]
+fn without_leave_nothing_is_written_to_go_to_an_entry() {
+    let new = with_new_pi();
+    let old = with_pi();
+    old.script("bin/pi", &format!("case $* in --version) echo 0.70.5; exit;; esac\n{PI}"));
+    let none = Pitree::new().variable("PATH", "/nowhere");
+    let no_cache = with_new_pi().variable("XDG_CACHE_HOME", "/proc/none");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let cache = elsewhere.path().join("open");
+    fs::create_dir_all(cache.join("pitree")).unwrap();
+    fs::set_permissions(&cache, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let open_cache = with_new_pi().variable("XDG_CACHE_HOME", cache.to_str().unwrap());
+    let by_line = with_new_pi();
+    let config = by_line.home().join(".config/pitree");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("config.toml"), "go-by = \"line\"\n").unwrap();
+    for (pitree, reason) in [
+        (&old, "pi has version 0.70.5; 0.70.6 or later is required"),
+        (&none, "cannot find pi on the PATH"),
+        (&no_cache, "cannot write its extension to /proc/none"),
+        (&open_cache, "is writable by all users"),
+        (&by_line, "go-by is \"line\" in config.toml"),
+    ] {
+        let path = pitree.fixture("branches");
+        let before = fs::read(&path).unwrap();
+        for more in [&["--print"][..], &["--print", "--json"], &["--print", "--dry-run"], &[]] {
+            let may_write = more.is_empty() && std::ptr::eq(pitree, &by_line);
+            if !may_write {
+                let refused = pitree.run(&[&["resume", "branches", "a3"], more].concat());
+                assert_eq!((refused.code, &*refused.out), (2, ""), "{more:?}: {}", refused.err);
+                assert!(refused.err.contains(reason) && refused.err.contains("--allow-write"), "{}", refused.err);
+                assert_eq!(fs::read(&path).unwrap(), before, "{more:?}: {reason}");
+            }
+        }
+        assert_eq!(pitree.run(&["resume", "branches", "a3", "--print", "--fork"]).code, 0);
+        assert_eq!(fs::read(&path).unwrap(), before, "{reason}");
+        assert_eq!(pitree.run(&["resume", "branches", "a3", "--print", "--allow-write"]).code, 0);
+        assert!(fs::read(&path).unwrap().starts_with(&before));
+        assert_eq!(pitree.goes_on_at(&path).unwrap(), "a3");
+    }
+    let path = new.fixture("branches");
+    let before = fs::read(&path).unwrap();
+    new.print(&["resume", "branches", "a3", "--print", "--allow-write"]);
+    assert_eq!(fs::read(&path).unwrap(), before, "pi goes there by itself");
 }

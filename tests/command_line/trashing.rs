@@ -107,7 +107,7 @@ fn what_pitree_writes_makes_no_session_live() {
     for args in [
         &["rename", name, "a name"][..],
         &["label", name, "u1", "here"],
-        &["resume", name, "a2", "--print"],
+        &["resume", name, "a2", "--print", "--allow-write"],
         &["fork", name, "a2"],
         &["rm", name, "--yes"],
         &["undo"],

@@ -50,7 +50,7 @@ pub(crate) fn replies(desk: &Desk, ticket: &Ticket, work: Work) -> Vec<Msg> {
     }
     // The pi of this machine is none of the test's business either.
     if matches!(work, Work::AskPi) {
-        return vec![Msg::Reply(ticket.clone(), Reply::PiGoes(false))];
+        return vec![Msg::Reply(ticket.clone(), Reply::PiGoes(Err("pi is too old".into())))];
     }
     desk.work(ticket, work, |reply| {
         replies.push(Msg::Reply(ticket.clone(), reply));

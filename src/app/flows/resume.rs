@@ -15,7 +15,7 @@ use crate::app::message::{Body, Clip};
 use crate::app::panes::tree::rows::Item;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone};
-use crate::changes::Request;
+use crate::changes::{Identity, Request};
 use crate::keymap::Place;
 use crate::library::SessionKey;
 use crate::render::DocLine;
@@ -83,7 +83,7 @@ pub(crate) fn entry(context: &Context<'_>, key: SessionKey, tree: &Arc<Tree>, at
         return at_leaf(context, key, leaf);
     }
     let Some(pi_goes) = context.pi_goes else { return Command::AskPi(key, tree.clone(), at) };
-    if tree.header.is_newer() && !pi_goes {
+    if tree.header.is_newer() && pi_goes.is_err() {
         Command::show(Layer::Question(as_it_is(tree, leaf)))
     } else if tree.is_partial {
         Command::warn("the session is still being read")
@@ -103,7 +103,8 @@ fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
     let tree = context.tree.file(key).filter(|tree| !tree.is_partial);
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
         let at = Some(EntryId::of(tree, tree.leaf?));
-        let request = Some(Request::Fork { path: leaf.start.path.clone(), at, migrate: false });
+        let request = Request::Fork { path: leaf.start.path.clone(), at, migrate: false };
+        let request = Some(request.if_same(Identity::of(context.library.get(key)?)));
         let there = Command::GoOn(GoOn { request, ..leaf.clone() });
         Some(Choice::new('n', "new session", "a new file with all entries; that pi keeps this one", Some(there)))
     });
@@ -119,14 +120,18 @@ fn question(
     (key, tree): (SessionKey, &Arc<Tree>),
     chosen: Index,
     leaf: &GoOn,
-    pi_goes: bool,
+    pi_goes: Result<(), &str>,
 ) -> Question<Command> {
     let to = resume::at(tree, chosen);
     let path = leaf.start.path.clone();
     let at = to.at.map(|at| EntryId::of(tree, at));
-    let mut choices = if pi_goes { by_itself(tree, chosen, to, leaf) } else { vec![by_a_line(tree, to, leaf)] };
-    let request = Some(Request::Fork { path: path.clone(), at, migrate: false });
-    let given = to.text_of.filter(|_| pi_goes).and_then(|text_of| resume::give_back(tree, text_of, &path));
+    let session = Identity::of(&context.library[key]);
+    let mut choices = match pi_goes {
+        Ok(()) => by_itself(tree, chosen, to, leaf),
+        Err(_) => vec![by_a_line(tree, to, leaf, session.clone())],
+    };
+    let request = Some(Request::Fork { path: path.clone(), at, migrate: false }.if_same(session));
+    let given = to.text_of.filter(|_| pi_goes.is_ok()).and_then(|text_of| resume::give_back(tree, text_of, &path));
     let fork = match given {
         Some(first) => GoOn { request, ..leaf.told(first) },
         // What pi can't give back itself is copied.
@@ -160,9 +165,9 @@ fn by_itself(tree: &Tree, chosen: Index, to: Resume, leaf: &GoOn) -> Vec<Choice<
 }
 
 /// The leaf is moved before pi starts.
-fn by_a_line(tree: &Arc<Tree>, to: Resume, leaf: &GoOn) -> Choice<Command> {
+fn by_a_line(tree: &Arc<Tree>, to: Resume, leaf: &GoOn, session: Identity) -> Choice<Command> {
     let to_leaf = || to.at.map(|at| EntryId::of(tree, at));
-    let request = |path| Request::MoveLeaf { path, to: to_leaf(), migrate: false };
+    let request = |path| Request::MoveLeaf { path, to: to_leaf(), migrate: false }.if_same(session);
     let (here, request) = match to.is_here {
         true => ("in this session; nothing is written", None),
         false => {
@@ -186,7 +191,7 @@ fn as_it_is(tree: &Tree, leaf: GoOn) -> Question<Command> {
 }
 
 /// What is so when pi goes on there.
-fn facts(context: &Context<'_>, tree: &Tree, to: Resume, pi_goes: bool) -> Vec<DocLine> {
+fn facts(context: &Context<'_>, tree: &Tree, to: Resume, pi_goes: Result<(), &str>) -> Vec<DocLine> {
     let seen = model_context(tree, to.at);
     let messages = match seen.sent.len() {
         0 => "The model will see no messages: an empty conversation.".into(),
@@ -200,9 +205,14 @@ fn facts(context: &Context<'_>, tree: &Tree, to: Resume, pi_goes: bool) -> Vec<D
     };
     let mut lines = vec![DocLine::new(Tone::Text, &messages)];
     if to.text_of.is_some() {
-        let goes = if pi_goes { "stands in pi's editor" } else { "is copied to the clipboard" };
+        let goes = if pi_goes.is_ok() { "stands in pi's editor" } else { "is copied to the clipboard" };
         let text = format!("pi resumes before this message. Its text {goes}, to be edited and sent again.");
         lines.push(DocLine::new(Tone::Text, &text));
+    }
+    if let Err(reason) = pi_goes
+        && !to.is_here
+    {
+        lines.push(DocLine::new(Tone::Text, &format!("pi cannot go to this entry by itself: {reason}.")));
     }
     if let Some((end, entries)) = left(tree, to.at) {
         let entries = count(entries, "entry", "entries");
