@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::paths;
 use crate::changes::change::Change;
+pub use crate::changes::step::State;
+pub(crate) use crate::changes::step::Step;
 use crate::disk::append::Draft;
 use crate::disk::files::open_regular;
 use crate::disk::lock::Wait;
@@ -26,80 +28,6 @@ use crate::disk::{create, lock};
 
 /// The version of the form that is written here.
 const VERSION: u64 = 1;
-
-/// A step that is taken with a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// It is made.
-    Make,
-    /// It is taken back.
-    Undo,
-    /// It is made again.
-    Redo,
-}
-
-impl Step {
-    /// The state while nobody knows whether the step was taken.
-    pub(crate) fn begun(self) -> State {
-        match self {
-            Self::Make => State::Begun,
-            Self::Undo => State::Undoing,
-            Self::Redo => State::Redoing,
-        }
-    }
-
-    /// The state when the step was taken, or was not.
-    pub(crate) fn settled(self, is_taken: bool) -> State {
-        match (self, is_taken) {
-            (Self::Make | Self::Redo, true) | (Self::Undo, false) => State::Done,
-            (Self::Undo, true) | (Self::Redo, false) => State::Undone,
-            (Self::Make, false) => State::Dropped,
-        }
-    }
-
-    /// Of what is before and after a change: what the step begins with, and what it leads to.
-    pub(crate) fn ends<T>(self, before: T, after: T) -> (T, T) {
-        match self {
-            Self::Undo => (after, before),
-            Self::Make | Self::Redo => (before, after),
-        }
-    }
-}
-
-/// How far a change is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// Written down, and perhaps made.
-    Begun,
-    /// Made.
-    Done,
-    /// About to be undone, and perhaps undone.
-    Undoing,
-    /// Made and undone.
-    Undone,
-    /// About to be made again, and perhaps made.
-    Redoing,
-    /// Never made.
-    Dropped,
-    /// Made, and changed by somebody else since: undo passes it over.
-    Overtaken,
-    /// Something that only a newer pitree knows of.
-    #[serde(other)]
-    Unknown,
-}
-
-impl State {
-    /// The step that was begun, if nobody wrote down how it ended.
-    pub(crate) fn step(self) -> Option<Step> {
-        match self {
-            Self::Begun => Some(Step::Make),
-            Self::Undoing => Some(Step::Undo),
-            Self::Redoing => Some(Step::Redo),
-            Self::Done | Self::Undone | Self::Dropped | Self::Overtaken | Self::Unknown => None,
-        }
-    }
-}
 
 /// A change in the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod kinds;
 mod outcome;
 pub mod past;
 mod request;
+mod step;
 mod undo;
 
 use std::collections::HashSet;

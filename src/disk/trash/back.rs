@@ -51,7 +51,7 @@ impl std::error::Error for NotBack {}
 
 /// A file to restore.
 #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(dead_code, reason = "other trashes compare less"))]
-pub(super) struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     pub(super) path: &'a Path,
     /// Its path as the trash records it.
     pub(super) known: &'a Path,

@@ -21,7 +21,7 @@ impl Contents {
     /// # Errors
     /// Always.
     #[allow(clippy::unused_self, reason = "others take something back")]
-    pub(in crate::disk::trash) fn take_back(&mut self, wanted: &Wanted<'_>) -> Result<()> {
+    pub(crate) fn take_back(&mut self, wanted: &Wanted<'_>) -> Result<()> {
         bail!("this system's trash gives nothing back to programs: put {} back by hand", wanted.path.display())
     }
 }

@@ -29,7 +29,7 @@ impl Contents {
     ///
     /// # Errors
     /// It is not in the bin, or can't be moved: then it stays there.
-    pub(in crate::disk::trash) fn take_back(&mut self, wanted: &Wanted<'_>) -> Result<()> {
+    pub(crate) fn take_back(&mut self, wanted: &Wanted<'_>) -> Result<()> {
         let Wanted { path, known, at_least, .. } = *wanted;
         let is_whole = |item: &TrashItem| {
             let size = os_limited::metadata(item).map(|metadata| metadata.size);

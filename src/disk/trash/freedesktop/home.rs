@@ -130,11 +130,11 @@ pub(super) fn info_of(item: &Path) -> Option<PathBuf> {
 }
 
 /// A file in the trash, as its note tells.
-pub(in crate::disk::trash) struct Lying {
+pub(crate) struct Lying {
     /// The note.
-    pub(in crate::disk::trash) info: PathBuf,
+    pub(crate) info: PathBuf,
     /// Where the file was.
-    pub(in crate::disk::trash) path: PathBuf,
+    pub(crate) path: PathBuf,
     /// When it was removed, in seconds since 1970; -1 if nobody knows.
     pub(super) time: i64,
 }
@@ -144,7 +144,7 @@ impl Lying {
     ///
     /// Notes have local time without an offset. In another time zone, the same note therefore means a time that differs by
     /// quarters of an hour.
-    pub(in crate::disk::trash) fn is_of(&self, paths: &[&Path], time: i64) -> bool {
+    pub(crate) fn is_of(&self, paths: &[&Path], time: i64) -> bool {
         const QUARTER: i64 = 15 * 60;
         const MOST: i64 = 26 * 60 * 60;
         let shift = self.time - time.div_euclid(1000);
