@@ -22,6 +22,7 @@ const TEXT: &str = include_str!("../../assets/pi/goto.ts");
 pub(crate) fn file(cache: &Path) -> io::Result<PathBuf> {
     let folder = cache.join("pi");
     let was_private = folder.metadata().is_ok_and(|folder| system::is_private(&folder));
+    create::private_folder(cache)?;
     create::private_folder(&folder)?;
     let folder = system::private_dir(&folder).map_err(|error| {
         io::Error::new(error.kind(), format!("{error}; set XDG_CACHE_HOME to a directory of your own"))
@@ -67,7 +68,8 @@ mod tests {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
         let set_mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         let temp = tempfile::tempdir().unwrap();
-        let cache = temp.path().join("cache");
+        let parent = temp.path().join("parent");
+        let cache = parent.join("cache");
         fs::create_dir_all(cache.join("pi")).unwrap();
         set_mode(&cache.join("pi"), 0o777);
         let path = file(&cache).unwrap();
@@ -86,9 +88,11 @@ mod tests {
         }
 
         set_mode(&cache, 0o777);
+        assert!(file(&cache).is_ok() && cache.metadata().unwrap().mode() & 0o777 == 0o700);
+        set_mode(&parent, 0o777);
         let error = file(&cache).unwrap_err().to_string();
         assert!(error.contains("is writable by all users; set XDG_CACHE_HOME"), "{error}");
-        set_mode(&cache, 0o1777);
+        set_mode(&parent, 0o1777);
         assert!(file(&cache).is_ok(), "a sticky directory is safe");
 
         // Only root can give a directory away.
