@@ -87,7 +87,7 @@ pub(crate) fn locked_draft(path: &Path) -> io::Result<(File, PathBuf)> {
 }
 
 /// Removes the abandoned drafts of a file.
-fn remove_drafts(path: &Path) {
+pub(crate) fn remove_drafts(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return };
     let is_draft = |file: &fs::DirEntry| {
         let file = file.file_name();

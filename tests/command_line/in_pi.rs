@@ -3,29 +3,128 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use serde_json::json;
 
 use crate::pitree::Pitree;
+
+/// The files that install writes.
+fn files(pitree: &Pitree) -> [PathBuf; 3] {
+    let agent = pitree.home().join(".pi/agent");
+    ["extensions/pitree/program", "extensions/pitree/index.ts", "skills/pitree/SKILL.md"].map(|file| agent.join(file))
+}
+
+fn texts(pitree: &Pitree) -> [Option<String>; 3] {
+    files(pitree).map(|file| fs::read_to_string(file).ok())
+}
+
+/// Runs a command that has to succeed: what it says.
+fn said(pitree: &Pitree, args: &[&str]) -> String {
+    let done = pitree.run(&[&["pi"], args].concat());
+    assert_eq!((done.code, done.out.as_str()), (0, ""), "{args:?}: {}", done.err);
+    done.err
+}
 
 #[test]
 fn what_install_writes_remove_removes() {
     let pitree = Pitree::new();
     let before = pitree.files();
-    let dry = pitree.run(&["pi", "install", "--dry-run"]);
-    assert_eq!((dry.code, pitree.files()), (0, before.clone()));
-    let agent = pitree.home().join(".pi/agent");
-    let (dir, skill) = (agent.join("extensions/pitree"), agent.join("skills/pitree"));
-    for _ in 0..2 {
-        let done = pitree.run(&["pi", "install"]);
-        assert_eq!(done.code, 0, "{}", done.err);
-        assert!(done.err.contains(&format!("wrote {}", dir.join("index.ts").display())), "{}", done.err);
-        assert_eq!(fs::read_to_string(dir.join("program")).unwrap(), env!("CARGO_BIN_EXE_pitree"));
-        assert!(fs::read_to_string(dir.join("index.ts")).unwrap().contains("export default"));
-        assert_eq!(fs::read_to_string(skill.join("SKILL.md")).unwrap(), pitree.run(&["skill"]).out);
-    }
-    assert_eq!(pitree.run(&["pi", "remove"]).code, 0);
-    assert!(!dir.exists() && !skill.exists());
+    said(&pitree, &["install", "--dry-run"]);
     assert_eq!(pitree.files(), before);
-    assert!(pitree.run(&["pi", "remove"]).err.contains("nothing of pitree is in pi's directory"));
+    let [program, extension, skill] = files(&pitree);
+    for _ in 0..2 {
+        assert!(said(&pitree, &["install"]).contains(&format!("wrote {}", extension.display())));
+        assert_eq!(fs::read_to_string(&program).unwrap(), env!("CARGO_BIN_EXE_pitree"));
+        assert!(fs::read_to_string(&extension).unwrap().contains("export default"));
+        assert_eq!(fs::read_to_string(&skill).unwrap(), pitree.run(&["skill"]).out);
+    }
+    let whole = pitree.files();
+    assert!(said(&pitree, &["remove", "--dry-run"]).contains(&format!("would remove {}", skill.display())));
+    assert_eq!(pitree.files(), whole);
+    said(&pitree, &["remove"]);
+    assert!(!extension.parent().unwrap().exists() && !skill.parent().unwrap().exists());
+    assert_eq!(pitree.files(), before);
+    assert!(said(&pitree, &["remove"]).contains("nothing of pitree is in pi's directory"));
+}
+
+#[test]
+fn an_interrupted_install_is_completed_or_removed() {
+    let pitree = Pitree::new();
+    let before = pitree.files();
+    said(&pitree, &["install"]);
+    let whole = texts(&pitree);
+    let record = files(&pitree)[0].with_file_name("installed.json");
+    for (at, file) in files(&pitree).iter().enumerate() {
+        let text = whole[at].clone().unwrap();
+        for command in ["install", "remove"] {
+            for (length, has_record) in
+                [(0, true), (text.len() / 2, true), (text.len() / 2, false), (text.len(), false)]
+            {
+                let rest = &files(&pitree)[at + 1..];
+                rest.iter().for_each(|rest| fs::remove_file(rest).unwrap());
+                fs::write(file, &text[..length]).unwrap();
+                fs::write(format!("{}.4000000.new", file.display()), "half").unwrap();
+                if !has_record {
+                    fs::remove_file(&record).unwrap();
+                }
+                let said = said(&pitree, &[command]);
+                assert!(!said.contains("kept"), "{said}");
+                if command == "remove" {
+                    assert_eq!(pitree.files(), before, "{length}");
+                    self::said(&pitree, &["install"]);
+                }
+                assert_eq!(texts(&pitree), whole, "{length}");
+                let left = fs::read_dir(file.parent().unwrap()).unwrap().count();
+                assert_eq!(left, if at == 2 { 2 } else { 3 }, "no draft is left");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_earlier_version_is_replaced_whole_or_not() {
+    let pitree = Pitree::new();
+    said(&pitree, &["install"]);
+    let [_, extension, _] = files(&pitree);
+    let new = fs::read_to_string(&extension).unwrap();
+    for text in ["// an earlier version\nwhole\n", "// an earlier ver"] {
+        let record = json!({"version": 1, "files": {"index.ts": ["// an earlier version\nwhole\n"]}});
+        fs::write(extension.with_file_name("installed.json"), record.to_string()).unwrap();
+        fs::write(&extension, text).unwrap();
+        assert!(!said(&pitree, &["install"]).contains("kept"));
+        assert_eq!(fs::read_to_string(&extension).unwrap(), new);
+    }
+}
+
+#[test]
+fn edited_files_stay_unless_forced() {
+    let pitree = Pitree::new();
+    said(&pitree, &["install"]);
+    let whole = texts(&pitree);
+    for (at, file) in files(&pitree).iter().enumerate() {
+        let edit = || fs::write(file, format!("{}edited\n", whole[at].as_ref().unwrap())).unwrap();
+        edit();
+        let before = pitree.files();
+        for command in ["install", "remove"] {
+            let said = said(&pitree, &[command, "--dry-run"]);
+            assert_eq!(said.matches("kept").count(), 1, "{said}");
+            assert_eq!(pitree.files(), before);
+        }
+        let kept = format!("kept {}: edited since pitree wrote it; --force replaces it", file.display());
+        assert!(said(&pitree, &["install"]).contains(&kept));
+        let kept = kept.replace("replaces", "deletes");
+        assert!(said(&pitree, &["remove"]).contains(&kept));
+        let left = texts(&pitree);
+        assert!(left[at].as_ref().unwrap().ends_with("edited\n"));
+        assert_eq!(left.iter().flatten().count(), 1, "the others are removed");
+        said(&pitree, &["install", "--force"]);
+        assert_eq!(texts(&pitree), whole);
+        edit();
+        said(&pitree, &["remove", "--force"]);
+        assert_eq!(texts(&pitree), [None, None, None]);
+        said(&pitree, &["install"]);
+    }
 }
 
 #[test]
@@ -35,32 +134,44 @@ fn what_is_somebody_elses_stays() {
     let pitree = agents.variable("PI_CODING_AGENT_DIR", agent.to_str().unwrap());
     let dir = agent.join("extensions/pitree");
     fs::create_dir_all(&dir).unwrap();
-    fs::write(dir.join("index.ts"), "// mine\n").unwrap();
-    let stays = |what: &str| {
-        let before = pitree.files();
-        for command in ["install", "remove"] {
-            let refused = pitree.run(&["pi", command]);
-            assert_eq!(refused.code, 2, "{what}: {}", refused.err);
-            assert!(refused.err.contains("is not pitree's"), "{what}: {}", refused.err);
-            assert_eq!(pitree.files(), before, "{what}");
-        }
-    };
-    stays("another extension");
-    fs::rename(dir.join("index.ts"), dir.join("notes")).unwrap();
-    stays("a folder with something in it");
     fs::write(agent.join("own.ts"), "// pitree, worked on\n").unwrap();
+    let stays = |what: &str, reason: &str| {
+        let before = pitree.files();
+        let theirs = |path: &PathBuf| path.starts_with(dir.strip_prefix(pitree.home()).unwrap());
+        let of_theirs = || pitree.files().into_iter().filter(|(path, _)| theirs(path)).collect::<Vec<_>>();
+        let files = of_theirs();
+        assert!(said(&pitree, &["install"]).contains(reason), "{what}");
+        assert_eq!(of_theirs(), files, "{what}");
+        said(&pitree, &["remove"]);
+        assert_eq!(pitree.files(), before, "{what}");
+    };
+    fs::write(dir.join("package.json"), "{}").unwrap();
+    stays("an extension without our files", "in a directory with other files");
+    fs::remove_file(dir.join("package.json")).unwrap();
     symlink(agent.join("own.ts"), dir.join("index.ts")).unwrap();
-    stays("a link");
-    fs::remove_file(dir.join("index.ts")).unwrap();
-    fs::remove_file(dir.join("notes")).unwrap();
-    let skill = agent.join("skills/pitree");
-    fs::create_dir_all(&skill).unwrap();
-    fs::write(skill.join("SKILL.md"), "---\nname: pitree-of-mine\n---\n").unwrap();
-    stays("another skill");
-    fs::remove_file(skill.join("SKILL.md")).unwrap();
-    assert_eq!(pitree.run(&["pi", "install"]).code, 0);
+    said(&pitree, &["install"]);
+    assert!(dir.join("index.ts").is_symlink() && said(&pitree, &["remove"]).contains("a symbolic link"));
+    said(&pitree, &["install", "--force"]);
+    assert!(!dir.join("index.ts").is_symlink());
+    said(&pitree, &["remove"]);
+
+    let work = agent.join("work");
+    fs::create_dir(&work).unwrap();
+    fs::write(work.join("index.ts"), "// mine\n").unwrap();
+    symlink(&work, &dir).unwrap();
+    stays("a linked directory", "a symbolic link");
+    said(&pitree, &["install", "--force"]);
+    assert!(!dir.is_symlink() && dir.join("program").exists());
+    fs::remove_dir_all(&dir).unwrap();
+    symlink(&work, &dir).unwrap();
+    said(&pitree, &["remove", "--force"]);
+    assert!(!dir.is_symlink());
+    assert_eq!(fs::read_dir(&work).unwrap().count(), 1);
+    assert_eq!(fs::read_to_string(work.join("index.ts")).unwrap(), "// mine\n");
+    assert_eq!(fs::read_to_string(agent.join("own.ts")).unwrap(), "// pitree, worked on\n");
+
+    said(&pitree, &["install"]);
     fs::write(dir.join("notes"), "mine").unwrap();
-    assert_eq!(pitree.run(&["pi", "remove"]).code, 0);
-    assert_eq!(fs::read_dir(&dir).unwrap().count(), 1, "what was put beside it stays");
-    assert!(!skill.exists());
+    said(&pitree, &["remove"]);
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 1, "other files stay");
 }
