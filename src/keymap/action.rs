@@ -240,7 +240,7 @@ actions! {
     Trash, "show-trash", ["X"], PANES, Changing, "trash", "Show trash", "List the sessions in the trash: bring one back.";
     History, "history", ["Z"], PANES, Changing, "history", "Show change history", "List all that was changed, the newest first: take one back.";
 
-    NextSort, "next-sort", ["ctrl+s"], SORTED, Sessions, "sort", "Next sort order", "Change the sort order; of the model context, between order and size.";
+    NextSort, "next-sort", ["ctrl+s"], SORTED, Sessions, "sort", "Next sort order", "Change the sort order (model context: by size).";
     WaitingFirst, "waiting-first", ["W"], SESSIONS, Sessions, "waiting first", "Waiting sessions first", "Sort the sessions in which a pi waits for you first; again: as before.";
     NamedOnly, "named-only", ["ctrl+n"], SEARCHED, Sessions, "named", "Toggle unnamed sessions", "Show only sessions that have a name, or all.";
     HereOnly, "here-only", ["H"], SESSIONS, Sessions, "here", "Current project only", "Show only sessions that worked where pitree was started, or all.";

@@ -182,7 +182,7 @@ fn where_the_directory_is_gone_pi_goes_on_here_or_where_it_is_said_to_be() {
     pitree.send("c");
     pitree.wait_without("The session's directory is gone");
     pitree.send(ENTER);
-    pitree.wait_for("in the directory where pitree was started");
+    pitree.wait_for("in ~, where pitree was started");
     let moved = world.home.dir("moved");
     pitree.send("d");
     pitree.wait_for("directory: ");
