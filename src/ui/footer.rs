@@ -11,6 +11,7 @@ use crate::app::widgets::line::LineEdit;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::keymap::{Action, Place};
+use crate::search::query::complete::Completion;
 use crate::ui::pen::{Pen, cut};
 use crate::ui::widgets::typed;
 
@@ -61,26 +62,33 @@ fn find_aside(model: &Model) -> Span {
 
 /// How a search may go on, or what is wrong with it.
 fn search_aside(model: &Model, search: &Search, pen: &Pen<'_>, columns: usize) -> Span {
+    // What leads out of the line must be seen before what ends it.
+    let keys: &[(Action, &str)] = &[
+        (Action::Accept, "go to hit"),
+        (Action::Down, "results"),
+        (Action::MarkAll, "mark all"),
+        (Action::Cancel, "clear"),
+    ];
+    let room = columns.saturating_sub(2);
+    let room = room.saturating_sub(LEAST.1).min(room / 2);
+    let is_typed = |completion: &Completion| match &completion.options[..] {
+        [only] => search.line.value().get(completion.at.clone()) == Some(&*only.text),
+        _ => false,
+    };
     match (&search.query, &search.completion) {
         (Err(problem), _) => Span::clean(Tone::Error, &format!("  {problem} ")),
         _ if search.cycle.is_some() => {
             let (next, before) = (model.setting.key(Action::Complete), model.setting.key(Action::CompleteBack));
             Span::new(Tone::Dim, format!("  {next} next, {before} previous "))
         }
-        (_, Some(completion)) => {
+        (_, Some(completion)) if !is_typed(completion) => {
             let options = completion.options.iter().take(5).map(|option| &*option.text).collect::<Vec<_>>();
-            Span::clean(Tone::Dim, &format!("  {}: {} ", model.setting.key(Action::Complete), options.join("  ")))
+            let offer = format!("  {}: {} ", model.setting.key(Action::Complete), options.join("  "));
+            let has_hits = model.sessions.hits.as_ref().is_some_and(|hits| !hits.is_empty());
+            let both = format!("{offer}{}", named(model, pen, &keys[1..3]).text);
+            Span::clean(Tone::Dim, if has_hits && width(&both) <= room { &both } else { &offer })
         }
         _ => {
-            // What leads out of the line must be seen before what ends it.
-            let keys: &[(Action, &str)] = &[
-                (Action::Accept, "go to hit"),
-                (Action::Down, "results"),
-                (Action::MarkAll, "mark all"),
-                (Action::Cancel, "clear"),
-            ];
-            let room = columns.saturating_sub(2);
-            let room = room.saturating_sub(LEAST.1).min(room / 2);
             let asides = [keys, &keys[..3], &keys[1..3], &keys[1..2]].map(|keys| named(model, pen, keys));
             asides.into_iter().find(|aside| width(&aside.text) <= room).unwrap_or_default()
         }
