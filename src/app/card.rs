@@ -9,7 +9,7 @@ use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::words;
 use crate::app::title::{title, words as words_after};
 use crate::base::js::cut;
-use crate::base::numbers::{bytes, count, dollars, thousands, tokens};
+use crate::base::numbers::{bytes, count, dollars, some_dollars, thousands, tokens};
 use crate::base::paths::{seen_from, shorten};
 use crate::base::text::{Glyphs, Span, Tone, clean, fit, width};
 use crate::base::time;
@@ -239,7 +239,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     let digest = &library[key];
     let parent = library.families().parent(key);
     let forks: Vec<SessionKey> = library.forks(key).collect();
-    if parent.is_none() && forks.is_empty() && !digest.header.is_fork() {
+    if parent.is_none() && library.families().forks(key).is_empty() && !digest.header.is_fork() {
         return;
     }
     heading(lines, "Family");
@@ -263,7 +263,12 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     let family = library.families().family(first);
     if family.len() > 1 {
         let all = count(family.len(), "session", "sessions");
-        lines.push(fact("together", &format!("{} in {all}", dollars(library.sum(&family).cost))));
+        let sum = library.sum(&family).cost;
+        let (shown, subagents): (Vec<_>, Vec<_>) = family.iter().partition(|&&key| library[key].owner.is_none());
+        let by_them = some_dollars(sum - library.sum(shown).cost).filter(|_| !subagents.is_empty());
+        let by_them = by_them
+            .map_or(String::new(), |cost| format!(", {cost} by {}", count(subagents.len(), "subagent", "subagents")));
+        lines.push(fact("together", &format!("{} in {all}{by_them}", dollars(sum))));
     }
 }
 
@@ -358,7 +363,8 @@ fn project(context: &Context<'_>, project: &Project) -> Vec<DocLine> {
     lines.push(fact("sessions", &thousands(project.sessions.len())));
     lines.push(fact("entries", &thousands(project.sum.entries)));
     lines.push(fact("size", &bytes(sessions().map(|session| session.bytes).sum())));
-    lines.push(fact("used", &dollars(project.sum.cost)));
+    let hidden = project.hidden.in_words().map_or(String::new(), |hidden| format!(", {hidden}"));
+    lines.push(fact("used", &format!("{}{hidden}", dollars(project.sum.cost))));
     lines.extend(wall(context, project.latest).map(|time| fact("last active", &time)));
     let unreadable = &context.library.unreadable;
     if !unreadable.is_empty() {

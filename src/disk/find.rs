@@ -259,10 +259,7 @@ enum Level {
 impl Folder {
     /// The directories below that are looked into.
     fn below<'a>(&'a self, listing: &'a Listing) -> impl Iterator<Item = Folder> + 'a {
-        let owners = match self.level {
-            Level::Root | Level::Project => listing.owners(),
-            Level::Session(_) => HashMap::new(),
-        };
+        let owners = listing.owners();
         listing.folders.iter().filter_map(move |(path, is_link)| {
             let owner = || owners.get(name(path)).cloned();
             let (level, owner) = match self.level {
@@ -274,8 +271,12 @@ impl Folder {
                 // Links are not followed down here: they could lead round in a circle.
                 _ if *is_link => return None,
                 Level::Project => (Level::Session(1), Some(Owner { path: owner() })),
-                Level::Session(depth) if depth < DEEPEST => (Level::Session(depth + 1), self.owner.clone()),
-                Level::Session(_) => return None,
+                // A subagent's session has a folder for subagents of its own.
+                Level::Session(depth) => match owner() {
+                    Some(owner) => (Level::Session(1), Some(Owner { path: Some(owner) })),
+                    None if depth < DEEPEST => (Level::Session(depth + 1), self.owner.clone()),
+                    None => return None,
+                },
             };
             let real = listing.real_path(path, *is_link).unwrap_or_else(|| path.clone());
             Some(Folder { real, path: path.clone(), level, owner })
@@ -425,6 +426,25 @@ mod tests {
                 own("p/other/s.jsonl", Some("?")),
             ]
         );
+    }
+
+    #[test]
+    fn subagents_belong_to_the_session_that_started_them_at_any_depth() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut path = String::from("p/2026_top");
+        let mut wanted = vec![(format!("{path}.jsonl"), None)];
+        for depth in 0..6 {
+            let owner = format!("{path}.jsonl");
+            path += if depth % 2 == 0 { "/0a/run-0/session" } else { "/0b/run-1/2026_x_sub" };
+            wanted.push((format!("{path}.jsonl"), Some(owner)));
+        }
+        // The session in between is gone: those below belong to the next one above.
+        wanted.push(("p/2026_top/0c/run-0/gone/0d/run-0/session.jsonl".into(), Some("p/2026_top.jsonl".into())));
+        for (file, _) in &wanted {
+            write(&dir.path().join(file));
+        }
+        wanted.sort();
+        assert_eq!(names(dir.path()), wanted);
     }
 
     #[test]

@@ -14,6 +14,11 @@ impl Library {
         family.into_iter().filter(|&member| member == key || self[member].owner.is_none()).collect()
     }
 
+    /// The session whose subagents, or theirs, wrote a session; that session itself if it is no subagent's.
+    pub(crate) fn started_by(&self, key: SessionKey) -> SessionKey {
+        self.families.line(key).find(|&above| self[above].owner.is_none()).unwrap_or(key)
+    }
+
     /// Whether a session was forked from another one, or others from it.
     pub(crate) fn has_family(&self, key: SessionKey) -> bool {
         self.families.parent(key).is_some() || self.forks(key).next().is_some()

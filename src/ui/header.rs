@@ -7,6 +7,7 @@ use crate::app::model::Model;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
+use crate::library::SessionKey;
 use crate::library::live::State;
 use crate::ui::live;
 use crate::ui::pen::Pen;
@@ -27,7 +28,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
     let facts = [
         count(totals.sessions, "session", "sessions"),
         count(totals.projects, "project", "projects"),
-        dollars(totals.cost),
+        dollars(totals.cost) + &totals.hidden.in_words().map_or(String::new(), |hidden| format!(" ({hidden})")),
     ];
     let right = right(model, pen);
     let facts = Span::new(Tone::Text, format!("  {}", facts.join(&dot)));
@@ -61,10 +62,16 @@ fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {
         let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(library.unreadable.len()));
         spans.push(Span::new(Tone::Warning, text));
     }
-    for (state, count) in library.live_counts(|_| true) {
+    let is_hidden = |key: SessionKey| library[key].owner.is_some() && !model.sessions.shows.subagents;
+    for (state, count) in library.live_counts(|key| !is_hidden(key)) {
         let (tone, sign) = live::sign(state, pen.glyphs());
         let word = state.map_or("live?", State::name);
         spans.push(Span::new(tone, format!("{sign} {count} {word} ")));
+    }
+    let hidden: usize = library.live_counts(is_hidden).into_iter().map(|(_, count)| count).sum();
+    if hidden > 0 {
+        let text = format!("{} live ", count(hidden, "subagent", "subagents"));
+        spans.push(Span::new(Tone::Dim, text));
     }
     spans
 }

@@ -36,6 +36,7 @@ mod rows;
 mod scale;
 mod screens;
 mod search;
+mod subagents;
 mod talks;
 mod tickets;
 

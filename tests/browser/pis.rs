@@ -12,15 +12,26 @@ use super::harness::{Browser, NOW, shows};
 /// A pi that has a session open.
 fn told(world: &World, session: &str, state: State, minutes: i64) -> Told {
     Told {
-        pid: 4711,
-        session: world.path(session),
         id: session.into(),
-        name: None,
-        entry: None,
-        cwd: "/nowhere".into(),
         state,
         since: NOW - minutes * 60_000,
         model: Some("some-model".into()),
+        ..reported(&world.path(session))
+    }
+}
+
+/// A pi that waits for the person in the session of a file.
+pub(crate) fn reported(path: &std::path::Path) -> Told {
+    Told {
+        pid: 4711,
+        session: path.into(),
+        id: String::new(),
+        name: None,
+        entry: None,
+        cwd: "/nowhere".into(),
+        state: State::Waiting,
+        since: NOW,
+        model: None,
         cost: 0.0,
     }
 }

@@ -18,7 +18,7 @@ use crate::library::ghosts::GhostKey;
 use crate::library::here::Here;
 use crate::library::search::SessionHit;
 use crate::library::{Library, ProjectKey, SessionKey};
-pub use projects::Project;
+pub use projects::{Hidden, Project};
 
 /// What a row is known by, whatever its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,8 +58,10 @@ pub struct Totals {
     pub sessions: usize,
     /// Projects.
     pub projects: usize,
-    /// US dollars; an entry that several of them have counts once.
+    /// US dollars, hidden subagents included; an entry that several of them have counts once.
     pub cost: f64,
+    /// The sessions of subagents that are hidden.
+    pub hidden: Hidden,
 }
 
 /// Which sessions have rows, and in which order.

@@ -3,10 +3,28 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::base::numbers::{count, some_dollars};
 use crate::base::paths::split_name;
 use crate::library::families::Families;
 use crate::library::{Library, ProjectKey, SessionKey};
 use crate::session::digest::entries::Tally;
+
+/// Sessions of subagents that are hidden, and counted all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Hidden {
+    /// How many there are.
+    pub sessions: usize,
+    /// US dollars that none of the shown sessions have.
+    pub cost: f64,
+}
+
+impl Hidden {
+    /// Returns the cost in words, as a part of a sum; `None` if there is none.
+    pub(crate) fn in_words(self) -> Option<String> {
+        let cost = some_dollars(self.cost)?;
+        Some(format!("{cost} by {}", count(self.sessions, "hidden subagent", "hidden subagents")))
+    }
+}
 
 /// Sessions with the same working directory, and the families that began there.
 #[derive(Clone, Debug)]
@@ -23,8 +41,10 @@ pub struct Project {
     pub(super) roots: Vec<SessionKey>,
     /// The newest message, in milliseconds since 1970.
     pub latest: i64,
-    /// What its sessions have together.
+    /// The sum over its sessions, hidden subagents included.
     pub sum: Tally,
+    /// The sessions of its subagents that are hidden.
+    pub hidden: Hidden,
     /// As many characters at the end of `cwd` as are the same in another project: what stands before tells them apart.
     pub shared: usize,
     /// The places of all projects whose directories have the same name, itself too; none if no other has it.
@@ -48,6 +68,7 @@ pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
                 roots: Vec::new(),
                 latest: families.latest(root),
                 sum: Tally::default(),
+                hidden: Hidden::default(),
                 shared: 0,
                 namesakes: Arc::default(),
             });
@@ -62,6 +83,20 @@ pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
     }
     tell_apart(&mut projects);
     projects
+}
+
+/// Adds the hidden sessions of subagents to the sums of their projects.
+pub(super) fn add_hidden(projects: &mut [Project], library: &Library, hidden: &[SessionKey]) {
+    let mut by_project: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
+    for &key in hidden {
+        let root = library.families().line(key).last().unwrap_or(key);
+        by_project.entry(library.project_of_family(root)).or_default().push(key);
+    }
+    for project in projects {
+        let Some(hidden) = by_project.get(&project.key) else { continue };
+        let shown = std::mem::replace(&mut project.sum, library.sum(project.sessions.iter().chain(hidden)));
+        project.hidden = Hidden { sessions: hidden.len(), cost: project.sum.cost - shown.cost };
+    }
 }
 
 /// Finds out how much of its end each project shares with the one that ends most like it (ordered from their ends, the two are

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::app::panes::sessions::{Pane, RowKey, SessionRow, Totals, project_of, projects};
+use crate::app::panes::sessions::{Hidden, Pane, RowKey, SessionRow, Totals, project_of, projects};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
 use crate::config::Sort;
@@ -62,15 +62,27 @@ impl Pane {
         let is_shown = |&key: &SessionKey| self.is_shown(library, key) || is_focused(key);
         let shown: Arc<[SessionKey]> = library.keys().filter(is_shown).collect();
         self.tie(library, &shown);
+        let hidden: Vec<SessionKey> = library.keys().filter(|&key| self.is_hidden(library, key)).collect();
+        projects::add_hidden(&mut self.projects, library, &hidden);
         self.fold_awaited(library, &shown);
-        self.totals = Totals { sessions: shown.len(), projects: self.projects.len(), cost: library.sum(&*shown).cost };
+        let cost = library.sum(shown.iter().chain(&hidden)).cost;
+        let of_hidden = Hidden { sessions: hidden.len(), cost: cost - library.sum(&*shown).cost };
+        self.totals = Totals { sessions: shown.len(), projects: self.projects.len(), cost, hidden: of_hidden };
         self.shown = shown;
     }
 
     fn is_shown(&self, library: &Library, key: SessionKey) -> bool {
+        (library[key].owner.is_none() || self.shows.subagents) && self.passes(library, key)
+    }
+
+    /// Returns `true` for a hidden session of a subagent if the session that started it is shown.
+    fn is_hidden(&self, library: &Library, key: SessionKey) -> bool {
+        library[key].owner.is_some() && !self.shows.subagents && self.passes(library, library.started_by(key))
+    }
+
+    fn passes(&self, library: &Library, key: SessionKey) -> bool {
         let session = &library[key];
-        (session.owner.is_none() || self.shows.subagents)
-            && (session.name.is_some() || !self.shows.named_only)
+        (session.name.is_some() || !self.shows.named_only)
             && (!self.shows.here_only || self.here.has(&session.header.cwd))
     }
 
