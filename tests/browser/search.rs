@@ -340,7 +340,7 @@ fn down_leads_from_the_line_to_the_hits_and_up_or_slash_back() {
     browser.press("down");
     assert!(in_line(&browser), "there are no hits to go to");
     search(&mut browser, "is:fork");
-    assert!(browser.footer().contains("tab: fork  forked   ↓: results · alt+*: mark all"), "{}", browser.footer());
+    assert!(browser.footer().contains("tab: forked  fork   ↓: results · alt+*: mark all"), "{}", browser.footer());
     search(&mut browser, "is:abandoned");
     assert!(browser.footer().contains("↵: go to hit · ↓: results · alt+*: mark all"), "{}", browser.footer());
     for (columns, aside) in
