@@ -109,9 +109,46 @@ fn session(context: &Context<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
         lines.push(fact("first", &context.setting.glyphs.cut(&first, columns)));
     }
     lines.push(fact("id", &digest.header.id));
-    let path = clean(&shorten(&digest.path.to_string_lossy(), &context.setting.home)).into_owned();
-    lines.push(fact("file", &context.setting.glyphs.cut_start(&path, columns)));
+    lines.push(fact("file", &shorten(&digest.path.to_string_lossy(), &context.setting.home)));
+    lines.extend(symbols(context, key));
     lines
+}
+
+/// Explains the symbols in the row of a session; `None` if there are none.
+fn symbols(context: &Context<'_>, key: SessionKey) -> Option<DocLine> {
+    let (library, glyphs) = (context.library, &context.setting.glyphs);
+    let (digest, forks) = (&library[key], library.forks(key).count());
+    let mut parts = Vec::new();
+    let mut add = |symbol: String, means: String| parts.push(format!("{symbol} {means}"));
+    if context.sessions.marks.contains(&key) {
+        add(glyphs.mark.to_string(), "marked".into());
+    }
+    if digest.owner.is_some() {
+        add(glyphs.subagent.to_string(), "subagent session".into());
+    } else if digest.header.is_fork() {
+        match library.is_parent_missing(key) {
+            true => add(format!("{}?", glyphs.fork), "fork whose parent is missing".into()),
+            false => add(glyphs.fork.to_string(), "fork".into()),
+        }
+    }
+    if !digest.problems.is_empty() {
+        add(glyphs.warning.to_string(), "problems, listed above".into());
+    }
+    let counts = [
+        (&glyphs.label, digest.labels.len(), ["label", "labels"]),
+        (&glyphs.tee, if digest.leaves > 1 { digest.leaves } else { 0 }, ["branch", "branches"]),
+        (&glyphs.fork, forks, ["fork", "forks"]),
+    ];
+    for (symbol, number, [one, many]) in counts.into_iter().filter(|(_, number, _)| *number > 0) {
+        add(format!("{symbol}{number}"), count(number, one, many));
+    }
+    if let (Some(_), Some(cost)) = (library.came_with(key), some_dollars(library.own(key).cost)) {
+        add(format!("+{cost}"), "cost without inherited entries".into());
+    }
+    if library.gone_dirs.contains(&digest.header.cwd) {
+        add(glyphs.gone.to_string(), "working directory missing".into());
+    }
+    (!parts.is_empty()).then(|| fact("symbols", &parts.join(&format!(" {} ", glyphs.dot))))
 }
 
 /// The last prompt and the last answer: of a fork its own, if it has any.

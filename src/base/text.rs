@@ -249,6 +249,18 @@ fn expand_tabs(line: &str) -> String {
     out
 }
 
+/// Removes the numbers of system errors, such as ` (os error 2)`, which explain nothing to a person.
+pub(crate) fn without_codes(message: &str) -> Cow<'_, str> {
+    const CODE: &str = " (os error ";
+    let mut text = Cow::Borrowed(message);
+    while let Some(at) = text.find(CODE) {
+        let rest = &text[at + CODE.len()..];
+        let Some((_, after)) = rest.split_once(')').filter(|(code, _)| code.parse::<i32>().is_ok()) else { break };
+        text = format!("{}{after}", &text[..at]).into();
+    }
+    text
+}
+
 /// The columns that text takes on a terminal.
 pub fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
@@ -444,6 +456,18 @@ mod tests {
     }
 
     #[test]
+    fn codes_of_system_errors_are_removed() {
+        for (message, expected) in [
+            ("No such file or directory (os error 2)", "No such file or directory"),
+            ("a: b (os error 13) (from --dir), c (os error -5)", "a: b (from --dir), c"),
+            ("x (os error two)", "x (os error two)"),
+            ("x (os error 2", "x (os error 2"),
+        ] {
+            assert_eq!(without_codes(message), expected);
+        }
+    }
+
+    #[test]
     fn marks_matches_across_spans() {
         let spans = [Span::new(Tone::User, "user: "), Span::new(Tone::Text, "use é")];
         let shown = |ranges: &[Range<usize>]| {
@@ -482,11 +506,12 @@ mod tests {
             (20, "~/code/…/src/a.rs"),
             (10, "~/…/a.rs"),
             (6, "…/a.rs"),
-            (4, "…rs"),
+            (4, "a.rs"),
+            (3, "…rs"),
         ] {
             assert_eq!(UNICODE.cut_path("~/code/github.com/org/monorepo/src/a.rs", columns), expected);
         }
-        assert_eq!(UNICODE.cut_path("/home/me/code/shop/", 16), "/home/…/shop/");
+        assert_eq!(UNICODE.cut_path("/home/me/code/shop/", 16), "/home/me/…/shop/");
         assert_eq!(UNICODE.cut_path("a-long-name-without-directories", 10), "a-l…tories");
         assert_eq!(UNICODE.cut_around("~/code/one/packages", 8, 8), "…one/pa…");
         assert_eq!(UNICODE.cut_around("one/packages/deeper", 1, 8), "one/pa…");

@@ -24,6 +24,7 @@ use crate::cli::{Chosen, output, resolve, search};
 use crate::disk::crew;
 use crate::disk::files::Files;
 use crate::disk::live::told::Told;
+use crate::disk::locate::missing_home;
 use crate::disk::scan::Unreadable;
 use crate::disk::{live, locate};
 use crate::library::Library;
@@ -70,7 +71,7 @@ impl Ls {
         let mut scan = chosen.sources().scan();
         let mut unreadable = std::mem::take(&mut scan.found.unreadable);
         if scan.found.files.is_empty() && !unreadable.is_empty() {
-            bail!("{}", nothing(&unreadable, &chosen.located.origin));
+            bail!("{}", nothing(&unreadable, chosen));
         }
         // A query may ask what only all of them tell: who has forks.
         if !self.subagents && query.is_none() {
@@ -127,7 +128,8 @@ impl Ls {
         let _ = scan.keep(); // that costs time alone
         if sessions.is_empty() && !self.json {
             let dirs: Vec<_> = chosen.located.dirs.iter().map(|dir| dir.to_string_lossy()).collect();
-            output::tell(&format!("no sessions in {} (from {})", dirs.join(", "), chosen.located.origin));
+            let (dirs, origin) = (dirs.join(", "), &chosen.located.origin);
+            output::tell(&format!("no sessions in {dirs} (from {origin}); {OTHERWISE}"));
         }
         let nothing_found = rows.is_empty() && (found.is_some() || self.project.dir.is_some());
         if nothing_found && !self.json {
@@ -140,14 +142,23 @@ impl Ls {
 }
 
 /// Why there is nothing to list, and what to do.
-fn nothing(unreadable: &[Unreadable], origin: &str) -> String {
+fn nothing(unreadable: &[Unreadable], chosen: &Chosen) -> String {
+    let located = &chosen.located;
+    if located.is_default() && unreadable.iter().all(|one| one.is_missing) {
+        if let Some(why) = missing_home(&chosen.home) {
+            return format!("no sessions: {why}, or try --demo");
+        }
+        let dirs: Vec<_> = located.dirs.iter().map(|dir| dir.display().to_string()).collect();
+        let dirs = dirs.join(", ");
+        return format!("no sessions yet: pi creates {dirs} with your first message; {OTHERWISE}");
+    }
     let dirs: Vec<String> =
         unreadable.iter().map(|Unreadable { path, reason, .. }| format!("{}: {reason}", path.display())).collect();
-    format!(
-        "no sessions: can't read {} (from {origin}); name another directory with --dir, or try --demo",
-        dirs.join(", ")
-    )
+    format!("no sessions: cannot read {} (from {}); {OTHERWISE}", dirs.join(", "), located.origin)
 }
+
+/// Where else there are sessions.
+const OTHERWISE: &str = "name another directory with --dir, or try --demo";
 
 /// A session as a script sees it.
 #[derive(Serialize)]

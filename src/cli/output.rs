@@ -39,7 +39,8 @@ pub(super) fn number(value: f64) -> Option<Number> {
 /// Says on standard error what went wrong.
 pub(super) fn complain(message: &str) {
     let mut stderr = io::stderr().lock();
-    for (at, line) in crate::base::text::clean_lines(message).enumerate() {
+    let message = crate::base::text::without_codes(message);
+    for (at, line) in crate::base::text::clean_lines(&message).enumerate() {
         // Nothing is left to do if even that fails.
         let _ = writeln!(stderr, "{}{line}", if at == 0 { "pitree: " } else { "  " });
     }

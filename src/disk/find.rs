@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::base::text::without_codes;
 use crate::disk::crew;
 use crate::disk::demo;
 use crate::disk::files::Files;
@@ -77,7 +78,8 @@ pub struct Unreadable {
 impl Unreadable {
     /// What could not be read, and why.
     pub fn new(path: &Path, reason: &impl ToString) -> Self {
-        Self { path: path.into(), reason: reason.to_string(), is_headless: false, is_missing: false }
+        let reason = without_codes(&reason.to_string()).into_owned();
+        Self { path: path.into(), reason, is_headless: false, is_missing: false }
     }
 
     pub(super) fn file(path: &Path, error: &io::Error) -> Self {
@@ -99,8 +101,18 @@ impl FoundFiles {
     /// Gives a result, and takes note of an error.
     fn note<T>(&mut self, path: &Path, result: io::Result<T>) -> Option<T> {
         let is_missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-        let unreadable = |error| Unreadable { is_missing: is_missing(&error), ..Unreadable::new(path, &error) };
+        let unreadable = |error| Unreadable { is_missing: is_missing(&error), ..Unreadable::new(path, &why(&error)) };
         result.map_err(|error| self.unreadable.push(unreadable(error))).ok()
+    }
+}
+
+/// Explains why a directory cannot be read, and what to do.
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such directory; check the path".into(),
+        io::ErrorKind::NotADirectory => "not a directory; name the directory that holds the session files".into(),
+        io::ErrorKind::PermissionDenied => "permission denied; check its owner and mode with ls -ld".into(),
+        _ => error.to_string(),
     }
 }
 

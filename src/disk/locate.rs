@@ -134,6 +134,16 @@ pub fn home() -> PathBuf {
     directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_path_buf()).unwrap_or_default()
 }
 
+/// Explains that pi's default directory cannot exist; `None` if the home directory does.
+pub(crate) fn missing_home(home: &str) -> Option<String> {
+    let advice = "set HOME, or name the session directory with --dir";
+    match home {
+        "" => Some(format!("no home directory; {advice}")),
+        home if Path::new(home).is_dir() => None,
+        home => Some(format!("home directory {home} not found; {advice}")),
+    }
+}
+
 /// The path of `config.toml`, if there is a home directory.
 pub(crate) fn config_file() -> Option<PathBuf> {
     directories::ProjectDirs::from("", "", "pitree").map(|dirs| dirs.config_dir().join("config.toml"))

@@ -18,6 +18,7 @@ use crate::config::GoBy;
 use crate::disk::files::Files;
 use crate::disk::live::ask;
 use crate::disk::load::{self, Bodies, Opened, Reading};
+use crate::disk::locate::missing_home;
 use crate::disk::news::{Noted, Reader, is_fresh};
 use crate::disk::scan::{Batch, Sources};
 use crate::disk::watch::{self, Seen, Watch};
@@ -448,8 +449,15 @@ impl Desk {
         }
         let mut scan = remembered.scan();
         let found = &mut scan.found;
-        // It is not there before the first session.
-        found.unreadable.retain(|one| !(one.is_missing && located.is_default() && located.dirs.contains(&one.path)));
+        // pi creates its default directory with the first session, if there is a home directory.
+        let missing_home = missing_home(&self.setting.home);
+        found.unreadable.retain_mut(|one| {
+            if !(one.is_missing && located.is_default() && located.dirs.contains(&one.path)) {
+                return true;
+            }
+            one.reason = missing_home.clone().unwrap_or_default();
+            missing_home.is_some()
+        });
         let total = found.files.len();
         let unreadable = std::mem::take(&mut found.unreadable);
         let outdated = std::mem::take(&mut scan.outdated);

@@ -36,12 +36,12 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pe
     let is_new = located.is_default() && model.library.unreadable.is_empty();
     let (title, dirs) = match is_new {
         true => ("No sessions yet.", format!("pi will write them to ({}):", located.origin)),
-        false => ("No sessions here.", format!("pitree looked in (from {}):", located.origin)),
+        false => ("No sessions here.", format!("Directories searched (from {}):", located.origin)),
     };
     let mut lines = vec![DocLine::new(Tone::Strong, title), DocLine::default(), DocLine::new(Tone::Text, &dirs)];
     for dir in &located.dirs {
         let problem = model.library.unreadable.iter().find(|one| &one.path == dir);
-        let reason = problem.map_or("no session files", |one| &one.reason);
+        let reason = problem.map_or("no session files; name another directory with --dir", |one| &one.reason);
         let path = shorten(&dir.to_string_lossy(), &model.setting.home).into_owned();
         lines.push(match is_new {
             true => DocLine::new(Tone::Text, &format!("  {path}")),
@@ -50,16 +50,17 @@ pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pe
     }
     lines.push(DocLine::default());
     for text in [
-        "pitree --dir DIR       reads another directory",
-        "pitree --demo          shows sample sessions",
-        "pitree config          says where dirs = [...] can be set for good",
+        "pitree --dir DIR       read another directory",
+        "pitree --demo          show sample sessions",
+        "pitree config          print the config file path; set dirs = [...] there",
     ] {
         lines.push(DocLine::new(Tone::Text, text));
     }
     lines.push(DocLine::default());
     let key = |action| key_of(model, pen, action);
     let (reload, quit) = (key(Action::Reload), key(Action::Quit));
-    let last = format!("pi writes a session with your first message. {reload} looks again, {quit} leaves.");
+    let dot = &pen.glyphs().dot;
+    let last = format!("pi creates a session with your first message. {reload}: search again {dot} {quit}: quit");
     lines.push(DocLine::new(Tone::Dim, &last));
     let inside = Rect { x: area.x + 2, y: area.y + 1, width: area.width.saturating_sub(4), height: area.height - 1 };
     plain_rows(frame, pen, inside, lines);

@@ -40,7 +40,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
         let rest = width(&left[0].text) + width(&facts.text) + spans_width(&right) + 3;
         let room = usize::from(area.width).saturating_sub(rest).max(LEAST);
         let dirs = clean(&dirs.join(", ")).into_owned();
-        left.push(Span::new(Tone::Dim, format!(" {} ", pen.glyphs().cut_start(&dirs, room))));
+        left.push(Span::new(Tone::Dim, format!(" {} ", pen.glyphs().cut_path(&dirs, room))));
     }
     left.push(facts);
     pen.put_both(frame, area, &left, &right);

@@ -21,9 +21,8 @@ fn a_card_begins_with_what_was_said_last_and_ends_with_the_file() {
     let place = |what: &str| lines.iter().position(|line| line.starts_with(what)).unwrap_or_else(|| panic!("{what}"));
     let order = ["answer", "used", "size", "Files", "Labels", "Models", "id"].map(place);
     assert!(order.is_sorted(), "{order:?}");
-    let file = lines.last().unwrap();
-    assert!(file.starts_with("file        …") && file.ends_with("0eb1b9caa.jsonl"), "{file}");
-    assert!(pitree::base::text::width(file) <= browser.model.preview.wrapped.width());
+    let file = lines.iter().find(|line| line.starts_with("file  ")).unwrap();
+    assert!(file.ends_with("0eb1b9caa.jsonl") && !file.contains('…'), "{file}");
     browser.press("end");
     let session = browser.session().unwrap().clone();
     assert!(card(&browser).contains(&format!("id          {}", session.header.id)));
@@ -93,4 +92,32 @@ fn a_fork_says_what_is_its_own_first() {
     assert_eq!(own[1..3], ["prompt      and then?", "answer      none yet"]);
     let says = |what: &str| own.iter().any(|line| line.starts_with(what));
     assert!(says("used        $0.00 own · ") && says("size        1 entry own · 3 with its parent's"), "{own:#?}");
+}
+
+#[test]
+fn a_card_explains_the_symbols_of_its_row_and_shows_the_whole_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let parent = Session::new("parent").costing(0.5).asked("question", &["one", "two"]).label("l1", "u1", "start");
+    let path = dir.path().join("parent.jsonl");
+    fs::write(&path, parent.text()).unwrap();
+    let fork = parent.forked("fork", &path, 100).user("u9", "more").costing(0.25).assistant("a9", "done");
+    fs::write(dir.path().join("fork.jsonl"), fork.text()).unwrap();
+    let orphan = Session::new("orphan").cwd("/else").parent(std::path::Path::new("/gone.jsonl")).user("u", "alone");
+    fs::write(dir.path().join("orphan.jsonl"), orphan.text()).unwrap();
+    let mut browser = Browser::on(&[dir.path()], 120, 40);
+    let mut last = |id: &str| {
+        browser.press("g");
+        while browser.session().is_none_or(|session| session.header.id != id) {
+            browser.press("j");
+        }
+        let lines = card(&browser);
+        let file = lines.iter().find(|line| line.starts_with("file  ")).unwrap();
+        assert!(file.ends_with(&format!("{}/{id}.jsonl", dir.path().display())), "{file}");
+        lines.last().unwrap().clone()
+    };
+    assert_eq!(last("parent"), "symbols     #1 1 label · ├2 2 branches · ⋎1 1 fork · ✗ working directory missing");
+    let fork = last("fork");
+    assert!(fork.starts_with("symbols     ⋎ fork · #1 1 label"), "{fork}");
+    assert!(fork.contains(" · +$0.25 cost without inherited entries · ✗"), "{fork}");
+    assert_eq!(last("orphan"), "symbols     ⋎? fork whose parent is missing · ✗ working directory missing");
 }

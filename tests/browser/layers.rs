@@ -121,13 +121,38 @@ fn keys_in_lists_and_lines_can_be_changed() {
 #[test]
 fn the_help_says_what_signs_mean() {
     let mut browser = Browser::demo(100, 30);
-    browser.press("?").type_text("signs");
-    shows(&browser, "Signs");
-    shows(&browser, "⋎  A fork");
+    browser.press("?").type_text("symbols");
+    shows(&browser, "Symbols");
+    shows(&browser, "A fork, with ?");
     browser.press("esc").type_text("fork missing");
     shows(&browser, "with ? if its parent's file is missing");
     browser.press("esc esc");
     let mut browser = Browser::configured(&Config::parse("ascii = true", "config.toml").unwrap(), 100, 30);
-    browser.press("?").type_text("signs fork");
-    shows(&browser, "Y  A fork");
+    browser.press("?").type_text("symbols fork");
+    shows(&browser, "Y       fork");
+}
+
+#[test]
+fn the_help_has_keys_and_names_in_columns() {
+    let mut browser = Browser::demo(120, 40);
+    browser.press("?").type_text("next-sort");
+    let screen = browser.screen();
+    let row = screen.lines().find(|line| line.contains("ctrl+s ")).unwrap_or_else(|| panic!("{screen}"));
+    let places = [row.find("ctrl+s"), row.find("next-sort"), row.rfind("sort")];
+    assert!(places.is_sorted() && !places.contains(&None), "{row}");
+}
+
+#[test]
+fn a_completed_directory_is_shown_with_its_last_part() {
+    use pitree::app::layers::answer::Purpose;
+    use pitree::app::layers::prompt::Prompt;
+    let mut browser = Browser::demo(80, 24);
+    let long = format!("/home/me/{}/web-frontend", "directory/".repeat(4).trim_end_matches('/'));
+    let longer = format!("/home/me/{}/api-backend", "directory/".repeat(9).trim_end_matches('/'));
+    let mut prompt = Prompt::new(Purpose::Word(Vec::new()), "Directory: ", "/home");
+    prompt.options = vec![long.clone(), longer];
+    browser.model.layers.push(Layer::Prompt(prompt));
+    shows(&browser, &long);
+    shows(&browser, "/home/me/…/directory/");
+    shows(&browser, "/api-backend");
 }

@@ -521,7 +521,7 @@ fn a_key_opens_a_saved_query_in_any_pane() {
     assert_eq!(line(&browser), "is:abandonedB", "it is typed");
     browser.press("f7 esc ?").type_text("saved");
     let help = browser.screen();
-    assert!(help.contains("Saved queries") && help.contains("Search for is:abandoned  left"), "{help}");
+    assert!(help.contains("Saved queries") && help.contains("left    Search for is:abandoned"), "{help}");
     browser.press("esc esc :").type_text("crumbs").press("enter");
     assert_eq!((line(&browser).as_str(), hits(&browser)), ("is:fork", 4));
 }

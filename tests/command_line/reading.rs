@@ -122,7 +122,7 @@ fn a_missing_directory_fails_and_says_what_to_do() {
     let pitree = Pitree::new();
     fs::create_dir(pitree.home().join("empty")).unwrap();
     for (command, said) in [
-        ("ls", "no sessions in empty (from --dir)\n"),
+        ("ls", "no sessions in empty (from --dir); name another directory with --dir, or try --demo\n"),
         ("labels", "no session has a label\n"),
         ("files", "no tool touched a file\n"),
     ] {
@@ -310,4 +310,28 @@ fn the_tree_begins_with_the_filter_of_pis_settings_unless_the_configuration_says
     let config = pitree.home().join("config.toml");
     std::fs::write(&config, "filter = \"default\"\n").unwrap();
     assert_eq!(pitree.print(&["tree", "branches", "--config", config.to_str().unwrap()]), all);
+}
+
+#[test]
+fn directories_without_sessions_say_why_and_what_to_do() {
+    let pitree = Pitree::new();
+    let (file, empty) = (pitree.home().join("file"), pitree.home().join("empty"));
+    std::fs::write(&file, "").unwrap();
+    std::fs::create_dir(&empty).unwrap();
+    let missing = pitree.home().join("missing");
+    for (dir, why) in [
+        (&missing, "no such directory; check the path"),
+        (&file, "not a directory; name the directory that holds the session files"),
+        (&empty, "no sessions in"),
+    ] {
+        let run = pitree.run(&["ls", "--dir", dir.to_str().unwrap()]);
+        assert!(run.err.contains(why) && run.err.contains("try --demo"), "{}", run.err);
+        assert!(!run.err.contains("os error"), "{}", run.err);
+    }
+    let run = pitree.run(&["ls"]);
+    assert!(run.err.contains("no sessions yet: pi creates"), "{}", run.err);
+    let run = pitree.variable("HOME", "/nonexistent").run(&["ls"]);
+    assert!(run.err.contains("home directory /nonexistent not found; set HOME"), "{}", run.err);
+    let run = Pitree::new().run(&["tree", "/nowhere/at/all.jsonl"]);
+    assert!(run.err.contains("No such file or directory") && !run.err.contains("os error"), "{}", run.err);
 }

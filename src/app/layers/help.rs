@@ -13,8 +13,10 @@ use crate::search::qualifier;
 
 /// The widest that the help becomes, in columns.
 const WIDEST: u16 = 110;
-/// Below this width the sentence stands under the keys rather than beside them.
-const NARROW: u16 = 70;
+/// Below this width the sentence is in a line of its own below the key and the name.
+const NARROW: u16 = 84;
+/// The widest that the column of keys becomes.
+const KEYS: usize = 18;
 /// The heading of the keys of the layer over which the help was opened.
 const HERE: &str = "Here";
 /// The heading of the language of queries.
@@ -27,8 +29,10 @@ const LANGUAGE: &[(&str, &str)] = &[
     ("re:o?auth", "Sessions in which a regular expression matches; it takes the whole query."),
     ("all: word", "Sessions with the word anywhere: in tool output, thinking and arguments too."),
 ];
-/// The heading of the signs and what they mean.
-const SIGNS: &str = "Signs";
+/// The heading of the symbols and their meaning.
+const SYMBOLS: &str = "Symbols";
+/// A symbol that is no glyph.
+const OWN_COST: (&str, &str) = ("+$0.10", "Before the cost of a fork: without the entries that it inherited.");
 /// The heading of the queries that have a name.
 const SAVED: &str = "Saved queries";
 
@@ -72,7 +76,7 @@ impl Keys {
     }
 
     fn sign((name, means, sign): (&str, &str, &str)) -> Self {
-        Self { title: SIGNS, keys: sign.into(), help: means.into(), name: name.into() }
+        Self { title: SYMBOLS, keys: sign.into(), help: means.into(), name: name.into() }
     }
 
     fn saved(saved: &SavedQuery) -> Self {
@@ -102,7 +106,8 @@ impl Help {
         let language = LANGUAGE.iter().map(|&(query, help)| (query, help.into())).chain(qualifier::rows());
         let language = Some(language.map(Keys::query));
         let (first, last) = if self.over == Some(Place::Search) { (language, None) } else { (None, language) };
-        let signs = setting.glyphs.all().map(Keys::sign);
+        let (sign, means) = OWN_COST;
+        let signs = setting.glyphs.all().chain([("", means, sign)]).map(Keys::sign);
         let keys = here.chain(first.into_iter().flatten()).chain(setting.keymap.help().map(Keys::new));
         keys.chain(last.into_iter().flatten()).chain(saved).chain(signs).filter(has).collect()
     }
@@ -111,7 +116,8 @@ impl Help {
     pub(crate) fn sheet(&self, setting: &Setting, terminal: (u16, u16)) -> Sheet {
         let size = largest(terminal, WIDEST);
         let rows = self.rows(setting);
-        let keys = rows.iter().map(|row| width(&row.keys)).max().unwrap_or(0);
+        let widest = |part: fn(&Keys) -> &str| rows.iter().map(|row| width(part(row))).max().unwrap_or(0);
+        let (keys, names) = (widest(|row| &row.keys).min(KEYS), widest(|row| &row.name));
         let mut lines: Vec<DocLine> = Vec::new();
         let mut group = None;
         for row in &rows {
@@ -122,17 +128,18 @@ impl Help {
                 lines.push(DocLine::new(Tone::Heading, row.title));
                 group = Some(row.title);
             }
-            let sentence = [Span::new(Tone::Text, row.help.as_str()), Span::new(Tone::Dim, format!("  {}", row.name))];
+            let padded =
+                |text: &str, columns: usize| format!("  {text}{}", " ".repeat(columns.saturating_sub(width(text))));
+            let mut spans = vec![Span::new(Tone::Accent, padded(&row.keys, keys))];
+            spans.push(Span::new(Tone::Dim, padded(&row.name, names)));
+            let mut indent = keys + names + 6;
             if size.0 < NARROW {
-                lines.push(DocLine::new(Tone::Accent, &format!("  {}", row.keys)));
-                let spans = [&[Span::new(Tone::Text, "    ")], &sentence[..]].concat();
-                lines.push(DocLine { spans, indent: 4, verbatim: false });
-            } else {
-                let gap = " ".repeat(keys - width(&row.keys));
-                let spans = [&[Span::new(Tone::Accent, format!("  {}{gap}  ", row.keys))], &sentence[..]].concat();
-                let indent = u16::try_from(keys + 4).unwrap_or_default();
-                lines.push(DocLine { spans, indent, verbatim: false });
+                lines.push(DocLine { spans: std::mem::take(&mut spans), indent: 4, verbatim: false });
+                spans.push(Span::new(Tone::Text, "  "));
+                indent = 4;
             }
+            spans.push(Span::new(Tone::Text, format!("  {}", row.help)));
+            lines.push(DocLine { spans, indent: u16::try_from(indent).unwrap_or_default(), verbatim: false });
         }
         if lines.is_empty() {
             lines.push(DocLine::new(Tone::Dim, "no match"));

@@ -185,7 +185,7 @@ impl Palette {
         if let PaletteKind::Files(_) = self.kind {
             // Of a path the name is seen.
             let room = columns.saturating_sub(width(&row.facts.text) + 1);
-            left.iter_mut().for_each(|path| path.text = glyphs.cut_start(&path.text, room).into_owned());
+            left.iter_mut().for_each(|path| path.text = glyphs.cut_path(&path.text, room).into_owned());
         }
         let marks = self.words.marks(&text(&left, &row.right));
         let len: usize = left.iter().map(|span| span.text.len()).sum();

@@ -22,7 +22,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
             // They have a line in the footer.
             Layer::Find(_) => {}
             Layer::Prompt(prompt) => {
-                let options: Vec<(&str, &str)> = prompt.options.iter().map(|option| (&**option, "")).collect();
+                // Only directories are completed in a prompt.
+                let room = usize::from(frame.area().width).saturating_sub(3);
+                let cut = |option: &String| pen.glyphs().cut_path(&clean(option), room).into_owned();
+                let options: Vec<String> = prompt.options.iter().map(cut).collect();
+                let options: Vec<(&str, &str)> = options.iter().map(|option| (&**option, "")).collect();
                 candidates(frame, pen, &options, None);
             }
             Layer::Search => {
@@ -80,13 +84,16 @@ fn candidates(frame: &mut Frame<'_>, pen: &Pen<'_>, options: &[(&str, &str)], at
     // The one in the line is in the middle, as far as there are others around it.
     let top = at.unwrap_or(0).saturating_sub(height / 2).min(options.len() - height);
     let columns = usize::from(screen.width);
-    let text =
-        options[top..top + height].iter().map(|(text, _)| width(&clean(text))).max().unwrap_or(0).min(columns / 2);
+    let seen = &options[top..top + height];
+    let most = |part: fn(&(&str, &str)) -> usize| seen.iter().map(part).max().unwrap_or(0);
+    // The explanations get what they need, up to half of the line.
+    let means = most(|(_, means)| width(means)).min(columns / 2);
+    let text = most(|(text, _)| width(&clean(text))).min(columns.saturating_sub(means + 3));
     let rule = Rect { y: screen.bottom() - 2 - height as u16, height: 1, ..screen };
     pen.put(frame, rule, &[Span::new(Tone::Dim, pen.glyphs().dash.repeat(columns))]);
     for (row, (text_of, means)) in (0..).zip(&options[top..top + height]) {
         let area = Rect { y: rule.y + 1 + row, height: 1, ..screen };
-        let value = pen.glyphs().cut(&clean(text_of), text).into_owned();
+        let value = pen.glyphs().cut_middle(&clean(text_of), text, text / 2).into_owned();
         let gap = " ".repeat(text - width(&value) + 2);
         let means = Span::new(Tone::Dim, *means);
         let mut spans = vec![Span::new(Tone::Text, format!(" {value}{gap}")), means];

@@ -17,7 +17,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
     let room = usize::from(columns.saturating_sub(6));
     let title = match palette.kind {
         // It begins with a path.
-        PaletteKind::Touches { .. } => pen.glyphs().cut_start(&palette.title, room),
+        PaletteKind::Touches { .. } => pen.glyphs().cut_path(&palette.title, room),
         _ => pen.glyphs().cut(&palette.title, room),
     };
     boxed(frame, pen, (columns, height), &title, &foot(palette, model, pen, room));

@@ -59,7 +59,7 @@ fn call(called: &Called, cwd: &str, home: &str, room: usize, glyphs: &Glyphs) ->
     let path = seen_from(cwd, path, home);
     // With the brackets, the colon and the blank.
     let least = |rest: usize| room.saturating_sub(name.len() + rest + 4).max(PATH);
-    let cut = |rest: usize| glyphs.cut_middle(&path, least(rest), least(rest) / 3 * 2);
+    let cut = |rest: usize| glyphs.cut_path(&path, least(rest));
     match &**name {
         "read" => format!("[{name}: {}{about}]", cut(about.len())),
         "write" | "edit" | "ls" => format!("[{name}: {}]", cut(0)),
