@@ -51,8 +51,8 @@ pub struct Setting {
 
 impl Setting {
     /// A time, in milliseconds since 1970, as clocks on the wall show it.
-    pub(crate) fn zoned(&self, ms: i64) -> Option<jiff::Zoned> {
-        jiff::Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned(self.zone.clone()))
+    pub(crate) fn zoned(&self, ms: i64) -> Option<jiff::ZonedDateTime> {
+        jiff::Timestamp::from_millisecond(ms).ok().map(|time| time.to_zoned_datetime(self.zone.clone()))
     }
 
     /// From a configuration.

@@ -31,7 +31,6 @@ mod rm;
 mod search;
 mod show;
 mod skill;
-mod slip;
 mod table;
 mod tree;
 mod undo;
@@ -46,8 +45,8 @@ use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::app::setting::Print;
-use crate::base::guard;
 use crate::base::paths::shorten;
+use crate::base::{guard, typo};
 use crate::cli::exit::{Declined, Exit};
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo;
@@ -276,7 +275,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         return Ok(Exit::Failed.into());
     }
     if let (None, Some(word)) = (&cli.command, cli.query.first())
-        && let Some(name) = slip::meant(word, Cli::command().get_subcommands().map(clap::Command::get_name))
+        && let Some(name) = typo::mistyped(word, Cli::command().get_subcommands().map(clap::Command::get_name))
     {
         let search = format!("to search for it: pitree -- {word}");
         output::complain(&format!("unknown command {word}; did you mean {name}?\n{search}"));

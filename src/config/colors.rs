@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::base::text::Tone;
-use crate::config::reader::Reader;
+use crate::config::reader::{Reader, advice};
 
 /// The table of the file that holds them.
 pub(super) const COLORS: &str = "colors";
@@ -82,9 +82,8 @@ pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> HashMap
     for (key, value) in table {
         let name = key.get_ref().as_ref();
         let Some((_, tone)) = NAMES.iter().find(|(known, _)| *known == name) else {
-            let names: Vec<_> = NAMES.iter().map(|(name, _)| *name).collect();
-            let what = format!("unknown name {name:?} in [{COLORS}]; the names are {}", names.join(", "));
-            reader.problem(key.span(), what);
+            let advice = advice(name, "names", NAMES.iter().map(|(name, _)| *name));
+            reader.problem(key.span(), format!("unknown name {name:?} in [{COLORS}]; {advice}"));
             continue;
         };
         match color(value.get_ref()) {
@@ -124,7 +123,7 @@ mod tests {
         let text = "[colors]\ndimm = 1\ndim = 256\ntext = '#12345'\nlink = '#+12345'\nuser = true\n";
         let error = Config::parse(text, "c").unwrap_err().to_string();
         let lines: Vec<_> = error.lines().collect();
-        assert!(lines[0].starts_with("c:2: unknown name \"dimm\" in [colors]; the names are text, dim, "), "{error}");
+        assert!(lines[0].starts_with("c:2: unknown name \"dimm\" in [colors]; did you mean \"dim\"?"), "{error}");
         let wrong = ["3: \"dim\"", "4: \"text\"", "5: \"link\"", "6: \"user\""];
         assert_eq!(lines[1..], wrong.map(|at| format!("c:{at}: must be \"#rrggbb\" or a number from 0 to 255")));
         let error = Config::parse("colors = 3", "c").unwrap_err().to_string();

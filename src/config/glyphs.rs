@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::base::text::{Glyphs, UNICODE, is_sign};
-use crate::config::reader::{Reader, wrong_type};
+use crate::config::reader::{Reader, advice, wrong_type};
 
 /// The table of the file that holds them.
 pub(super) const GLYPHS: &str = "glyphs";
@@ -30,11 +30,8 @@ pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> Glyphs 
     for (key, value) in table {
         let name = key.get_ref().as_ref();
         let Some(glyph) = glyphs.named(name) else {
-            let names: Vec<_> = Glyphs::ALL.iter().map(|(name, _)| *name).collect();
-            reader.problem(
-                key.span(),
-                format!("unknown sign {name:?} in [{GLYPHS}]; the signs are {}", names.join(", ")),
-            );
+            let advice = advice(name, "signs", Glyphs::ALL.iter().map(|(name, _)| *name));
+            reader.problem(key.span(), format!("unknown sign {name:?} in [{GLYPHS}]; {advice}"));
             continue;
         };
         match value.get_ref().as_str() {

@@ -19,7 +19,7 @@ use glyphs::GLYPHS;
 use keys::KEYS;
 use queries::QUERIES;
 pub use queries::SavedQuery;
-use reader::{Reader, wrong_type};
+use reader::{Reader, advice, wrong_type};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -351,9 +351,8 @@ fn read(reader: &mut Reader, table: &DeTable<'_>, config: &mut Config) {
                 reader.problem(value.span(), format!("{name:?}: {what}"));
             }
         } else {
-            let names: Vec<_> =
-                SETTINGS.iter().map(|(known, _)| *known).chain([GLYPHS, COLORS, QUERIES, KEYS]).collect();
-            reader.problem(key.span(), format!("unknown setting {name:?}; the settings are {}", names.join(", ")));
+            let names = SETTINGS.iter().map(|(known, _)| *known).chain([GLYPHS, COLORS, QUERIES, KEYS]);
+            reader.problem(key.span(), format!("unknown setting {name:?}; {}", advice(name, "settings", names)));
         }
     }
     // Their keys must not be those of actions.
@@ -467,7 +466,7 @@ mod tests {
             errors(text),
             "config.toml:1: \"theme\": unknown value \"drak\"; use \"auto\", \"dark\", \"light\" or \"terminal\"\n\
              config.toml:2: \"mouse\": must be true or false, but is of type integer\n\
-             config.toml:3: unknown setting \"tehme\"; the settings are theme, ascii, mouse, sort, filter, tool-runs, pi, after-pi, go-by, trash, trash-seconds, dirs, glyphs, colors, queries, keys\n\
+             config.toml:3: unknown setting \"tehme\"; did you mean \"theme\"?\n\
              config.toml:4: \"pi\": names no program; use [\"pi\"]\n\
              config.toml:5: \"dirs\": must be a list of texts, such as [\"one\", \"two\"], but is of type integer\n\
              config.toml:8: unknown action \"filter-nxet\" in [keys]; did you mean \"next-filter\"?\n\
@@ -483,17 +482,13 @@ mod tests {
         let config = parse("glyphs.fork = 'ψ'");
         assert_eq!((&*config.signs().fork, &*config.signs().tee), ("ψ", "├"));
         assert_eq!(parse("ascii = true\nglyphs.fork = 'ψ'").signs(), &ASCII);
-        let all: Vec<_> = Glyphs::ALL.iter().map(|(name, _)| *name).collect();
         assert_eq!(
             errors("[glyphs]\nforks = 'x'\nfork = 'ab'\nleaf = '漢'\ndot = \"\\u001b\"\nbar = 1\n"),
-            format!(
-                "config.toml:2: unknown sign \"forks\" in [glyphs]; the signs are {}\n\
+            "config.toml:2: unknown sign \"forks\" in [glyphs]; did you mean \"fork\"?\n\
                  config.toml:3: \"fork\": must be one character that takes one column\n\
                  config.toml:4: \"leaf\": must be one character that takes one column\n\
                  config.toml:5: \"dot\": must be one character that takes one column\n\
-                 config.toml:6: \"bar\": must be one character in quotes, but is of type integer",
-                all.join(", ")
-            )
+                 config.toml:6: \"bar\": must be one character in quotes, but is of type integer"
         );
         assert!(errors("glyphs = 3").starts_with("config.toml:1: \"glyphs\": must be a table of signs"));
     }
@@ -522,7 +517,7 @@ mod tests {
             lines[1..7],
             [
                 "config.toml:3: \"b\": must be a query in quotes, or { query = \"cost:>1\", key = \"f2\" }, but is of type integer",
-                "config.toml:4: \"c\": unknown field \"kye\"; the fields are query, key",
+                "config.toml:4: \"c\": unknown field \"kye\"; did you mean \"key\"?",
                 "config.toml:5: \"d\" has no query; add query = \"...\"",
                 "config.toml:6: key \"f1\" is bound to both \"help\" and the query \"e\"; give one of them another key",
                 "config.toml:8: key \"f4\" is bound to both the query \"f\" and the query \"g\"; give one of them another key",

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::base::text::clean;
-use crate::config::reader::{Reader, wrong_type};
+use crate::config::reader::{Reader, advice, wrong_type};
 use crate::keymap::{Key, Keymap, Place};
 use crate::search::query::Query;
 
@@ -51,8 +51,8 @@ fn one(
                     "query" => query = text(reader, name, value, |text| read_query(name, text)),
                     "key" => key = text(reader, name, value, |key| read_key(name, key, keymap, queries)),
                     other => {
-                        let what = format!("{name:?}: unknown field {other:?}; the fields are query, key");
-                        reader.problem(field.span(), what);
+                        let advice = advice(other, "fields", ["query", "key"].into_iter());
+                        reader.problem(field.span(), format!("{name:?}: unknown field {other:?}; {advice}"));
                     }
                 }
             }

@@ -5,6 +5,8 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::base::typo;
+
 /// What was found to be wrong with a text so far.
 pub(super) struct Reader {
     /// Where its lines end, in bytes.
@@ -45,6 +47,14 @@ impl Reader {
     /// Notes what is wrong in a line.
     pub(super) fn problem_in_line(&mut self, line: usize, what: String) {
         self.problems.push((line, what));
+    }
+}
+
+/// Advice for an unknown name: the name that was probably meant, else all `names` there are.
+pub(super) fn advice<'a>(unknown: &str, what: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    match typo::nearest(unknown, names.clone()) {
+        Some(name) => format!("did you mean {name:?}?"),
+        None => format!("the {what} are {}", names.collect::<Vec<_>>().join(", ")),
     }
 }
 

@@ -3,6 +3,8 @@
 //! Dispatch, footer, help, the configuration file and `docs/keys.md` all read this table; to add an action, add a row.
 //! What an action does belongs to the state machine, which keys a user gave it to [`Keymap`](crate::keymap::Keymap).
 
+use crate::base::typo;
+
 /// Where a key is pressed: the pane that has the keyboard, or what lies over the panes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
@@ -339,8 +341,7 @@ impl Action {
 
     /// The action that a mistyped name may mean.
     pub fn nearest(name: &str) -> Option<Self> {
-        let nearest = Self::ALL.iter().copied().min_by_key(|action| distance(name, action.name()))?;
-        (distance(name, nearest.name()) <= 2.max(nearest.name().len() / 3)).then_some(nearest)
+        Self::from_name(typo::nearest(name, Self::ALL.iter().map(|action| action.name()))?)
     }
 
     /// The name in the configuration, such as `next-filter`.
@@ -374,39 +375,9 @@ impl Action {
     }
 }
 
-/// How many edits apart two names are; their words may be in another order.
-fn distance(a: &str, b: &str) -> usize {
-    let sorted = |name: &str| {
-        let mut words: Vec<_> = name.split(['-', '_']).collect();
-        words.sort_unstable();
-        words.join("-")
-    };
-    edits(a, b).min(edits(&sorted(a), &sorted(b)))
-}
-
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, a) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distance_counts_edits_and_forgives_word_order() {
-        assert_eq!((edits("kitten", "sitting"), edits("", "abc"), edits("abc", "")), (3, 3, 3));
-        assert_eq!(distance("filter-next", "next-filter"), 0);
-    }
 
     #[test]
     fn nearest_is_near() {

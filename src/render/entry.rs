@@ -92,7 +92,7 @@ fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zon
     let node = &tree.nodes[at as usize];
     let mut facts = Vec::new();
     if let Some(time) = node.time.and_then(|time| jiff::Timestamp::from_millisecond(time).ok()) {
-        facts.push(time.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
+        facts.push(time.to_zoned_datetime(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
     }
     let message = entry.message.as_ref();
     facts.extend(message.and_then(model));

@@ -104,12 +104,12 @@ impl Part {
         if let Some(contents) = &mut self.contents {
             contents.push(same::hash(entry, line.bytes));
         }
-        let text = match entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult) {
-            // Nearly always the call stands before its result.
-            Some(message) if let Some(call) = self.calls.get(&IdHash::of(message.tool_call_id.unwrap_or_default())) => {
-                call.row.clone()
-            }
-            _ => {
+        // A call nearly always precedes its result.
+        let result = entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult);
+        let call = result.and_then(|result| self.calls.get(&IdHash::of(result.tool_call_id.unwrap_or_default())));
+        let text = match call {
+            Some(call) => call.row.clone(),
+            None => {
                 self.row.clear();
                 row::text_into(&mut self.row, entry);
                 self.row.as_str().into()

@@ -67,7 +67,7 @@ impl Home {
     /// The note can't be written.
     pub(crate) fn claim(&mut self, path: &Path, item: &Path, time: i64) -> Result<bool> {
         let info = info_of(item).context("a trash has a folder for notes")?;
-        let time = Timestamp::from_millisecond(time)?.to_zoned(TimeZone::system());
+        let time = Timestamp::from_millisecond(time)?.to_zoned_datetime(TimeZone::system());
         let note =
             format!("[Trash Info]\nPath={}\nDeletionDate={}\n", encoded(path), time.strftime("%Y-%m-%dT%H:%M:%S"));
         // The name is ours as soon as there is a note of it; of others there may be a file without one.
@@ -175,7 +175,7 @@ pub(super) fn read(info: PathBuf) -> Option<Lying> {
     let value = |key: &[u8]| lines.clone().find_map(|line| line.strip_prefix(key));
     let path = decoded(value(b"Path=")?);
     let time = value(b"DeletionDate=").and_then(|date| str::from_utf8(date).ok()?.parse::<DateTime>().ok());
-    let time = time.and_then(|time| time.to_zoned(TimeZone::system()).ok());
+    let time = time.and_then(|time| time.to_zoned_datetime(TimeZone::system()).ok());
     let time = time.map_or(-1, |time| time.timestamp().as_second());
     path.is_absolute().then_some(Lying { info, path, time })
 }
@@ -254,7 +254,7 @@ mod tests {
             fs::write(&info, text).unwrap();
             read(info).map(|lying| (lying.path, lying.time))
         };
-        let then = DateTime::constant(2026, 1, 5, 9, 0, 0, 0).to_zoned(TimeZone::system()).unwrap();
+        let then = DateTime::constant(2026, 1, 5, 9, 0, 0, 0).to_zoned_datetime(TimeZone::system()).unwrap();
         let then = then.timestamp().as_second();
         assert_eq!(
             note("[Trash Info]\r\nX=1\nPath=/a%20b\nPath=/c\nDeletionDate=2026-01-05T09:00:00\n"),

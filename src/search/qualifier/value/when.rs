@@ -58,10 +58,10 @@ impl When {
     pub(crate) fn ms(self, here: &HereAndNow) -> i64 {
         let start = |date: Date| {
             // Days that the zone puts beyond the end of time are far away all the same.
-            date.to_zoned(here.zone.clone()).map_or(i64::MAX, |time| time.timestamp().as_millisecond())
+            date.to_zoned_datetime(here.zone.clone()).map_or(i64::MAX, |time| time.timestamp().as_millisecond())
         };
         let now = Timestamp::from_millisecond(here.now_ms).unwrap_or_default();
-        let today = now.to_zoned(here.zone.clone()).date();
+        let today = now.to_zoned_datetime(here.zone.clone()).date();
         match self {
             Self::Today => start(today),
             Self::Yesterday => start(today.saturating_sub(1.day())),

@@ -1,0 +1,87 @@
+//! Mistyped names: which one was meant.
+
+use strsim::{levenshtein, osa_distance};
+
+/// The name that is nearest to a mistyped one; `None` if all are far from it. Its words may be in another order.
+pub(crate) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = names.map(|name| (distance(word, name), name)).min_by_key(|(distance, _)| *distance);
+    near.filter(|(distance, name)| *distance <= 2.max(name.len() / 3)).map(|(_, name)| name)
+}
+
+/// The number of edits between two names, their words in order or sorted.
+fn distance(a: &str, b: &str) -> usize {
+    let sorted = |name: &str| {
+        let mut words: Vec<_> = name.split(['-', '_']).collect();
+        words.sort_unstable();
+        words.join("-")
+    };
+    levenshtein(a, b).min(levenshtein(&sorted(a), &sorted(b)))
+}
+
+/// The name that a word means which might also be a word to search for: only slips that hardly are another word.
+pub(crate) fn mistyped<'a>(word: &str, mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    names.find(|name| word.is_ascii() && osa_distance(word, name) == 1 && is_slip(word.as_bytes(), name.as_bytes()))
+}
+
+/// Returns `true` if a word that is one edit away from a name is probably that name. Short names are near to words that
+/// people search for, such as `free` and `patch`.
+fn is_slip(word: &[u8], name: &[u8]) -> bool {
+    let same = word.iter().zip(name).take_while(|(one, other)| one == other).count();
+    match word.len().cmp(&name.len()) {
+        // Two letters changed places, or one is wrong.
+        std::cmp::Ordering::Equal => {
+            let is_swapped = word.get(same + 1) == name.get(same) && word.get(same) == name.get(same + 1);
+            name.len() >= if is_swapped { 3 } else { 6 }
+        }
+        // A letter is doubled, or one is too many. After the name it makes another word, such as `configs`.
+        std::cmp::Ordering::Greater => {
+            let is_doubled = same > 0 && word[same] == word[same - 1];
+            name.len() >= if is_doubled { 4 } else { 6 } && (is_doubled || same < name.len())
+        }
+        // A letter is missing.
+        std::cmp::Ordering::Less => name.len() >= if same + 1 < name.len() { 5 } else { 6 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_words_does_not_matter() {
+        assert_eq!(distance("filter-next", "next-filter"), 0);
+        assert_eq!(nearest("sort-by", ["theme", "sort", "dirs"].into_iter()), None);
+        assert_eq!(nearest("tehme", ["sort", "theme"].into_iter()), Some("theme"));
+    }
+
+    #[test]
+    fn a_mistyped_command_is_found_and_a_word_is_not() {
+        let names = ["ls", "tree", "files", "search", "path", "resume", "fork", "label", "restore", "undo", "config"];
+        let meant = |word: &str| mistyped(word, names.into_iter());
+        for (word, name) in [
+            ("serach", "search"),
+            ("seach", "search"),
+            ("seearch", "search"),
+            ("saerch", "search"),
+            ("fiels", "files"),
+            ("lable", "label"),
+            ("udno", "undo"),
+            ("resotre", "restore"),
+            ("restor", "restore"),
+            ("confog", "config"),
+            ("treee", "tree"),
+            ("undoo", "undo"),
+            ("pathh", "path"),
+            ("fiiles", "files"),
+            ("labl", "label"),
+        ] {
+            assert_eq!(meant(word), Some(name), "{word}");
+        }
+        for word in [
+            "", "sl", "free", "patch", "work", "form", "configs", "restored", "trees", "file", "three", "und", "jwt",
+            "search", "süarch",
+        ] {
+            assert_eq!(meant(word), None, "{word}");
+        }
+    }
+}
