@@ -149,13 +149,13 @@ fn filters_change_what_the_tree_shows() {
 fn help_filters_as_one_types_and_esc_steps_back() {
     let (_home, mut pitree) = demo();
     pitree.send("?");
-    pitree.wait_for("page-up");
+    pitree.wait_for("search-everything");
     pitree.send("quit");
     pitree.wait_for("filter: quit");
     pitree.wait_for("Leave pitree.");
-    pitree.wait_without("page-up");
+    pitree.wait_without("search-everything");
     pitree.send(ESC);
-    pitree.wait_for("page-up");
+    pitree.wait_for("search-everything");
     pitree.send(ESC);
     pitree.wait_without("filter:");
     pitree.wait_selected("Flaky");

@@ -115,7 +115,7 @@ fn a_file_that_may_not_grow_is_an_error_and_no_death() {
     let pitree = env!("CARGO_BIN_EXE_pitree");
     let script = format!("ulimit -f 12; '{pitree}' rename one x; echo \"code $?\"");
     let mut terminal = Launch::new("/bin/sh", &home).args(["-c", &script]).size(200, 30).open();
-    terminal.wait_for("code 1");
+    terminal.wait_for("code 2");
     assert_eq!(terminal.wait_exit(), 0);
     assert!(terminal.contents().contains("too large"), "{}", terminal.contents());
     assert_eq!(fs::read(&session).unwrap(), before);

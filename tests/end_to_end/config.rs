@@ -8,7 +8,7 @@ fn a_bad_configuration_takes_no_screen() {
     let home = Home::new();
     let config = home.write("c.toml", "theme = \"dark\"\n\n[keys]\nqiut = [\"x\"]\n");
     let mut pitree = home.open(&["--demo", "--config", config.to_str().unwrap()]);
-    assert_eq!(pitree.wait_exit(), 1);
+    assert_eq!(pitree.wait_exit(), 2);
     let raw = String::from_utf8(pitree.raw()).unwrap();
     assert!(raw.contains("c.toml:4: unknown action \"qiut\" in [keys]; did you mean \"quit\"?"), "{raw}");
     assert!(!raw.contains('\x1b'), "{raw:?}");

@@ -57,6 +57,8 @@ fn a_parent_that_is_gone_comes_back_by_enter_on_its_row() {
     }
     let mut terminal = home.open(&[]);
     terminal.wait_for("3 sessions ·");
+    terminal.wait_selected("way two");
+    terminal.send("k");
     terminal.wait_selected("the question");
     terminal.send(&ctrl('d'));
     terminal.wait_for("Move to the trash?");
