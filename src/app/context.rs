@@ -41,7 +41,7 @@ pub struct Context<'a> {
     pub marks: &'a Marks,
     /// The actions of the command palette that were used lately, the last one first.
     pub recent: &'a [Action],
-    /// That pi can go to an entry by itself, or the reason why not; `None` until pi was asked.
+    /// `Ok` if pi can go to an entry by itself, else the reason why not; `None` until pi was asked.
     pub pi_goes: Option<Result<(), &'a str>>,
     /// What was changed, the newest first, as it was read last.
     pub past: &'a [Past],

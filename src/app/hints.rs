@@ -196,7 +196,7 @@ const MARKED_ENTRIES: &[Action] = &[
 /// What can be done with hits.
 const HITS: &[Action] =
     &[Action::Help, Action::NextHit, Action::PreviousHit, Action::Back, Action::Find, Action::Confirm, Action::Quit];
-/// What can be done with sessions that a search found.
+/// Actions for sessions that a search found.
 const FOUND: &[Action] = &[
     Action::Help,
     Action::Confirm,

@@ -133,7 +133,7 @@ pub struct Model {
     pub to_open: Option<(PathBuf, Option<String>)>,
     /// Who waits for what pis do.
     pub following_pis: Option<Claim>,
-    /// That pi can go to an entry by itself, or the reason why not; `None` until pi was asked.
+    /// `Ok` if pi can go to an entry by itself, else the reason why not; `None` until pi was asked.
     pub pi_goes: Option<Result<(), String>>,
     /// Who waits to hear that, and what follows.
     pub asking_pi: Option<(Claim, Command)>,

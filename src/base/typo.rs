@@ -1,4 +1,4 @@
-//! Mistyped names: which one was meant.
+//! Suggestions for mistyped names.
 
 use strsim::{levenshtein, osa_distance};
 
@@ -28,12 +28,12 @@ pub(crate) fn mistyped<'a>(word: &str, mut names: impl Iterator<Item = &'a str>)
 fn is_slip(word: &[u8], name: &[u8]) -> bool {
     let same = word.iter().zip(name).take_while(|(one, other)| one == other).count();
     match word.len().cmp(&name.len()) {
-        // Two letters changed places, or one is wrong.
+        // Two swapped letters, or a wrong one.
         std::cmp::Ordering::Equal => {
             let is_swapped = word.get(same + 1) == name.get(same) && word.get(same) == name.get(same + 1);
             name.len() >= if is_swapped { 3 } else { 6 }
         }
-        // A letter is doubled, or one is too many. After the name it makes another word, such as `configs`.
+        // A doubled or extra letter. At the end of the name it makes another word, such as `configs`.
         std::cmp::Ordering::Greater => {
             let is_doubled = same > 0 && word[same] == word[same - 1];
             name.len() >= if is_doubled { 4 } else { 6 } && (is_doubled || same < name.len())

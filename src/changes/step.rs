@@ -14,7 +14,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// The state while nobody knows whether the step was taken.
+    /// Returns the state from the beginning of the step until its outcome is recorded.
     pub(crate) fn begun(self) -> State {
         match self {
             Self::Make => State::Begun,
@@ -41,7 +41,7 @@ impl Step {
     }
 }
 
-/// How far a change is.
+/// The state of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -59,13 +59,13 @@ pub enum State {
     Dropped,
     /// Made, and changed by somebody else since: undo passes it over.
     Overtaken,
-    /// Something that only a newer pitree knows of.
+    /// A state of a newer pitree.
     #[serde(other)]
     Unknown,
 }
 
 impl State {
-    /// The step that was begun, if nobody wrote down how it ended.
+    /// Returns the step that was begun, if its outcome is not recorded.
     pub(crate) fn step(self) -> Option<Step> {
         match self {
             Self::Begun => Some(Step::Make),

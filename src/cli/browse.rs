@@ -50,7 +50,7 @@ pub(super) fn browse(
     setting.at = at;
     setting.picker = print;
     setting.notice = corrected;
-    // `pitree .` is about where one is.
+    // `pitree .` shows the current project only.
     setting.here_only = query == ["."];
     setting.query = if setting.here_only { String::new() } else { query.join(" ") };
     if files == Files::Disk {

@@ -117,7 +117,7 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
     let text = |at: Index| clean(&tree.nodes[at as usize].text).chars().take(60).collect::<String>();
     let newest_first = || (0..tree.nodes.len() as Index).rev();
     let labels = newest_first().filter_map(|at| Some((&*tree.labels.get(&at)?.text, at)));
-    // Nobody chooses among thousands of ids: until a character is typed, only prompts are offered.
+    // Until a character is typed, only prompts are offered: a list of all ids would be too long.
     let is_offered = |at: &Index| match tree.nodes[*at as usize].kind {
         Kind::User => true,
         kind => !typed.is_empty() && !kind.is_bookkeeping(),

@@ -157,7 +157,7 @@ fn nothing(unreadable: &[Unreadable], chosen: &Chosen) -> String {
     format!("no sessions: cannot read {} (from {}); {OTHERWISE}", dirs.join(", "), located.origin)
 }
 
-/// Where else there are sessions.
+/// The advice in errors about missing sessions.
 const OTHERWISE: &str = "name another directory with --dir, or try --demo";
 
 /// A session as a script sees it.

@@ -68,7 +68,7 @@ impl<'a> Sessions<'a> {
             .collect()
     }
 
-    /// The newest session of the project in which one is.
+    /// Returns the newest session of the current project.
     fn newest_here(&self) -> Result<PathBuf> {
         let Chosen { files, home, .. } = self.chosen;
         let scan = self.chosen.sources().scan();

@@ -1,5 +1,5 @@
 //! Reads the digest of one session file: in one pass, and at its end once more the few lines whose rows stand before
-//! their labels. When a long file has grown, only what is new of it is read.
+//! their labels. When a long file has grown, only the new bytes are parsed; the others are hashed.
 
 use std::io::{self, Seek};
 use std::path::Path;

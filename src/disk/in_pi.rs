@@ -69,17 +69,17 @@ struct Dir {
     parts: Vec<Part>,
 }
 
-/// What is in the place of a file.
+/// The content found in the place of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     Nothing,
-    /// What some version of pitree wrote, or its beginning.
+    /// Text that some version of pitree wrote, or its beginning.
     Ours,
-    /// Something of the user's, and what that is.
+    /// Content of the user, with a description.
     Theirs(&'static str),
 }
 
-/// What became of a file.
+/// The result for one file.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// It was written or removed.
@@ -88,12 +88,12 @@ pub(crate) enum Outcome {
     Kept(PathBuf, &'static str),
 }
 
-/// How files are installed or removed.
+/// Options of install and remove.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct How {
-    /// Whether files of the user are replaced or removed as well.
+    /// Replace or remove files of the user as well.
     pub(crate) force: bool,
-    /// Whether nothing is written or removed.
+    /// Report only; write and remove nothing.
     pub(crate) dry_run: bool,
 }
 

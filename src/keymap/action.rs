@@ -267,7 +267,7 @@ actions! {
     Follow, "follow", ["W"], TREE, Tree, "follow", "Follow leaf", "Stay at the leaf as pi writes; again, or any move: stay where you are.";
     Family, "family", ["m"], TREE, Tree, "family", "Toggle family tree", "Show the whole family of the session as one tree, shared entries once; again: the session alone.";
     FamilyFiles, "family-files", ["M"], TREE, Tree, "files of the family", "List family sessions", "List the sessions of the family: hide one in the tree, or show it again.";
-    GoOver, "go-over", ["o"], ENTRIES, Tree, "go over", "Go to other session", "Go over to the session of the row, or to another one that has the entry.";
+    GoOver, "go-over", ["o"], ENTRIES, Tree, "go over", "Go to other session", "Go to the session of the row, or to another session that has the entry.";
     LabelTimes, "label-times", ["T"], TREE, Tree, "label times", "Toggle label times", "Show or hide when a label was set.";
 
     Accept, "accept", ["enter"], LINES, Choosing, "accept", "Accept input", "Take what is typed, or what is selected.";

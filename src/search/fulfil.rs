@@ -19,7 +19,7 @@ use crate::session::tree::features::Feature;
 pub struct Parts {
     words: Vec<Needle>,
     scopes: Vec<Scope>,
-    /// What makes entries fulfil the query where no other part is about entries.
+    /// Features of the entries that match, if no other part of the query is about entries.
     features: Vec<Feature>,
     everything: bool,
 }

@@ -1,4 +1,4 @@
-//! What Tab offers.
+//! Tab completion.
 
 use crate::common::session::Session;
 use crate::pitree::Pitree;

@@ -27,7 +27,7 @@ fn read(path: &Path) -> String {
 fn is_current(page: &str, wanted: &str) {
     let path = root().join(page);
     let writes = std::env::var_os("PITREE_WRITE_DOCS").is_some_and(|value| value == "1");
-    // Other tests read the page meanwhile: a current one is left alone.
+    // Other tests read the page meanwhile: a current page stays unchanged.
     if writes && !(path.exists() && read(&path) == wanted) {
         fs::write(&path, wanted).unwrap();
     }

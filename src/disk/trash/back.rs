@@ -1,4 +1,4 @@
-//! What is to come back from the trash, why it does not, and what the crate `trash` says.
+//! Files to restore from the trash, the reasons why one cannot be restored, and errors of the crate `trash`.
 
 use std::fmt;
 use std::fs;

@@ -45,7 +45,7 @@ const KINDS: &[Row] = &[
         session.digest.problems.iter().any(|problem| !matches!(problem, Problem::Newer(_)))
     }),
     row("newer", "sessions of a version that pitree doesn't know", None, |session| session.digest.header.is_newer()),
-    row("empty", "sessions in which nobody said anything", None, |session| session.digest.first_message.is_none()),
+    row("empty", "sessions without messages of the user", None, |session| session.digest.first_message.is_none()),
 ];
 
 /// A kind, by its place in the table.

@@ -85,14 +85,14 @@ impl Called {
 /// The arguments of custom tools that describe a call best, in order of preference.
 const DESCRIPTIVE: [&str; 7] = ["task", "prompt", "description", "query", "command", "path", "url"];
 
-/// How deep the arguments of a custom tool are searched for text.
+/// The deepest level of a custom tool's arguments that is searched for text.
 const DEEPEST: usize = 4;
 
-/// How many arguments of a custom tool are searched for text at each level.
+/// The most arguments of a custom tool that are searched for text at each level.
 const MOST_VALUES: usize = 1000;
 
-/// Returns the name and text of the argument that describes a call of a custom tool best. Without a preferred one it is the
-/// first text, and without any text at this level the same is looked for in the first object or array.
+/// Returns the name and text of the argument that describes a call of a custom tool best: a preferred one, else the first
+/// text. If this level has no text, the first object or array is searched in the same way.
 fn descriptive(arguments: &[u8]) -> Option<(&'static str, Cow<'_, str>)> {
     fn text(value: Value<'_>) -> Option<Str<'_>> {
         value.str().filter(|text| text.chars().any(|c| !is_js_space(c)))

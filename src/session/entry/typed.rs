@@ -81,7 +81,7 @@ fn wrapper(text: &str) -> Option<(Wrapper<'_>, &str)> {
     Some((Wrapper::Context, after))
 }
 
-/// Returns the name of an element whose start tag is read up to the name, and the text after its end tag, which ends its
+/// Returns the name of an element and the text after its end tag. `text` begins with the name; the end tag must end its
 /// line.
 fn element<'a>(text: &'a str, end: &str) -> Option<(&'a str, &'a str)> {
     let (name, rest) = text.split_once('"').filter(|(name, _)| !name.is_empty())?;

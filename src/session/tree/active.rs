@@ -41,7 +41,7 @@ pub struct Abandoned {
     pub end: Index,
     /// The last message of a user or an assistant on it, else its end.
     pub last: Index,
-    /// How many entries it has. Entries that several branches share belong to the newest of them.
+    /// The number of its entries. Entries that several branches share belong to the newest of them.
     pub entries: usize,
     /// US dollars.
     pub cost: f64,

@@ -16,7 +16,7 @@ pub(super) struct Name {
     pub(super) title: String,
     /// The first words of the session, of a fork its own.
     words: Option<String>,
-    /// Whether another session has the same name, so that only the words tell them apart.
+    /// `true` if another session has the same name, so that only the words distinguish them.
     is_repeated: bool,
 }
 

@@ -38,14 +38,14 @@ pub(super) struct Row<'a> {
     pub(super) columns: usize,
 }
 
-/// Where a session stands among its forks.
+/// The position of a session among its forks.
 #[derive(Clone, Copy)]
 pub(super) struct Thread<'a> {
     /// The lines in front of it.
     pub(super) prefix: &'a str,
-    /// How many forks are below it.
+    /// The number of forks below it.
     pub(super) below: usize,
-    /// Whether a hit has a line of its own below it.
+    /// `true` if a hit has a line of its own below it.
     pub(super) is_tall: bool,
 }
 
@@ -168,7 +168,7 @@ impl Row<'_> {
         signs
     }
 
-    /// How many forks are folded away.
+    /// Returns the number of folded forks.
     fn folded(self, Thread { below, .. }: Thread<'_>) -> Vec<Span> {
         let is_folded = below > 0 && self.model.sessions.is_folded(self.at);
         let text = || Span::new(Tone::Dim, format!("  {} {below}", self.pen.glyphs().hidden));
@@ -206,7 +206,7 @@ impl Row<'_> {
         (room >= PROJECT.1.min(width(project))).then(|| Span::new(Tone::Dim, text.trim_end()))
     }
 
-    /// How many entries were found, in how many forks the same ones, and the age.
+    /// Returns the number of found entries, the number of forks that have the same ones, and the age.
     fn hit_facts(self, found: &SessionHit, room: usize) -> Vec<Span> {
         let mut facts = self.age().to_vec();
         if found.entries > 0 {

@@ -9,10 +9,10 @@ use crate::library::families::Families;
 use crate::library::{Library, ProjectKey, SessionKey};
 use crate::session::digest::entries::Tally;
 
-/// Sessions of subagents that are hidden, and counted all the same.
+/// Hidden sessions of subagents, which sums include.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Hidden {
-    /// How many there are.
+    /// Their number.
     pub sessions: usize,
     /// US dollars that none of the shown sessions have.
     pub cost: f64,

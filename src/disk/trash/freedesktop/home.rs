@@ -60,8 +60,8 @@ impl Home {
         }
     }
 
-    /// Takes a place that was chosen, by a note of where the file was, without links in the path of its folder, and when it
-    /// was deleted. Returns whether the place is ours: another program may have been faster.
+    /// Takes a chosen place by writing a note with the path and the deletion time of the file. The path has no links in
+    /// its directory. Returns `false` if another program took the place first.
     ///
     /// # Errors
     /// The note can't be written.
