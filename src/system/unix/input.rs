@@ -67,9 +67,32 @@ impl Reader {
         if waits[1].revents != 0 {
             return self.woken.read(&mut buffer).map(|_| Vec::new());
         }
-        match self.terminal.read(&mut buffer)? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            len => Ok(self.parser.take(&buffer[..len])),
-        }
+        let len = length(self.terminal.read(&mut buffer))?;
+        Ok(self.parser.take(&buffer[..len]))
+    }
+}
+
+/// Returns the number of bytes that were read. It is 0 if a signal interrupted reading, or if another program that uses
+/// the terminal took the bytes: such a program may also have made it non-blocking.
+fn length(read: io::Result<usize>) -> io::Result<usize> {
+    match read {
+        Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => Ok(0),
+        read => read,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_of_the_input_and_real_errors_end_reading() {
+        let failed = |kind: io::ErrorKind| length(Err(kind.into())).map_err(|error| error.kind());
+        assert_eq!(length(Ok(7)).unwrap(), 7);
+        assert_eq!(length(Ok(0)).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(failed(io::ErrorKind::WouldBlock), Ok(0));
+        assert_eq!(failed(io::ErrorKind::Interrupted), Ok(0));
+        assert_eq!(failed(io::ErrorKind::PermissionDenied), Err(io::ErrorKind::PermissionDenied));
     }
 }
