@@ -65,8 +65,9 @@ impl Pane {
         let hidden: Vec<SessionKey> = library.keys().filter(|&key| self.is_hidden(library, key)).collect();
         projects::add_hidden(&mut self.projects, library, &hidden);
         self.fold_awaited(library, &shown);
-        let cost = library.sum(shown.iter().chain(&hidden)).cost;
-        let of_hidden = Hidden { sessions: hidden.len(), cost: cost - library.sum(&*shown).cost };
+        let of_shown = library.sum(&*shown).cost;
+        let cost = if hidden.is_empty() { of_shown } else { library.sum(shown.iter().chain(&hidden)).cost };
+        let of_hidden = Hidden { sessions: hidden.len(), cost: cost - of_shown };
         self.totals = Totals { sessions: shown.len(), projects: self.projects.len(), cost, hidden: of_hidden };
         self.shown = shown;
     }
