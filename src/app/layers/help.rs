@@ -16,7 +16,7 @@ const WIDEST: u16 = 110;
 /// Below this width the sentence is in a line of its own below the key and the name.
 const NARROW: u16 = 84;
 /// The widest that the column of keys becomes.
-const KEYS: usize = 18;
+const KEYS: usize = 19;
 /// The heading of the keys of the layer over which the help was opened.
 const HERE: &str = "Here";
 /// The heading of the language of queries.
