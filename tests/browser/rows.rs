@@ -304,3 +304,22 @@ fn calls_of_custom_tools_show_their_task() {
     browser.press("l t");
     shows(&browser, "[subagent: Find the tests]");
 }
+
+#[test]
+fn the_name_of_a_hit_has_three_fifths_of_its_row() {
+    let dir = tempfile::tempdir().unwrap();
+    for id in ["a", "b"] {
+        let session = Session::new(id).cwd("/code/here").user(id, "needle").name("n1", &"name".repeat(30));
+        std::fs::write(dir.path().join(format!("{id}.jsonl")), session.text()).unwrap();
+    }
+    for columns in [100, 120, 200] {
+        let mut browser = Browser::on(&[dir.path()], columns, 30);
+        browser.press("/").type_text("needle").press("enter");
+        let screen = browser.screen();
+        let row = screen.lines().find(|line| line.contains(" 1 hit ")).unwrap();
+        let count = |text: &str| text.chars().count();
+        let (name, pane) = (row.split(" 1 hit ").next().unwrap(), row.split('│').next().unwrap());
+        // Without the border and the scroll bar.
+        assert!(count(name.trim_end()) * 5 >= (count(pane) - 2) * 3, "{screen}");
+    }
+}

@@ -79,10 +79,10 @@ fn a_hit_is_a_place() {
     assert_eq!(browser.model.focus, Place::Sessions, "one goes on typing");
     let screen = browser.screen();
     assert!(screen.contains("1 session · 1 message") && screen.contains("and the cookie"), "{screen}");
-    assert!(screen.contains("same in 3 forks     1 hit"), "what forks have from their parent is one hit\n{screen}");
+    assert!(screen.contains("same in 3 forks 1 hit"), "what forks have from their parent is one hit\n{screen}");
     assert!(screen.contains("1/1"), "the tree is at it\n{screen}");
     browser.send(Msg::Resized(80, 24));
-    assert!(browser.screen().contains("same in 3 forks     1 hit"), "{}", browser.screen());
+    assert!(browser.screen().contains("same in 3 forks 1 hit"), "{}", browser.screen());
     let found = marked(&browser).to_lowercase();
     assert_eq!(found.matches("cookie").count(), 2, "in a narrow terminal the preview stands below the list: {found}");
     browser.send(Msg::Resized(160, 40));

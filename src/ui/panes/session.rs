@@ -14,9 +14,6 @@ use crate::ui::panes::name::Name;
 use crate::ui::panes::{hits, project};
 use crate::ui::pen::{Pen, both, cut};
 
-/// The columns that the title of a hit keeps, if it has so many.
-const LEAST_TITLE: usize = 24;
-
 /// The columns from which on a session in a flat list always shows its project.
 const WIDE: usize = 64;
 
@@ -111,7 +108,7 @@ impl Row<'_> {
         }
         left.extend(hits::marked(model, &plain(&model.library[key]), self.tone(), true));
         left.extend(self.folded(thread));
-        let room = columns.saturating_sub(spans_width(&left).min(LEAST_TITLE) + 1);
+        let room = columns.saturating_sub(spans_width(&left).min(columns * 3 / 5) + 1);
         let facts = self.hit_facts(found, room);
         let room = |left: &[Span]| columns.saturating_sub(spans_width(left) + spans_width(&facts) + 3);
         if (thread.is_tall || found.snippet.is_none())
@@ -210,13 +207,14 @@ impl Row<'_> {
     fn hit_facts(self, found: &SessionHit, room: usize) -> Vec<Span> {
         let mut facts = self.age().to_vec();
         if found.entries > 0 {
-            facts.insert(0, Span::new(Tone::Dim, format!("{:>9} ", count(found.entries, "hit", "hits"))));
+            facts.insert(0, Span::new(Tone::Dim, format!("{} ", count(found.entries, "hit", "hits"))));
         }
         if found.forks > 0 {
             let words = format!("same in {} ", count(found.forks, "fork", "forks"));
             let sign = format!("{}{} ", self.pen.glyphs().fork, found.forks);
-            let is_room = spans_width(&facts) + width(&words) <= room;
-            facts.insert(0, Span::new(Tone::Fork, if is_room { words } else { sign }));
+            let room = room.saturating_sub(spans_width(&facts));
+            let fitting = [words, sign].into_iter().find(|text| width(text) <= room);
+            facts.splice(0..0, fitting.map(|text| Span::new(Tone::Fork, text)));
         }
         facts
     }
