@@ -285,7 +285,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         lines.push(related(context, what, parent));
         if let Some(path) = digest.header.parent_session.as_ref().filter(|_| library.is_parent_moved(key)) {
             let path = shorten(path, &context.setting.home);
-            lines.push(fact("", &format!("found by its id: it is not at {path} any more")));
+            lines.push(fact("", &format!("moved: it is no longer at {path}")));
         }
     } else if let Some(path) = &digest.header.parent_session {
         let known = digest.parent_path.as_deref().is_some_and(|path| library.has_file(path));

@@ -25,10 +25,11 @@ use crate::disk::crew;
 use crate::disk::files::Files;
 use crate::disk::live::told::Told;
 use crate::disk::locate::missing_home;
-use crate::disk::scan::Unreadable;
+use crate::disk::scan::{self, Unreadable};
 use crate::disk::{live, locate};
 use crate::library::Library;
 use crate::library::live::urgency;
+use crate::library::parents::{Parent, parents};
 use crate::library::shares::{self, Shares};
 use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, NO_MESSAGES, Shared};
@@ -74,19 +75,18 @@ impl Ls {
             bail!("{}", nothing(&unreadable, chosen));
         }
         // A query may ask what only all of them tell: who has forks.
-        if !self.subagents && query.is_none() {
-            scan.skip_subagents();
-        }
+        let unread = if self.subagents || query.is_some() { Vec::new() } else { scan.skip_subagents() };
         let mut sessions: Vec<Shared> = Vec::new();
         scan.read(|batch| {
             sessions.extend(batch.sessions);
             unreadable.extend(batch.unreadable);
             true
         });
+        let mut unlisted: Vec<Shared> = Vec::new();
         let found = query.map(|query| {
             let here = chosen.here_and_now();
             let all = Library::of(sessions.clone(), here.now_ms).sought();
-            sessions.retain(|session| self.subagents || session.owner.is_none());
+            unlisted = sessions.extract_if(.., |session| !self.subagents && session.owner.is_some()).collect();
             Search::new(chosen, query, all, here).files()
         });
         shares::prepare(&sessions);
@@ -105,10 +105,33 @@ impl Ls {
             let told =
                 if chosen.files == Files::Disk { live::told(locate::state_dir().as_deref()) } else { Vec::new() };
             let told = by_session(&told);
+            // A subagent may be the parent of a listed session.
+            let mut all = [&sessions[..], &unlisted].concat();
+            let is_missing =
+                |parents: HashMap<&Path, Parent<'_>>| parents.into_values().any(|one| one == Parent::Missing);
+            if !unread.is_empty() && is_missing(parents(&all)) {
+                scan.found.files = unread;
+                scan.read(|batch| {
+                    all.extend(batch.sessions);
+                    true
+                });
+            }
+            let parents = parents(&all);
             let here = std::path::absolute(".").unwrap_or_default(); // it may be gone
+            let parent = |session: &Digest| {
+                let path = session.parent_path.as_deref();
+                // Files outside the session directories are not read.
+                let is_file =
+                    |path: &&Path| chosen.files == Files::Disk && scan::one(Files::Disk, path, None).is_some();
+                let parent = parents.get(&*session.path).map(|&parent| match parent {
+                    Parent::Present(_) => parent,
+                    Parent::Moved(_) | Parent::Missing => path.filter(is_file).map_or(parent, Parent::Present),
+                });
+                parent.map(|parent| ParentFields::new(parent, &here))
+            };
             let lines = |part: &&[Row<'_>]| {
                 part.iter().try_fold(Vec::new(), |mut lines, (session, own)| {
-                    output::add_json(&mut lines, &SessionLine::new(session, *own, &here, &told))?;
+                    output::add_json(&mut lines, &SessionLine::new(session, *own, &here, &told, parent(session)))?;
                     Ok::<_, anyhow::Error>(lines)
                 })
             };
@@ -177,6 +200,7 @@ struct SessionLine<'a> {
     created: Option<String>,
     modified: Option<String>,
     parent_session: Option<&'a str>,
+    parent: Option<ParentFields>,
     subagent_of: Option<Cow<'a, str>>,
     version: Option<Number>,
     branch_points: usize,
@@ -197,7 +221,13 @@ struct SessionLine<'a> {
 const MOST_NAME: usize = 500;
 
 impl<'a> SessionLine<'a> {
-    fn new(session: &'a Digest, own: Tally, here: &Path, told: &HashMap<&Path, Vec<&Told>>) -> Self {
+    fn new(
+        session: &'a Digest,
+        own: Tally,
+        here: &Path,
+        told: &HashMap<&Path, Vec<&Told>>,
+        parent: Option<ParentFields>,
+    ) -> Self {
         let header = &session.header;
         let path = absolute(&session.path, here);
         let pis: Vec<LiveFields> = told.get(&*path).into_iter().flatten().map(|&told| told.into()).collect();
@@ -214,6 +244,7 @@ impl<'a> SessionLine<'a> {
             created: header.created.and_then(time::iso),
             modified: session.modified.and_then(time::iso),
             parent_session: header.parent_session.as_deref(),
+            parent,
             subagent_of: session.owner.as_ref().and_then(|owner| Some(owner.path.as_ref()?.to_string_lossy())),
             version: output::number(header.version),
             branch_points: session.branch_points,
@@ -229,6 +260,24 @@ impl<'a> SessionLine<'a> {
             live: pis.first().cloned(),
             pis,
         }
+    }
+}
+
+/// The parent of a fork as a script sees it.
+#[derive(Serialize)]
+struct ParentFields {
+    state: &'static str,
+    path: Option<String>,
+}
+
+impl ParentFields {
+    fn new(parent: Parent<'_>, here: &Path) -> Self {
+        let (state, path) = match parent {
+            Parent::Present(path) => ("present", Some(path)),
+            Parent::Moved(path) => ("moved", Some(path)),
+            Parent::Missing => ("missing", None),
+        };
+        Self { state, path: path.map(|path| absolute(path, here).to_string_lossy().into_owned()) }
     }
 }
 

@@ -141,9 +141,12 @@ impl<'a> Scan<'a> {
         Self { sources, found, outdated, index, related, real }
     }
 
-    /// Leaves out the files of sub-agents.
-    pub fn skip_subagents(&mut self) {
-        self.found.files.retain(|file| file.owner.is_none());
+    /// Removes the files of subagents, and returns them.
+    pub fn skip_subagents(&mut self) -> Vec<SessionFile> {
+        let (rest, subagents) =
+            std::mem::take(&mut self.found.files).into_iter().partition(|file| file.owner.is_none());
+        self.found.files = rest;
+        subagents
     }
 
     /// Reads digests of the files, but for those that were shown already, and passes them on in batches, until all are done

@@ -18,6 +18,7 @@ pub mod key;
 mod kin;
 pub mod live;
 pub mod others;
+pub(crate) mod parents;
 mod reading;
 pub mod search;
 mod sets;
@@ -37,8 +38,9 @@ use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, Shared};
 use crate::session::shape::{ById, IdHash};
 use families::{Families, cut_cycles};
-use ghosts::{Ghosts, id_in_name};
+use ghosts::Ghosts;
 pub use key::{EntryRef, ProjectKey, SessionKey};
+use parents::Parents;
 use shares::Shares;
 
 /// How far the reading of all sessions is.
@@ -77,7 +79,7 @@ pub struct Library {
     orphans: BTreeSet<SessionKey>,
     /// The parents of those that keep forks together.
     ghosts: Ghosts,
-    /// Sessions whose parent is at another path than they say, found by its id.
+    /// Sessions whose parent is at another path than they say, found by its id or entries.
     moved: BTreeSet<SessionKey>,
     /// Files that pi's list omits.
     unlisted: unlisted::Unlisted,
@@ -211,30 +213,11 @@ impl Library {
         self.by_real_path = linked.collect();
         let mut parents = vec![None; self.slots.len()];
         let known = |path: Option<&Path>| path.and_then(|path| self.key_of_real(path));
-        // Version 4 names a session by its id, and so does the name of a file that is somewhere else now.
-        let by_id = |&key: &SessionKey| {
-            let named = self[key].parent_path.as_deref();
-            self[key].header.parent_id.is_some() || (named.is_some() && known(named).is_none())
-        };
-        let has_ids = keys.iter().any(by_id);
-        let by_id: HashMap<&str, SessionKey> =
-            keys.iter().filter(|_| has_ids).map(|&key| (&*self.slots[key.place()].session.header.id, key)).collect();
-        let (mut orphans, mut moved) = (BTreeSet::new(), BTreeSet::new());
+        let Parents { found, moved, orphans } = Parents::new(&keys, |key| &self[key], |path| self.key_of_real(path));
         for &key in &keys {
-            let session = &self[key];
-            let owner = session.owner.as_ref().and_then(|owner| owner.path.as_deref());
-            let named = session.parent_path.as_deref();
-            let id = session.header.parent_id.as_deref();
-            let mut parent = known(named).or_else(|| by_id.get(id?).copied());
-            if parent.is_none() {
-                let other = named.and_then(id_in_name).and_then(|id| by_id.get(id).copied());
-                parent = other.filter(|&other| other != key && shares_root(&self[other], session));
-                moved.extend(parent.map(|_| key));
-            }
-            parents[key.place()] = parent.or_else(|| known(owner)).filter(|&parent| parent != key);
-            if (named.is_some() || id.is_some()) && parent.is_none() {
-                orphans.insert(key);
-            }
+            let owner = self[key].owner.as_ref().and_then(|owner| owner.path.as_deref());
+            let parent = found.get(&key).copied().or_else(|| known(owner));
+            parents[key.place()] = parent.filter(|&parent| parent != key);
         }
         let is_lost = |key: &&SessionKey| orphans.contains(key) && self[**key].owner.is_none();
         let mut lost: Vec<SessionKey> = keys.iter().filter(is_lost).copied().collect();
@@ -383,11 +366,6 @@ impl Library {
     }
 }
 
-/// Whether two sessions began with the same entry, which tells that one came from the other.
-fn shares_root(one: &Digest, other: &Digest) -> bool {
-    one.roots.iter().any(|root| other.roots.contains(root))
-}
-
 /// Whether a session that was read again hangs together with others as it did.
 fn hangs_as(before: &Digest, now: &Digest) -> bool {
     before.real_path == now.real_path
@@ -449,7 +427,7 @@ pub(crate) mod tests {
         };
         digest.header.created = Some(name as i64);
         let mut all = crate::session::digest::entries::Entries::default();
-        (0..entries).for_each(|at| all.push(crate::session::shape::IdHash::number(id(at) as u64), 1.0, 1.0));
+        (0..entries).for_each(|at| all.push(crate::session::shape::IdHash::number(id(at) as u64), 1.0, 1.0, false));
         digest.all = all.finish(false);
         digest.roots = all.ids.first().copied().into_iter().collect();
         digest.details_mut().entries = all;

@@ -235,7 +235,7 @@ fn a_parent_that_was_moved_is_found_by_its_id() {
     while browser.session().is_none_or(|session| session.header.id != "f") {
         browser.press("j");
     }
-    shows(&browser, "found by its id");
+    shows(&browser, "moved: it is no longer at");
 }
 
 #[test]

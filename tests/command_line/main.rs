@@ -16,6 +16,7 @@ mod meant;
 mod names;
 mod newer;
 mod outlines;
+mod parents;
 mod pitree;
 mod privacy;
 mod reading;

@@ -192,7 +192,9 @@ impl Builder {
         let (cost, tokens) = entry.used().map_or((0.0, 0.0), |usage| (usage.cost, usage.tokens));
         self.digest.cost += cost;
         self.digest.tokens += tokens;
-        self.entries.push(identity(entry, self.lines.last_id(), at, time, line), cost, tokens);
+        let is_label = entry.kind == Kind::Label; // pi writes those of a fork anew
+        let inherits = !is_label && self.lines.header().is_some_and(|header| header.inherits(time));
+        self.entries.push(identity(entry, self.lines.last_id(), at, time, line), cost, tokens, inherits);
         self.digest.message_count += usize::from(entry.type_name.is("message"));
         if !matches!(entry.kind, Kind::Label | Kind::SessionInfo) {
             self.digest.written = time;

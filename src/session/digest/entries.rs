@@ -47,6 +47,8 @@ pub struct Entries {
     pub ids: Vec<IdHash>,
     /// What they used, in file order. What stands twice in the file is here once.
     pub used: Vec<Used>,
+    /// The number of entries up to the last one that a fork inherited.
+    pub inherited: Index,
 }
 
 /// What an entry is known by in whichever file it stands. Forks and copies keep its id and its time (pi 1.5.2). Ids alone
@@ -66,12 +68,20 @@ pub(crate) fn identity(entry: &Entry<'_>, id: Option<IdHash>, at: Index, time: O
 }
 
 impl Entries {
-    /// Takes the next entry.
-    pub(crate) fn push(&mut self, id: IdHash, cost: f64, tokens: f64) {
+    /// Takes the next entry; `inherits` if the fork inherited it.
+    pub(crate) fn push(&mut self, id: IdHash, cost: f64, tokens: f64, inherits: bool) {
         if cost != 0.0 || tokens != 0.0 {
             self.used.push(Used { at: self.ids.len() as Index, cost, tokens });
         }
         self.ids.push(id);
+        if inherits {
+            self.inherited = self.ids.len() as Index;
+        }
+    }
+
+    /// Returns the last entry that a fork inherited.
+    pub(crate) fn last_inherited(&self) -> Option<IdHash> {
+        self.ids.get((self.inherited as usize).checked_sub(1)?).copied()
     }
 
     /// All together when all are there, each counted once; whether some may stand twice.
