@@ -56,6 +56,8 @@ pub(super) struct Index {
     named: PathBuf,
     /// With symbolic links resolved.
     real: PathBuf,
+    /// Whether that is another path. Comparing paths takes long: this is asked for each file.
+    is_linked: bool,
     home: Arc<str>,
     volumes: Vec<Kept>,
     /// Files are at its paths that cannot be used.
@@ -163,8 +165,17 @@ impl Index {
         let paths = ["all", "added"].map(|part| cache.join(format!("{name}.{part}")));
         let about = [env!("CARGO_PKG_VERSION"), "\0", home, "\0"].concat().into_bytes();
         let of = hash(&[&about, real.as_os_str().as_encoded_bytes(), &FORM.to_le_bytes()].concat());
-        let draft = Mutex::new(New::Nothing);
-        Self { paths, of, named: dir.join(""), real, home: home.into(), volumes: Vec::new(), has_unusable: true, draft }
+        Self {
+            paths,
+            of,
+            named: dir.join(""),
+            is_linked: real != dir,
+            real,
+            home: home.into(),
+            volumes: Vec::new(),
+            has_unusable: true,
+            draft: Mutex::new(New::Nothing),
+        }
     }
 
     /// Where a file is below the directory, if that says all of it.
@@ -177,7 +188,7 @@ impl Index {
 
     /// With symbolic links resolved, if that differs, the path of a file that is none and is reached by none from here.
     fn real_path(&self, below: &str) -> Option<PathBuf> {
-        (self.real != self.named).then(|| self.real.join(below))
+        self.is_linked.then(|| self.real.join(below))
     }
 
     /// The sessions as they were when they were read, where their files were then: some may have changed since, or be
