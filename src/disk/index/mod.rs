@@ -56,7 +56,7 @@ pub(super) struct Index {
     named: PathBuf,
     /// With symbolic links resolved.
     real: PathBuf,
-    /// Whether that is another path. Comparing paths takes long: this is asked for each file.
+    /// `true` if `real` and `named` differ. Cached, because comparing two paths for each file is slow.
     is_linked: bool,
     home: Arc<str>,
     volumes: Vec<Kept>,
