@@ -1,7 +1,7 @@
 //! A terminal browser for the session files of the pi coding agent: every project, fork, branch and entry in one tree.
 //!
 //! The program is this library and a `main` of one line. It follows the Elm Architecture on plain threads. [`disk`] reads
-//! bytes, [`session`] says what they mean, [`library`] holds what is known of all sessions, [`app`] is a pure state
+//! bytes, [`session`] says what they mean, [`catalog`] holds what is known of all sessions, [`app`] is a pure state
 //! machine (message in, effects out), [`ui`] draws its model, [`runtime`] waits for events and does what the effects ask
 //! for. Everything that happens comes to [`app::update`] as a message, the results of reading and the time included, so
 //! that a test can play a whole session by hand. The browser and the commands change session files through [`changes`]
@@ -15,7 +15,7 @@
 //! | [`search`] | queries: the language, matching, completion; words in raw lines | reading files |
 //! | [`render`] | an entry in full as styled lines: Markdown, code, diffs, wrapping | colours, scrolling |
 //! | [`disk`] | where files are and their bytes: with [`changes`] it alone uses the file system | what lines mean |
-//! | [`library`] | all sessions together: what is searched of them, what their tools touched | drawing |
+//! | [`catalog`] | all sessions together: what is searched of them, what their tools touched | drawing |
 //! | [`changes`] | every change of a session file, the journal, undo | asking people |
 //! | [`keymap`] | the table of actions and their keys | doing them |
 //! | [`config`] | what `config.toml` may say | reading the file |
@@ -28,12 +28,13 @@
 
 pub mod app;
 pub mod base;
+pub mod catalog;
 pub mod changes;
 pub mod cli;
 pub mod config;
 pub mod disk;
 pub mod keymap;
-pub mod library;
+pub mod pi;
 pub mod render;
 pub mod runtime;
 pub mod search;

@@ -16,12 +16,12 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use pitree::catalog::search_text;
 use pitree::disk::files::Files;
 use pitree::disk::scan::{Batch, Sources};
-use pitree::library::texts;
 use pitree::session::digest::Shared;
 use pitree::session::digest::details::Details;
-use pitree::session::texts::{Room, TextsBuf};
+use pitree::session::search_text::{Room, TextsBuf};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -164,7 +164,10 @@ fn view(session: &Shared) -> View {
     let texts = match session.texts(&mut room) {
         Some(texts) => format!("{texts:?}"),
         None => {
-            format!("{:?}", texts::of(Files::Disk, &session.path).unwrap().as_ref().map(TextsBuf::as_texts).unwrap())
+            format!(
+                "{:?}",
+                search_text::of(Files::Disk, &session.path).unwrap().as_ref().map(TextsBuf::as_texts).unwrap()
+            )
         }
     };
     (facts, serde_json::to_value(&**session).unwrap(), (**session.details()).clone(), texts)

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
-use pitree::base::fold::{fold, fold_into};
+use pitree::base::normalize::{fold, fold_into};
+use pitree::catalog::Library;
+use pitree::catalog::grep::{self, Order};
+use pitree::catalog::search::{Searcher, Sought};
 use pitree::disk::files::Files;
 use pitree::disk::scan;
-use pitree::library::Library;
-use pitree::library::grep::{self, Order};
-use pitree::library::search::{Searcher, Sought};
-use pitree::search::here::HereAndNow;
 use pitree::search::query::Query;
+use pitree::search::scope::HereAndNow;
 use pitree::session::digest::Digest;
 
 use crate::corpus::{self, Random};

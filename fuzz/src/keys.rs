@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::model::Model;
-use pitree::app::setting::Setting;
+use pitree::app::startup::Setting;
 use pitree::app::update::{start, update};
 use pitree::base::text::is_unsafe;
 use pitree::config::Config;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
-use pitree::runtime::work::Desk;
+use pitree::runtime::jobs::Desk;
 use pitree::ui;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

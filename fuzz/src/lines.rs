@@ -1,7 +1,7 @@
 //! One line: it is JSON where serde_json says so too, but for what JavaScript takes and serde_json doesn't; its fields are
 //! those of the same object.
 
-use pitree::session::entry::read;
+use pitree::session::entry::parse;
 use pitree::session::json::{Reader, Str};
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub fn run(data: &[u8]) {
 fn line(line: &[u8]) {
     let mut reader = Reader::new(line);
     let is_json = reader.skip().and_then(|_| reader.end()).is_ok();
-    let entry = read::line(line);
+    let entry = parse::line(line);
     if !line.trim_ascii().is_empty() {
         assert!(is_json || entry.as_ref().map_or(true, Option::is_none), "an entry of what is no JSON");
     }

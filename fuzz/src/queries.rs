@@ -3,13 +3,13 @@
 use std::sync::OnceLock;
 
 use pitree::search::candidate::{Candidate, TitlesBuf};
-use pitree::search::here::HereAndNow;
-use pitree::search::lists::Values;
+use pitree::search::scope::HereAndNow;
+use pitree::search::value_lists::Values;
 use pitree::search::matching::Matcher;
 use pitree::search::query::Query;
 use pitree::search::query::complete::complete;
 use pitree::session::digest::Digest;
-use pitree::session::texts;
+use pitree::session::search_text;
 
 use crate::{seeds, sessions};
 
@@ -20,7 +20,7 @@ const LONGEST: usize = 2000;
 struct Known {
     digest: Digest,
     titles: TitlesBuf,
-    texts: texts::Builder,
+    texts: search_text::Builder,
 }
 
 /// Some of the seeds.
@@ -29,7 +29,7 @@ fn known() -> &'static [Known] {
     KNOWN.get_or_init(|| {
         let known = |file: Vec<u8>| {
             let digest = sessions::digest(&file)?;
-            let mut builder = texts::Builder::default();
+            let mut builder = search_text::Builder::default();
             sessions::lines(&file).for_each(|line| builder.line(line));
             Some(Known { titles: TitlesBuf::new(&digest), texts: builder, digest })
         };

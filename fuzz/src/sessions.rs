@@ -4,14 +4,14 @@
 use std::collections::HashSet;
 
 use pitree::app::panes::tree::rows::{TreeRows, passes};
-use pitree::app::panes::tree::text;
+use pitree::app::panes::tree::pi_text;
 use pitree::base::text::{ASCII, is_unsafe};
 use pitree::config::Filter;
 use pitree::session::digest::Digest;
 use pitree::session::digest::builder::Builder;
-use pitree::session::family::split;
+use pitree::session::family::fork_point;
 use pitree::session::lines::Line;
-use pitree::session::texts;
+use pitree::session::search_text;
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Index, Part, Tree, resume};
 use pitree::session::write::fork::{self, NewSession};
@@ -72,7 +72,7 @@ pub fn run(data: &[u8]) {
     rows(&tree);
     written(&tree, data);
     // Its own fork, as it were.
-    split::Parent::new(&tree, &digest).left_by(&digest, &mut again(data));
+    fork_point::Parent::new(&tree, &digest).left_by(&digest, &mut again(data));
 }
 
 fn all(tree: &Tree) -> std::ops::Range<Index> {
@@ -130,7 +130,7 @@ fn agree(digest: &Digest, tree: &Tree, file: &[u8]) {
         assert_eq!(tree.labels.get(&label.at).map(|label| &label.text), Some(&label.text));
     }
     assert!(digest.details().touches.iter().all(|touched| (touched.entry as usize) < tree.nodes.len()));
-    let mut builder = texts::Builder::default();
+    let mut builder = search_text::Builder::default();
     lines(file).for_each(|line| builder.line(line));
     let texts = builder.texts().expect("texts of a session");
     for passages in [texts.conversation, texts.summaries] {
@@ -162,7 +162,7 @@ fn rows(tree: &Tree) {
             }
         }
     }
-    let spans = some(tree).flat_map(|at| text::entry(tree, at, &ASCII));
+    let spans = some(tree).flat_map(|at| pi_text::entry(tree, at, &ASCII));
     spans.for_each(|span| assert!(!span.text.contains(is_unsafe), "{span:?}"));
 }
 

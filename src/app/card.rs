@@ -6,20 +6,20 @@ use crate::app::context::Context;
 use crate::app::flows;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::Project;
-use crate::app::panes::tree::words;
+use crate::app::panes::tree::display_text;
 use crate::app::title::{title, words as words_after};
-use crate::base::js::cut;
+use crate::base::javascript::cut;
 use crate::base::numbers::{bytes, count, dollars, some_dollars, thousands, tokens};
 use crate::base::paths::{seen_from, shorten};
 use crate::base::text::{Glyphs, Span, Tone, clean, fit, width};
 use crate::base::time;
-use crate::library::SessionKey;
-use crate::library::ghosts::Ghost;
-use crate::library::live::Live;
+use crate::catalog::SessionKey;
+use crate::catalog::live::Live;
+use crate::catalog::missing_parents::Ghost;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
 use crate::session::digest::Digest;
-use crate::session::digest::spoken::LastSaid;
+use crate::session::digest::messages::LastSaid;
 use crate::session::tree::Index;
 
 /// The most calls of a run that are listed.
@@ -59,11 +59,11 @@ fn run(context: &Context<'_>, last: Index) -> Vec<DocLine> {
     let run = context.tree.rows.runs.iter().find(|run| run.last() == last);
     let (Some(tree), Some(run)) = (&context.tree.tree, run) else { return Vec::new() };
     let setting = context.setting;
-    let mut spans = words::run(&run.deeds, &setting.glyphs);
+    let mut spans = display_text::run(&run.deeds, &setting.glyphs);
     spans.push(Span::new(Tone::Dim, format!(" {} {}", setting.glyphs.dot, dollars(run.deeds.cost))));
     let mut lines = vec![DocLine { spans, indent: 2, ..DocLine::default() }, DocLine::default()];
     let call = |&at: &Index| {
-        let spans = words::entry(tree, at, &setting.home, usize::MAX, &setting.glyphs);
+        let spans = display_text::entry(tree, at, &setting.home, usize::MAX, &setting.glyphs);
         DocLine { spans, indent: 4, ..DocLine::default() }
     };
     lines.extend(run.entries.iter().take(MOST_CALLS).map(call));
@@ -319,8 +319,8 @@ fn related(context: &Context<'_>, name: &str, key: SessionKey) -> DocLine {
 
 /// What is known of a session that is gone.
 fn ghost(context: &Context<'_>, gone: &Ghost) -> Vec<DocLine> {
-    let mut lines = vec![DocLine::new(Tone::Strong, &flows::ghost::title(context, gone)), DocLine::default()];
-    let (said, tone) = match flows::ghost::in_trash(context, gone) {
+    let mut lines = vec![DocLine::new(Tone::Strong, &flows::missing_parent::title(context, gone)), DocLine::default()];
+    let (said, tone) = match flows::missing_parent::in_trash(context, gone) {
         Some(_) => ("It is in the trash: Enter brings it back.", Tone::Active),
         None => ("This session is gone. What its forks have of it is all that is known.", Tone::Warning),
     };

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use crate::app::layers::Layer;
 use crate::app::layers::context;
-use crate::app::message::{Answer, Body, Clip, Start};
+use crate::app::message::{Answer, Body, Clip};
 use crate::base::text::Tone;
+use crate::catalog::live::Told;
+use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{Request, Seen};
-use crate::disk::live::ask::What;
 use crate::keymap::Place;
-use crate::library::live::Told;
-use crate::library::{EntryRef, SessionKey};
+use crate::pi::launch::Start;
+use crate::pi::requests::What;
 use crate::session::entry::EntryId;
 use crate::session::tree::{Index, Tree};
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use crate::app::panes::marks::Marks;
 use crate::app::panes::preview::Subject;
 use crate::app::panes::{preview, sessions, tree};
-use crate::app::setting::Setting;
+use crate::app::startup::Setting;
 use crate::app::title::title;
-use crate::base::js::cut;
+use crate::base::javascript::cut;
 use crate::base::paths::file_name;
 use crate::base::text::clean;
-use crate::changes::past::Past;
+use crate::catalog::{EntryRef, Library, SessionKey};
+use crate::changes::history::Past;
 use crate::keymap::{Action, Place};
-use crate::library::{EntryRef, Library, SessionKey};
 use crate::session::digest::Shared;
 use crate::session::tree::{Index, Tree};
 

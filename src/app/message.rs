@@ -9,25 +9,26 @@ use std::sync::mpsc::Sender;
 use crate::app::panes::preview::{Hit, Unseen};
 use crate::app::panes::tree::family::{Family, Fork, ToJoin};
 use crate::app::ticket::Ticket;
-use crate::changes::past::Past;
+use crate::catalog::compare::{Asked, Compared};
+use crate::catalog::live::Told;
+use crate::catalog::search::{SessionHit, Sought};
+use crate::catalog::shared_entries::Others;
+use crate::catalog::suggestions::Elsewhere;
+use crate::catalog::{EntryRef, SessionKey};
+use crate::changes::history::Past;
 use crate::changes::{Done, Refusal, Request};
-use crate::disk::live::Pis;
-use crate::disk::live::ask::What;
-use crate::disk::moved::Candidate;
-use crate::disk::news::News;
+use crate::disk::incremental::News;
+use crate::disk::relocations::Candidate;
 use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
-use crate::library::compare::{Asked, Compared};
-use crate::library::elsewhere::Elsewhere;
-use crate::library::live::Told;
-use crate::library::others::Others;
-use crate::library::search::{SessionHit, Sought};
-use crate::library::{EntryRef, SessionKey};
+use crate::pi::launch::Start;
+use crate::pi::requests::What;
+use crate::pi::running::Pis;
 use crate::render::DocLine;
-use crate::search::here::HereAndNow;
-use crate::search::lists::Lists;
 use crate::search::query::Query;
-use crate::search::words::Words;
+use crate::search::scope::HereAndNow;
+use crate::search::text_match::Words;
+use crate::search::value_lists::Lists;
 use crate::session::digest::{Digest, Shared};
 use crate::session::prompt::listing::Listing;
 use crate::session::tree::{Index, Tree};
@@ -383,17 +384,6 @@ pub struct Body {
     pub tree: Arc<Tree>,
     /// The entry.
     pub at: Index,
-}
-
-/// What pi is started with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Start {
-    /// The session file.
-    pub path: PathBuf,
-    /// The working directory; empty if the file names none.
-    pub cwd: String,
-    /// What pi is told first, by the extension that understands it: where it goes by itself.
-    pub first: Option<String>,
 }
 
 /// What is put on the clipboard.

@@ -7,24 +7,24 @@ use std::sync::Arc;
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
 use crate::app::flows::search::Search;
-use crate::app::jumps::{Jumps, Spot};
+use crate::app::jump_history::{Jumps, Spot};
 use crate::app::layers::Layers;
 use crate::app::layers::answer::View;
 use crate::app::message::{Effect, Opener, Work};
 use crate::app::panes::layout::{Layout, PaneArea, Screen, Sharing};
 use crate::app::panes::marks::Marks;
 use crate::app::panes::{preview, sessions, tree};
-use crate::app::queries::Queries;
-use crate::app::setting::Setting;
+use crate::app::query_history::Queries;
+use crate::app::startup::Setting;
 use crate::app::ticket::{Claim, Ticket};
 use crate::base::text::Tone;
+use crate::catalog::Library;
+use crate::catalog::current_dir::Here;
 use crate::changes::Request;
-use crate::changes::past::Past;
+use crate::changes::history::Past;
 use crate::config::Config;
 use crate::keymap::{Action, Place};
-use crate::library::Library;
-use crate::library::here::Here;
-use crate::search::lists::Lists;
+use crate::search::value_lists::Lists;
 
 /// What the footer says until the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! What a session is called where people read it: in lists, titles of panes and questions.
 
-use crate::base::js::cut;
+use crate::base::javascript::cut;
 use crate::base::text::clean;
-use crate::render::unmarked;
+use crate::render::plain_markdown;
 use crate::session::digest::Digest;
 
 /// The longest that is looked at, in UTF-16 units: a first message may be a whole file.
@@ -24,7 +24,7 @@ pub(crate) fn words(session: &Digest) -> Option<String> {
 
 /// The start of a message that stands for a title, clean and without the signs of Markdown.
 pub(crate) fn of_message(text: &str) -> String {
-    unmarked::words(&start(text)).into_owned()
+    plain_markdown::words(&start(text)).into_owned()
 }
 
 /// The start of a session's title, clean, as it is searched.

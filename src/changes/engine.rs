@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::changes::book::{Book, NotWritten};
 use crate::changes::change::Change;
 use crate::changes::journal::{By, Record, Records, State, Step};
-use crate::changes::outcome::Refusal;
 use crate::changes::request::{News, Progress, Watch};
+use crate::changes::result::Refusal;
+use crate::changes::transaction::{Book, NotWritten};
 use crate::disk::append;
 use crate::disk::append::{Appended, Draft};
+use crate::disk::availability::is_there;
+use crate::disk::fingerprint::Fingerprint;
 use crate::disk::load;
 use crate::disk::load::NewerFormat;
 use crate::disk::lock::Wait;
-use crate::disk::mark::Fingerprint;
-use crate::disk::reach::is_there;
-use crate::disk::trash::{self, Bin, Kept, NotBack, Trash, join};
+use crate::disk::trash::{self, Bin, Kept, NotBack, Trash, merge};
 use crate::session::tree::Tree;
 use crate::session::write::line::new_id;
 
@@ -239,7 +239,7 @@ impl<'a> Engine<'a> {
             return self.note_again(record, step, Some(path));
         }
         let can_join = self.bin.can_join(path, record.place());
-        let late = can_join.with_context(|| format!("can't look at {}", path.display()))?.then(|| join::late(path));
+        let late = can_join.with_context(|| format!("can't look at {}", path.display()))?.then(|| merge::late(path));
         self.note_again(record, step, late.as_deref())
     }
 
@@ -317,7 +317,7 @@ impl<'a> Engine<'a> {
         is_there(path).with_context(|| format!("can't look at {}", path.display()))?;
         self.must_be_ahead(record, step)?;
         let Some(ahead) = self.ahead.remove(&record.number) else { return Ok(()) };
-        let is_late = |kept: &&Kept| kept.place.as_ref().is_some_and(|place| join::is_late(path, place));
+        let is_late = |kept: &&Kept| kept.place.as_ref().is_some_and(|place| merge::is_late(path, place));
         let kept = record.item.as_ref().filter(|kept| !is_late(kept));
         let back = match (kept.and_then(|kept| Some((kept, kept.place.as_deref()?))), &ahead.item) {
             (Some((kept, item)), Some(place)) => {

@@ -21,8 +21,8 @@ pub use crate::changes::step::State;
 pub(crate) use crate::changes::step::Step;
 use crate::disk::append::Draft;
 use crate::disk::files::open_regular;
+use crate::disk::fingerprint::Fingerprint;
 use crate::disk::lock::Wait;
-use crate::disk::mark::Fingerprint;
 use crate::disk::trash::Kept;
 use crate::disk::{create, lock};
 

@@ -5,15 +5,15 @@
 //! A new kind of change is a row in `change` (what the journal keeps of it), a file in `kinds` with a row in the table
 //! there, a [`Request`] that makes it, and tests.
 
-mod book;
 pub mod change;
 mod engine;
+pub mod history;
 pub mod journal;
 mod kinds;
-mod outcome;
-pub mod past;
 mod request;
+mod result;
 mod step;
+mod transaction;
 mod undo;
 
 use std::collections::HashSet;
@@ -25,10 +25,10 @@ use anyhow::Result;
 pub use crate::changes::change::Change;
 use crate::changes::engine::{Engine, Store};
 use crate::changes::journal::{Record, Records};
-use crate::changes::kinds::guard::must_be_same;
+use crate::changes::kinds::preconditions::must_be_same;
 use crate::changes::kinds::{delete, fork, label, leaf, migrate, name, trash};
-pub use crate::changes::outcome::{Done, Earlier, Partly, Refusal, touched};
 pub use crate::changes::request::{Identity, News, Progress, Request, Seen, Watch, to_the_end};
+pub use crate::changes::result::{Done, Earlier, Partly, Refusal, touched};
 use crate::disk::scan::Unreadable;
 use crate::disk::trash::Trash;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
-use crate::session::shape::IdHash;
+use crate::session::links::IdHash;
 
 /// A file as it was when it was last read: one that changed since is asked about again before it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use anyhow::{Error, Result, anyhow, bail};
 
 use crate::base::numbers::thousands;
-use crate::changes::book::NotWritten;
 use crate::changes::change::Change;
 use crate::changes::engine::Engine;
+use crate::changes::history;
 use crate::changes::journal::{Record, State, Step};
-use crate::changes::outcome::{Done, Earlier, Partly, Refusal};
-use crate::changes::past;
+use crate::changes::result::{Done, Earlier, Partly, Refusal};
+use crate::changes::transaction::NotWritten;
 use crate::disk::trash::{Hangs, NotTaken};
 
 /// Takes back what the last request did.
@@ -28,7 +28,7 @@ pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Resu
     let Some(last) = records.first().filter(|last| !is_own(last.group)) else { return Ok(()) };
     // In the order in which it was done.
     let named = || records.iter().rev().take(NAMED);
-    let mut known = past::sessions(&mut named(), work.past().list(), &|| true);
+    let mut known = history::sessions(&mut named(), work.past().list(), &|| true);
     let named = named().map(|record| {
         let title = known.remove(&record.number).map(|(title, _)| title);
         (record.change.path().to_path_buf(), title)
@@ -36,7 +36,7 @@ pub(crate) fn ask_first(work: &Engine<'_>, is_own: impl Fn(u64) -> bool) -> Resu
     let earlier = Earlier {
         group: last.group,
         time: last.time,
-        said: past::in_words(records.iter().rev()),
+        said: history::in_words(records.iter().rev()),
         sessions: named.collect(),
         more: records.len().saturating_sub(NAMED),
     };

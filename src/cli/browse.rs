@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::app::setting::{Print, Setting};
+use crate::app::startup::{Print, Setting};
 use crate::changes::Changes;
 use crate::cli::resolve::Place;
 use crate::cli::{Chosen, change, resolve, search};

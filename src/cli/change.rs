@@ -15,15 +15,16 @@ use crate::base::numbers::thousands;
 use crate::base::paths::{self, shorten};
 use crate::base::text::clean;
 use crate::base::time;
+use crate::catalog::live::signs;
 use crate::changes::journal::{Record, State};
 use crate::changes::{Change, Changes, Done, News, Refusal, Request};
 use crate::cli::exit::{Declined, Exit};
 use crate::cli::output::PathFields;
-use crate::cli::{Chosen, ask, now, output, resolve};
+use crate::cli::{Chosen, confirm, now, output, resolve};
 use crate::config::Config;
+use crate::disk::locate;
 use crate::disk::trash::Trash;
-use crate::disk::{live, locate};
-use crate::library::live::signs;
+use crate::pi::running;
 use crate::system::signals::Hold;
 
 /// What every command that changes something understands.
@@ -109,18 +110,18 @@ impl<'a> Changer<'a> {
             Err(error) if matches!(error.downcast_ref(), Some(Refusal::Old { .. })) => error,
             made => return made,
         };
-        if self.switches.dry_run || !ask::is_possible() {
+        if self.switches.dry_run || !confirm::is_possible() {
             return Err(anyhow!("{error}; --migrate does so, and keeps the original in the trash"));
         }
         output::tell(&format!("{error}. The original goes to the trash, and undo brings it back."));
         if let Some(Refusal::Old { path, .. }) = error.downcast_ref()
             && let Ok(session) = resolve::digest(path)
         {
-            for sign in signs(&[&session], &live::running(locate::state_dir().as_deref()), now(), self.home) {
+            for sign in signs(&[&session], &running::running(locate::state_dir().as_deref()), now(), self.home) {
                 output::tell(&format!("{sign}."));
             }
         }
-        if ask::is_yes("Bring it into the form of version 3?")? {
+        if confirm::is_yes("Bring it into the form of version 3?")? {
             return self.make(&request(true));
         }
         bail!(Declined("nothing was changed"))

@@ -13,9 +13,9 @@ use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::base::text::{clean, has_unsafe};
+use crate::catalog::{Library, SessionKey};
 use crate::cli::{Chosen, Cli, Options, chosen, now, output, resolve};
 use crate::disk::load;
-use crate::library::{Library, SessionKey};
 use crate::session::entry::kind::Kind;
 use crate::session::tree::Index;
 

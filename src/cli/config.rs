@@ -10,7 +10,7 @@ use crate::base::text::{UNICODE, clean};
 use crate::cli::output;
 use crate::cli::table::{self, Column};
 use crate::config::default_toml;
-use crate::disk::{locate, moved};
+use crate::disk::{locate, relocations};
 
 /// Show where the configuration is read from, or print the default one
 #[derive(Debug, clap::Args)]
@@ -30,12 +30,12 @@ impl ConfigCommand {
             write!(out, "{}", default_toml())?;
         } else if self.moved {
             let Some(state) = locate::state_dir() else { bail!("there is no home directory to keep it in; set HOME") };
-            let rows: Vec<[String; 2]> = moved::all(&state)?.into_iter().map(<[String; 2]>::from).collect();
+            let rows: Vec<[String; 2]> = relocations::all(&state)?.into_iter().map(<[String; 2]>::from).collect();
             table::print(&mut out, [Column::Path(usize::MAX); 2], &rows, &UNICODE)?;
             if rows.is_empty() {
                 output::tell("no directory is known to have moved");
             }
-            output::tell(&moved::file(&state).to_string_lossy());
+            output::tell(&relocations::file(&state).to_string_lossy());
         } else {
             let Some(path) = file.map(Path::to_path_buf).or_else(locate::config_file) else {
                 bail!("there is no home directory to look for config.toml in; name a file with --config FILE")

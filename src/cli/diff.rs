@@ -10,20 +10,20 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::Number;
 
-use crate::app::panes::tree::text as row_text;
+use crate::app::panes::tree::pi_text as row_text;
 use crate::base::numbers::count;
 use crate::base::text::{clean, clean_lines, spans_text};
 use crate::base::time;
+use crate::catalog::compare::{self, End, Reading};
 use crate::cli::output::PathFields;
 use crate::cli::resolve::Place;
 use crate::cli::table::{self, Column};
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::load;
-use crate::library::compare::{self, End, Reading};
 use crate::session::compare::Comparison;
+use crate::session::compare::description::{self, SIDES, Said};
 use crate::session::compare::files::{Both, Change, Difference, Uses};
 use crate::session::compare::side::Side;
-use crate::session::compare::words::{self, SIDES, Said};
 use crate::session::tree::{Index, Tree};
 
 /// The form of the JSON; another number, if what is there now is not there any more, or means something else.
@@ -121,7 +121,7 @@ fn text(out: &mut impl Write, comparison: &Comparison, ends: [&End; 2], chosen: 
         writeln!(out, "{}", cut(format!("{}  {id}  {last}", SIDES[side])))?;
     }
     writeln!(out)?;
-    let facts = words::facts(comparison).into_iter().map(|(name, [a, b])| [name.into(), a, b]);
+    let facts = description::facts(comparison).into_iter().map(|(name, [a, b])| [name.into(), a, b]);
     let facts: Vec<[String; 3]> = [["".into(), "A".into(), "B".into()]].into_iter().chain(facts).collect();
     table::print(out, [Column::Whole, Column::Words(FACT), Column::Words(FACT)], &facts, glyphs)?;
     for (name, side) in SIDES.iter().zip(&comparison.sides) {
@@ -132,13 +132,14 @@ fn text(out: &mut impl Write, comparison: &Comparison, ends: [&End; 2], chosen: 
         }
     }
     for (name, side) in SIDES.iter().zip(&comparison.sides) {
-        list(out, &format!("Tools of {name}"), &side.tools.iter().map(words::tool).collect::<Vec<_>>())?;
+        list(out, &format!("Tools of {name}"), &side.tools.iter().map(description::tool).collect::<Vec<_>>())?;
     }
     for (name, side) in SIDES.iter().zip(&comparison.sides) {
         list(out, &format!("Errors of {name}"), &side.failures.texts)?;
     }
     for (name, files) in SIDES.iter().zip(&comparison.files.only) {
-        let files: Vec<String> = files.iter().map(|(path, uses)| format!("{path}  {}", words::uses(uses))).collect();
+        let files: Vec<String> =
+            files.iter().map(|(path, uses)| format!("{path}  {}", description::uses(uses))).collect();
         list(out, &format!("Files only in {name}"), &files)?;
     }
     files_of_both(out, &comparison.files.both)?;
@@ -173,9 +174,9 @@ fn files_of_both(out: &mut impl Write, both: &[Both]) -> Result<()> {
         writeln!(out, "\nFiles in both")?;
     }
     for Both { path, uses, difference } in both {
-        let [a, b] = [&uses[0], &uses[1]].map(words::uses);
+        let [a, b] = [&uses[0], &uses[1]].map(description::uses);
         lines(out, &format!("{path}  A: {a}; B: {b}"), "  ")?;
-        for said in difference.iter().flat_map(|difference| words::difference(difference, uses)) {
+        for said in difference.iter().flat_map(|difference| description::difference(difference, uses)) {
             match said {
                 Said::Words(text) => lines(out, &text, "    ")?,
                 // As a program takes it that knows diffs.

@@ -12,11 +12,11 @@ use serde::Serialize;
 use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::time;
+use crate::catalog::files::{TouchedFile, full_path, outline};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column};
 use crate::cli::{Chosen, completions, output, resolve};
 use crate::disk::load;
-use crate::library::files::{TouchedFile, full_path, outline};
 use crate::session::digest::Shared;
 
 /// List the files that tools read, wrote or edited, those touched last first

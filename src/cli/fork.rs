@@ -12,7 +12,7 @@ use crate::cli::resolve::Place;
 use crate::cli::{Chosen, completions, resolve};
 use crate::disk::files::Files;
 use crate::disk::load;
-use crate::runtime::product;
+use crate::runtime::raw_output;
 use crate::session::entry::EntryId;
 
 /// Make a new session of the path to an entry, and print where it is
@@ -43,7 +43,7 @@ impl Fork {
         match &done.made {
             Some(made) if !self.switches.json && !self.switches.dry_run => {
                 changer.say_aside(&done);
-                product::print(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
+                raw_output::print(made.as_os_str()).with_context(|| changer.unprinted(&done))?;
                 Ok(ExitCode::SUCCESS)
             }
             _ => changer.say(&done, Step::Make),

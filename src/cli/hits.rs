@@ -7,25 +7,25 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use serde::Serialize;
 
-use crate::base::js::cut;
+use crate::base::javascript::cut;
 use crate::base::paths::{file_name, shorten};
 use crate::base::time;
+use crate::catalog::SessionKey;
+use crate::catalog::grep::{self, Order};
+use crate::catalog::search::{At, Searcher, SessionHit, Sought};
 use crate::cli::output::PathFields;
 use crate::cli::{Chosen, resolve};
 use crate::disk::load::Bodies;
 use crate::disk::scan::Unreadable;
-use crate::library::SessionKey;
-use crate::library::grep::{self, Order};
-use crate::library::search::{At, Searcher, SessionHit, Sought};
+use crate::search::byte_search::Snippet;
 use crate::search::candidate::MatchField;
 use crate::search::fuzzy::capped;
-use crate::search::here::HereAndNow;
 use crate::search::matching::{Matcher, Tier};
 use crate::search::query::Query;
-use crate::search::raw::Snippet;
+use crate::search::scope::HereAndNow;
 use crate::session::digest::Digest;
-use crate::session::entry::{Stamp, read};
-use crate::session::texts::searched;
+use crate::session::entry::{Stamp, parse};
+use crate::session::search_text::searched;
 use crate::session::tree::Index;
 
 /// As much of a title stands in each hit, in UTF-16 code units: a first message may be very long.
@@ -281,7 +281,7 @@ impl<'a> Search<'a> {
         for (at, field) in places {
             let Some(&offset) = session.details().offsets.get(at as usize) else { continue };
             let line = bodies.line_at(offset)?;
-            let entry = read::line(&line).ok().flatten();
+            let entry = parse::line(&line).ok().flatten();
             let (field, said) = match field {
                 MatchField::Label => {
                     ("label", session.labels.iter().find(|label| label.at == at).map(|label| label.text.to_string()))

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::base::js::cut;
+use crate::base::javascript::cut;
 use crate::base::time;
+use crate::catalog::cost_sharing::{self, Listed};
 use crate::cli::output::PathFields;
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{Chosen, output, resolve};
-use crate::library::shares::{self, Listed};
 use crate::session::digest::{Digest, Label};
 use crate::session::entry::EntryId;
 
@@ -73,7 +73,7 @@ impl Labels {
         let all = sessions.iter().enumerate().flat_map(|(number, session)| {
             session.labels.iter().map(move |label| (session.known_by(label), number, label))
         });
-        let mut lines = shares::once(all)
+        let mut lines = cost_sharing::once(all)
             .into_iter()
             .map(|listed| LabelLine::new(&sessions[listed.session], &listed))
             .collect::<Result<Vec<_>>>()?;
@@ -86,7 +86,7 @@ impl Labels {
             let row = |line: LabelLine| {
                 let age = line.time.map_or("?".into(), |then| time::age(now, then));
                 let (id, forks) =
-                    (cut(&line.id, ids).to_string(), shares::in_forks(line.forks).trim_start().to_string());
+                    (cut(&line.id, ids).to_string(), cost_sharing::in_forks(line.forks).trim_start().to_string());
                 [age, line.label, id, line.title, forks, line.text]
             };
             let rows: Vec<_> = lines.into_iter().map(row).collect();

@@ -12,13 +12,14 @@ use crate::base::numbers::dollars;
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::base::time;
+use crate::catalog::live::urgency;
 use crate::cli::output::PathFields;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{Chosen, now, output, resolve};
-use crate::disk::live::Pis;
-use crate::disk::live::told::{State, Told};
-use crate::disk::{live, locate};
-use crate::library::live::urgency;
+use crate::disk::locate;
+use crate::pi::running;
+use crate::pi::running::Pis;
+use crate::pi::status::{State, Told};
 
 /// Show which pis run, and what they are doing
 ///
@@ -43,16 +44,16 @@ impl Live {
             bail!("there is no home directory in which pis say what they do; set HOME")
         };
         if self.line {
-            return line(&live::told(Some(&state)));
+            return line(&running::told(Some(&state)));
         }
         let mut titles = Titles::default();
         if !self.follow {
-            let pis = live::running(Some(&state));
+            let pis = running::running(Some(&state));
             return if self.json { json(&pis) } else { list(&pis, &mut titles, chosen) }.map(|()| ExitCode::SUCCESS);
         }
         let mut last: Option<Pis> = None;
         let mut ended = Ok(());
-        live::follow(&state, |pis| {
+        running::follow(&state, |pis| {
             ended = match (&last, self.json) {
                 (_, true) => json(&pis),
                 (None, false) => list(&pis, &mut titles, chosen),

@@ -11,26 +11,27 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::Number;
 
-use crate::base::js::cut;
+use crate::base::javascript::cut;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::time;
+use crate::catalog::Library;
+use crate::catalog::cost_sharing::{self, Shares};
+use crate::catalog::live::urgency;
+use crate::catalog::parents::{Parent, parents};
 use crate::cli::hits::Search;
 use crate::cli::live::LiveFields;
 use crate::cli::output::PathFields;
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{Chosen, output, resolve, search};
-use crate::disk::crew;
 use crate::disk::files::Files;
-use crate::disk::live::told::Told;
+use crate::disk::locate;
 use crate::disk::locate::missing_home;
+use crate::disk::parallel;
 use crate::disk::scan::{self, Unreadable};
-use crate::disk::{live, locate};
-use crate::library::Library;
-use crate::library::live::urgency;
-use crate::library::parents::{Parent, parents};
-use crate::library::shares::{self, Shares};
+use crate::pi::running;
+use crate::pi::status::Told;
 use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, NO_MESSAGES, Shared};
 use crate::session::problem::Problem;
@@ -89,7 +90,7 @@ impl Ls {
             unlisted = sessions.extract_if(.., |session| !self.subagents && session.owner.is_some()).collect();
             Search::new(chosen, query, all, here).files()
         });
-        shares::prepare(&sessions);
+        cost_sharing::prepare(&sessions);
         let shares = Shares::new(sessions.iter().map(|session| &**session).enumerate(), Shares::default());
         let mut rows: Vec<Row<'_>> =
             (0..).zip(&sessions).map(|(at, session)| (&**session, shares.own(at, session))).collect();
@@ -103,7 +104,7 @@ impl Ls {
         let mut out = output::stdout();
         if self.json {
             let told =
-                if chosen.files == Files::Disk { live::told(locate::state_dir().as_deref()) } else { Vec::new() };
+                if chosen.files == Files::Disk { running::told(locate::state_dir().as_deref()) } else { Vec::new() };
             let told = by_session(&told);
             // A subagent may be the parent of a listed session.
             let mut all = [&sessions[..], &unlisted].concat();
@@ -137,7 +138,7 @@ impl Ls {
             };
             for some in rows.chunks(AT_ONCE.0) {
                 let parts: Vec<&[Row<'_>]> = some.chunks(AT_ONCE.1).collect();
-                for lines in crew::map(&parts, lines) {
+                for lines in parallel::map(&parts, lines) {
                     out.write_all(&lines?)?;
                 }
             }

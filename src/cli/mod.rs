@@ -1,17 +1,16 @@
 //! The command line: what can be asked, one file a subcommand. Without a subcommand the browser opens.
 
-mod ask;
-mod beside;
 mod browse;
-mod by_pi;
 mod change;
 mod completions;
 mod config;
+mod confirm;
 mod context;
 mod diff;
 mod exit;
 mod files;
 mod fork;
+pub mod help_pages;
 mod hits;
 mod index;
 mod init;
@@ -21,13 +20,14 @@ mod ls;
 mod output;
 mod path;
 mod pi;
+mod pi_requests;
 mod project;
-pub mod reference;
 mod rename;
 mod resolve;
 mod restore;
 mod resume;
 mod rm;
+mod running_pi;
 mod search;
 mod show;
 mod skill;
@@ -44,9 +44,9 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::app::setting::Print;
+use crate::app::startup::Print;
 use crate::base::paths::shorten;
-use crate::base::{guard, typo};
+use crate::base::{catch_panic, typo};
 use crate::cli::exit::{Declined, Exit};
 use crate::config::{Config, Filter, ThemeName};
 use crate::disk::demo;
@@ -56,7 +56,7 @@ use crate::disk::locate;
 use crate::disk::locate::{Environment, Located};
 use crate::disk::scan;
 use crate::disk::scan::Sources;
-use crate::search::here::HereAndNow;
+use crate::search::scope::HereAndNow;
 use crate::system::signals;
 
 /// Browse every session of the pi coding agent: projects, forks, branches and entries in one tree.
@@ -222,7 +222,7 @@ impl Chosen {
 
 /// Runs the program and returns its exit code.
 pub fn run() -> ExitCode {
-    guard::report_only_others();
+    catch_panic::report_only_others();
     completions::answer();
     // If even that fails, only a full quota ends the program without a word.
     let _ = signals::survive_file_size_limit();

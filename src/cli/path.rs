@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::cli::output::PathFields;
 use crate::cli::{Chosen, completions, output, resolve};
-use crate::runtime::product;
+use crate::runtime::raw_output;
 
 /// Print the path of a session's file
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ impl PathCommand {
             output::json(&mut out, &PathLine { path: (&*path).into(), id: header.id, cwd: header.cwd })?;
             out.flush()?;
         } else {
-            product::print(path.as_os_str())?;
+            raw_output::print(path.as_os_str())?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 use crate::cli::output;
-use crate::disk::in_pi::{How, InPi, Outcome};
 use crate::disk::locate::Environment;
 use crate::disk::program;
+use crate::pi::install::{How, InPi, Outcome};
 
 /// Put pitree into pi as the command /pitree, or take it out
 ///

@@ -9,10 +9,10 @@ use clap_complete::ArgValueCompleter;
 use crate::changes::Request;
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::resolve::Place;
-use crate::cli::{Chosen, by_pi, completions, resolve};
+use crate::cli::{Chosen, completions, pi_requests, resolve};
 use crate::disk::files::Files;
-use crate::disk::live::ask::What;
 use crate::disk::load;
+use crate::pi::requests::What;
 use crate::session::entry::EntryId;
 
 /// Give a session a name
@@ -35,9 +35,9 @@ impl Rename {
         let changer = Changer::new(chosen, &self.switches)?;
         let path = resolve::file(&self.session, chosen)?;
         if self.by_pi {
-            return by_pi::tell(&path, &What::Name(self.name.clone()));
+            return pi_requests::tell(&path, &What::Name(self.name.clone()));
         }
-        by_pi::warn(&path);
+        pi_requests::warn(&path);
         let done = changer.make(&Request::Rename { path, name: self.name.clone() })?;
         changer.say(&done, Step::Make)
     }
@@ -87,9 +87,9 @@ impl LabelCommand {
         let target = EntryId::of(&tree, resolve::entry(&entry, &tree)?);
         if self.by_pi {
             let EntryId::Id(entry) = target else { bail!("the entry has no id by which pi could know it") };
-            return by_pi::tell(&path, &What::Label(entry, label));
+            return pi_requests::tell(&path, &What::Label(entry, label));
         }
-        by_pi::warn(&path);
+        pi_requests::warn(&path);
         let request =
             |migrate| Request::Label { path: path.clone(), target: target.clone(), label: label.clone(), migrate };
         let done = changer.make_migrating(self.migrate, request)?;

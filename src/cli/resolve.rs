@@ -8,13 +8,13 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Error, Result, anyhow, bail};
 
 use crate::base::numbers::thousands;
+use crate::catalog::current_dir::Here;
+use crate::catalog::{Library, SessionKey};
 use crate::cli::table::{TITLE, words};
 use crate::cli::{Chosen, now};
 use crate::disk::locate::{self, Environment};
 use crate::disk::scan;
 use crate::disk::scan::{SessionFile, Unreadable};
-use crate::library::here::Here;
-use crate::library::{Library, SessionKey};
 use crate::session::digest::{Digest, Shared};
 use crate::session::lines::Header;
 use crate::session::tree::{Index, Tree};

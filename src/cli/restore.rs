@@ -12,7 +12,7 @@ use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::changes::change::Trashed;
 use crate::changes::journal::Record;
-use crate::changes::{Change, Request, past};
+use crate::changes::{Change, Request, history};
 use crate::cli::change::{Changer, RecordLine, Step, Switches};
 use crate::cli::table::{self, Column, TITLE};
 use crate::cli::{Chosen, now, output, resolve};
@@ -50,7 +50,7 @@ impl Restore {
                 output::json(&mut out, &RecordLine::new(record))?;
             }
         } else {
-            let (now, mut sessions) = (now(), past::sessions(&mut away.iter(), away, &|| true));
+            let (now, mut sessions) = (now(), history::sessions(&mut away.iter(), away, &|| true));
             let cells = |record: &Record| {
                 let path = changer.short(record.change.path());
                 let (title, _) = sessions.remove(&record.number).unwrap_or_default();
@@ -94,7 +94,7 @@ fn find(what: &OsStr, away: &[Record], glyphs: &Glyphs) -> Result<u64> {
             "pitree moved nothing to the trash that {what:?} means and that is not back; `pitree restore` lists what it did"
         ),
         several => {
-            let sessions = past::sessions(&mut matches.iter().copied(), away, &|| true);
+            let sessions = history::sessions(&mut matches.iter().copied(), away, &|| true);
             let line = |one: &&Record| {
                 let title = sessions.get(&one.number).map(|(title, _)| table::words(title, TITLE, glyphs));
                 format!("\n{}  {}  {}", one.number, title.unwrap_or_default(), one.change.path().display())

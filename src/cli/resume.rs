@@ -9,22 +9,22 @@ use anyhow::{Context, Result, bail};
 use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
-use crate::app::message::Start;
 use crate::base::paths;
 use crate::changes::{Done, Request};
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::exit::Exit;
 use crate::cli::output::PathFields;
 use crate::cli::resolve::Place;
-use crate::cli::{Chosen, beside, completions, output, resolve};
+use crate::cli::{Chosen, completions, output, resolve, running_pi};
 use crate::config::{Config, GoBy};
 use crate::disk::files::Files;
 use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
-use crate::runtime::{clipboard, product, resume as pi};
+use crate::pi::launch::{self, Launch, Start};
+use crate::runtime::{clipboard, raw_output};
 use crate::session::entry::EntryId;
-use crate::session::entry::read;
+use crate::session::entry::parse;
 use crate::session::tree::resume;
 use crate::session::tree::{Index, Tree};
 
@@ -77,7 +77,7 @@ impl Resume {
             bail!("--summarize needs an entry: SESSION ENTRY or SESSION@ENTRY");
         }
         let starts = !(self.yes || self.print || self.json || self.dry_run);
-        if !self.fork && !beside::may_start(&path, starts, chosen)? {
+        if !self.fork && !running_pi::may_start(&path, starts, chosen)? {
             output::tell("pi was not started");
             return Ok(Exit::Nothing.into());
         }
@@ -92,8 +92,8 @@ impl Resume {
         let config = &chosen.config;
         let goes = match (moves, config.go_by) {
             (None, _) => Ok(()),
-            (_, GoBy::Itself) => pi::goes_by_itself(&config.pi, locate::state_dir().as_deref()),
-            (_, GoBy::Line) => Err(pi::GOES_BY_LINE.into()),
+            (_, GoBy::Itself) => launch::goes_by_itself(&config.pi, locate::state_dir().as_deref()),
+            (_, GoBy::Line) => Err(launch::GOES_BY_LINE.into()),
         };
         let first = moves.filter(|_| goes.is_ok()).and_then(|(entry, goal)| match self.fork {
             true => resume::give_back(&tree, goal.text_of?, &path),
@@ -123,7 +123,7 @@ impl Resume {
             None
         };
         let session = done.as_ref().and_then(|done| done.made.clone()).unwrap_or(path);
-        let cwd = pi::place(&tree.header.cwd, locate::state_dir().as_deref());
+        let cwd = launch::place(&tree.header.cwd, locate::state_dir().as_deref());
         let going = Going { start: Start { path: session, cwd, first }, text, pi: &config.pi };
         self.go_on(&changer, done.as_ref(), &going)
     }
@@ -156,10 +156,10 @@ impl Resume {
         if !self.print {
             bail!("{}", going.launch().replace_process());
         }
-        if !going.start.cwd.is_empty() && !pi::is_there(&going.start.cwd) {
+        if !going.start.cwd.is_empty() && !launch::is_there(&going.start.cwd) {
             output::complain(&format!("the session's directory is gone: {}", going.start.cwd));
         }
-        let printed = product::print(OsStr::new(&going.line()));
+        let printed = raw_output::print(OsStr::new(&going.line()));
         printed.with_context(|| done.map_or("can't print the command".into(), |done| changer.unprinted(done)))?;
         Ok(ExitCode::SUCCESS)
     }
@@ -197,8 +197,8 @@ struct CommandLine<'a> {
 }
 
 impl Going<'_> {
-    fn launch(&self) -> pi::Launch<'_> {
-        pi::Launch { pi: self.pi, start: &self.start }
+    fn launch(&self) -> Launch<'_> {
+        Launch { pi: self.pi, start: &self.start }
     }
 
     fn line(&self) -> String {
@@ -222,7 +222,7 @@ impl Going<'_> {
 
 /// The text of a message.
 fn text(tree: &Tree, at: Index, path: &Path) -> Result<String> {
-    Ok(read::text(&Bodies::open(Files::Disk, path)?.line(&tree.nodes[at as usize])?))
+    Ok(parse::text(&Bodies::open(Files::Disk, path)?.line(&tree.nodes[at as usize])?))
 }
 
 /// Gives the text of a message back to the user, who may send it again in other words: on the clipboard where somebody

@@ -11,15 +11,15 @@ use clap_complete::ArgValueCompleter;
 use crate::base::numbers::{bytes, count};
 use crate::base::text::Glyphs;
 use crate::base::time;
+use crate::catalog::live::LOSES;
+use crate::catalog::{Library, SessionKey};
 use crate::changes::{Refusal, Request, Seen};
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::exit::Exit;
 use crate::cli::table::words;
-use crate::cli::{Chosen, ask, completions, now, output, resolve};
-use crate::disk::live;
+use crate::cli::{Chosen, completions, confirm, now, output, resolve};
 use crate::disk::locate;
-use crate::library::live::LOSES;
-use crate::library::{Library, SessionKey};
+use crate::pi::running;
 use crate::session::digest::{Digest, Shared};
 
 /// As many sessions does a question name.
@@ -48,7 +48,7 @@ impl Rm {
     pub(super) fn run(&self, chosen: &Chosen) -> Result<ExitCode> {
         let changer = Changer::new(chosen, &self.switches)?;
         let asks = !self.yes && !self.switches.dry_run;
-        if asks && !ask::is_possible() {
+        if asks && !confirm::is_possible() {
             output::complain(
                 "there is no terminal to ask on: say --yes to move the sessions to the trash without a question",
             );
@@ -87,7 +87,7 @@ impl Rm {
             every(chosen)
         } else {
             let mut none = Library::default();
-            none.set_pis(live::running(locate::state_dir().as_deref()), now());
+            none.set_pis(running::running(locate::state_dir().as_deref()), now());
             none
         };
         let (mut paths, mut others, sessions) = (Vec::new(), Vec::new(), resolve::Sessions::new(chosen));
@@ -122,7 +122,7 @@ impl Rm {
             bail!("{what}");
         }
         output::tell(&what);
-        if ask::ask("To delete for good, without a way back, type delete:")? != "delete" {
+        if confirm::ask("To delete for good, without a way back, type delete:")? != "delete" {
             output::tell("Nothing was deleted.");
             return Ok(Exit::Nothing.into());
         }
@@ -187,9 +187,9 @@ impl Removal {
             output::tell(&format!("{stay}: {}{more}", titles.join(", ")));
         }
         if !self.tell_signs(changer) {
-            return ask::is_yes("Move to the trash?");
+            return confirm::is_yes("Move to the trash?");
         }
-        Ok(ask::ask("Type yes to move to the trash all the same:")? == "yes")
+        Ok(confirm::ask("Type yes to move to the trash all the same:")? == "yes")
     }
 
     /// Says what tells that a pi may be at work in them; returns whether anything does.

@@ -12,14 +12,14 @@ use serde::Serialize;
 
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
+use crate::catalog::Library;
+use crate::catalog::search::Sought;
 use crate::cli::exit::Exit;
 use crate::cli::hits::{HitLine, Page, Search, Sum};
 use crate::cli::project::ProjectArg;
 use crate::cli::table::{self, Column, LAST, TITLE};
 use crate::cli::{Chosen, output, resolve};
 use crate::disk::scan::Unreadable;
-use crate::library::Library;
-use crate::library::search::Sought;
 use crate::search::qualifier;
 use crate::search::query::{Problem, Query};
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
-use crate::base::js::cut;
+use crate::base::javascript::cut;
 use crate::base::numbers::thousands;
 use crate::base::text::{clean, clean_lines};
 use crate::base::time;
@@ -21,7 +21,7 @@ use crate::disk::load;
 use crate::disk::load::Bodies;
 use crate::render::entry::{related, written};
 use crate::session::entry::kind::Kind;
-use crate::session::entry::read;
+use crate::session::entry::parse;
 use crate::session::tree::{Index, Tree};
 
 /// Show an entry, what stands before and behind it, and the ids to go on from
@@ -139,7 +139,7 @@ impl Show {
         let others: Result<Vec<Vec<u8>>> =
             related(tree, at).into_iter().map(|at| bodies.line(&tree.nodes[at as usize])).collect();
         let whole = written(tree, at, (&line, &others?), &jiff::tz::TimeZone::system());
-        let entry = read::line(&line).ok().flatten().unwrap_or_default();
+        let entry = parse::line(&line).ok().flatten().unwrap_or_default();
         // What stands on its first line is said by fields.
         let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();
         let text = if self.full { whole } else { start(whole, self.chars) };
@@ -187,7 +187,7 @@ fn branch(tree: &Tree, asked: Index) -> Vec<Index> {
 fn name(tree: &Tree, bodies: &mut Bodies) -> Result<Option<String>> {
     let Some(last) = tree.nodes.iter().rfind(|node| node.kind == Kind::SessionInfo) else { return Ok(None) };
     let line = bodies.line(last)?;
-    Ok(read::line(&line).ok().flatten().and_then(|entry| entry.session_name()))
+    Ok(parse::line(&line).ok().flatten().and_then(|entry| entry.session_name()))
 }
 
 fn text(out: &mut impl Write, shown: &Shown<'_>) -> Result<()> {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use crate::cli::output;
-use crate::disk::in_pi::SKILL;
+use crate::pi::install::SKILL;
 
 /// Print the skill that tells agents how to search earlier sessions
 ///

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::base::js::cut;
+use crate::base::javascript::cut;
 use crate::base::text::{Glyphs, clean, width};
 use crate::cli::output;
 

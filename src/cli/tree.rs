@@ -11,8 +11,8 @@ use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 use serde_json::Number;
 
+use crate::app::panes::tree::pi_text as row_text;
 use crate::app::panes::tree::rows::{Item, TreeRows, passes};
-use crate::app::panes::tree::text as row_text;
 use crate::base::text::{spans_text, width};
 use crate::cli::{Chosen, completions, output, resolve};
 use crate::config::Filter;

@@ -12,8 +12,8 @@ use crate::base::numbers::thousands;
 use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::changes::Request;
+use crate::changes::history::{self, state};
 use crate::changes::journal::{Record, State};
-use crate::changes::past::{self, state};
 use crate::cli::change::{Changer, RecordLine, Step, Switches};
 use crate::cli::table::{self, Column, LAST};
 use crate::cli::{Chosen, now, output};
@@ -92,7 +92,7 @@ impl Undo {
         } else {
             let actions: Vec<&[Record]> = records.chunk_by(|one, next| one.group == next.group).collect();
             let mut sessions =
-                past::sessions(&mut actions.iter().filter_map(|action| action.first()), &records, &|| true);
+                history::sessions(&mut actions.iter().filter_map(|action| action.first()), &records, &|| true);
             let mut title = |record: &Record| {
                 let known = sessions.remove(&record.number).map(|(title, _)| title);
                 known.unwrap_or_else(|| changer.short(record.change.path()))

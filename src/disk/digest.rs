@@ -8,13 +8,13 @@ use serde::Deserialize;
 
 use crate::disk::content::{Content, Hashed};
 use crate::disk::files::Files;
+use crate::disk::fingerprint::Mark;
 use crate::disk::lines::{self, Wanted};
 use crate::disk::load;
-use crate::disk::mark::Mark;
 use crate::session::digest::Digest;
 use crate::session::digest::builder::Builder;
 use crate::session::lines::NotASession;
-use crate::session::texts::TextsBuf;
+use crate::session::search_text::TextsBuf;
 
 /// How digests are read.
 #[derive(Clone, Copy, Debug)]

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::base::text::without_codes;
-use crate::disk::crew;
 use crate::disk::demo;
+use crate::disk::file_version::Stamp;
 use crate::disk::files::Files;
-use crate::disk::stamp::Stamp;
+use crate::disk::parallel;
 use crate::session::digest::Owner;
 use crate::session::lines::NotASession;
 use crate::system;
@@ -302,7 +302,7 @@ fn find_in(root: &Path, number: usize, found: &mut FoundFiles) {
     let mut folders = vec![Folder { path: root.into(), real, level: Level::Root, owner: None }];
     let mut listed: Vec<(Folder, Listing)> = Vec::new();
     while !folders.is_empty() {
-        let listings = crew::map(&folders, |folder| list(&folder.path, &folder.real));
+        let listings = parallel::map(&folders, |folder| list(&folder.path, &folder.real));
         let mut next = Vec::new();
         for (folder, listing) in folders.into_iter().zip(listings) {
             let Some(listing) = found.note(&folder.path, listing) else { continue };
@@ -318,7 +318,7 @@ fn find_in(root: &Path, number: usize, found: &mut FoundFiles) {
             some.push((at, sessions.by_ref().take(AT_ONCE).collect()));
         }
     }
-    let looked = crew::map(some, |(at, some)| {
+    let looked = parallel::map(some, |(at, some)| {
         let (folder, listing) = &listed[at];
         folder.sessions(number, listing, some).map_err(|error| (at, error))
     });

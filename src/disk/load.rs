@@ -10,8 +10,8 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::base::numbers;
 use crate::disk::files::{Files, Readable};
-use crate::disk::mark::Mark;
-use crate::disk::{crew, lines};
+use crate::disk::fingerprint::Mark;
+use crate::disk::{lines, parallel};
 use crate::session::json::Reader;
 use crate::session::lines::{BEGINNING, LONGEST, NotASession};
 use crate::session::tree::node::Node;
@@ -83,7 +83,7 @@ impl<'a> Reading<'a> {
 
     fn parts(self) -> io::Result<Part> {
         let bytes = self.files.len(self.path)?;
-        let count = if bytes < WORTH_SPLITTING { 1 } else { crew::threads() as u64 };
+        let count = if bytes < WORTH_SPLITTING { 1 } else { parallel::threads() as u64 };
         let parts: io::Result<Vec<Part>> = thread::scope(|scope| {
             let readers: Vec<_> = (0..count)
                 .map(|at| {
@@ -235,9 +235,9 @@ pub fn many<R: Send>(
     take: impl Fn(&PathBuf, Option<Tree>) -> R + Sync,
     mut batch: impl FnMut(Vec<R>, bool) -> bool,
 ) {
-    let work = |path: &PathBuf, (): &mut (), _: crew::Stop<'_>| Some(take(path, tree(files, path, home).ok()));
+    let work = |path: &PathBuf, (): &mut (), _: parallel::Stop<'_>| Some(take(path, tree(files, path, home).ok()));
     let lost = |path: &PathBuf, _| Some(take(path, None));
-    crew::each(paths, (work, lost), |crew::Batch { results, done }| batch(results, done == paths.len()));
+    parallel::each(paths, (work, lost), |parallel::Batch { results, done }| batch(results, done == paths.len()));
 }
 
 /// The offset behind the first line break at or after `from`.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::paths::normal;
 use crate::session::json::Reader;
-use crate::session::json::data::Fields;
+use crate::session::json::value::Fields;
 
 /// Where to look, and how that was found, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl Environment {
     }
 
     /// The directory of pi's settings and sessions.
-    pub(super) fn agent(&self) -> PathBuf {
+    pub(crate) fn agent(&self) -> PathBuf {
         let asked = self.agent_dir.as_ref().map(|dir| self.resolve(dir.as_ref()));
         asked.unwrap_or_else(|| self.home.join(".pi/agent"))
     }

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 
-use crate::disk::crew;
 use crate::disk::digest::{Reading, Wishes};
 use crate::disk::files::Files;
 use crate::disk::find::Known;
 pub use crate::disk::find::{FoundFiles, SessionFile, Unreadable, find, milliseconds, one};
 use crate::disk::index::{self, Index, WORTH_GOING_ON};
 use crate::disk::lines;
+use crate::disk::parallel;
 use crate::session::digest::{Digest, Owner, Shared};
 use crate::session::lines::Header;
 
@@ -154,7 +154,7 @@ impl<'a> Scan<'a> {
     pub fn read(&mut self, mut batch: impl FnMut(Batch) -> bool) -> usize {
         let files = std::mem::take(&mut self.found.files);
         let (index, sources, real, all) = (&self.index, &self.sources, &self.real, files.len());
-        let known = crew::map(files, |file| {
+        let known = parallel::map(files, |file| {
             let Some(index) = index.get(file.dir) else { return Err(Box::new(file)) };
             let place = match file.known {
                 Known::Same(place) if index.is_shown(place) => return Ok(None),
@@ -181,12 +181,12 @@ impl<'a> Scan<'a> {
         if before > 0 && !batch(Batch { sessions, unreadable: Vec::new(), done: before }) {
             return rest.len();
         }
-        let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: crew::Stop<'_>| {
+        let work = |found: &SessionFile, buffer: &mut Vec<u8>, stop: parallel::Stop<'_>| {
             let digest = sources.digest(found, (index.get(found.dir), real), buffer, || stop.is_due());
             digest.map(|digest| digest.map(Arc::new)).transpose()
         };
         let lost = |found: &SessionFile, reason: String| Some(Err(Unreadable::new(&found.path, &reason)));
-        crew::each(&rest, (work, lost), |read| {
+        parallel::each(&rest, (work, lost), |read| {
             let done = before + read.done;
             let (sessions, unreadable) = read.split();
             batch(Batch { sessions, unreadable, done })

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::base::numbers;
 use crate::base::text::{Span, Tone, clean_lines, clean_text, spans_text};
 use crate::render::{DocLine, code, diff, markdown, plain};
-use crate::session::json::data::pretty;
+use crate::session::json::value::pretty;
 
 /// The bytes of a document that are styled. pi cuts what tools say at 50 KB, and nobody writes more than that.
 const STYLED: usize = 128 * 1024;

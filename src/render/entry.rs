@@ -6,12 +6,12 @@ use crate::base::numbers;
 use crate::base::text::{Span, Tone};
 use crate::render::document::Document;
 use crate::render::{DocLine, code};
-use crate::session::entry::call::{self, NEARBY};
 use crate::session::entry::kind::Kind;
-use crate::session::entry::read;
+use crate::session::entry::parse;
+use crate::session::entry::tool_call::{self, NEARBY};
 use crate::session::entry::{Block, Content, Entry, Message, ToolCall};
 use crate::session::json::Str;
-use crate::session::json::data::{Fields, items};
+use crate::session::json::value::{Fields, items};
 use crate::session::tree::node::Outcome;
 use crate::session::tree::{Index, Tree};
 
@@ -79,7 +79,7 @@ fn fill(
     (line, related): (&[u8], &[Vec<u8>]),
     zone: &jiff::tz::TimeZone,
 ) {
-    let parse = |line| read::line(line).ok().flatten().unwrap_or_default();
+    let parse = |line| parse::line(line).ok().flatten().unwrap_or_default();
     let entry = parse(line);
     let others: Vec<Entry<'_>> = related.iter().map(|line| parse(line)).collect();
     head(lines, tree, at, &entry, zone);
@@ -153,7 +153,7 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
             lines.markdown(&text(entry.summary));
             if let Some(raw) = entry.system_message {
                 lines.push(DocLine::default());
-                system(lines, &read::message(raw));
+                system(lines, &parse::message(raw));
             }
         }
         Kind::BranchSummary => {
@@ -282,7 +282,7 @@ fn content(lines: &mut Document<'_>, content: &Content<'_>, others: &[&Message<'
 
 /// A call and what the tool answered, if that is known.
 fn tool(lines: &mut Document<'_>, call: &ToolCall<'_>, answer: Option<&Message<'_>>) {
-    lines.title(Tone::Tool, &call::describe(call, &Fields::new(call.arguments), ""));
+    lines.title(Tone::Tool, &tool_call::describe(call, &Fields::new(call.arguments), ""));
     let args = Fields::new(call.arguments);
     let text = |name: &str| args.get(name).map_or(String::new(), |value| value.text().into_owned());
     let path = text(if args.get("path").is_some() { "path" } else { "file_path" });

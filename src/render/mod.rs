@@ -6,7 +6,7 @@ pub mod diff;
 pub(crate) mod document;
 pub mod entry;
 pub mod markdown;
-pub mod unmarked;
+pub mod plain_markdown;
 pub mod wrap;
 
 use crate::base::text::{Span, Tone, clean_lines};

@@ -7,17 +7,17 @@ use std::sync::{Arc, PoisonError};
 use anyhow::{Context, Result, ensure};
 
 use crate::app::panes::tree::family::{Family, Fork, ToJoin};
-use crate::disk::crew;
+use crate::catalog::SessionKey;
+use crate::catalog::shared_entries::Others;
 use crate::disk::load::{self, Bodies, Reading};
-use crate::library::SessionKey;
-use crate::library::others::Others;
-use crate::runtime::work::{Desk, Member};
+use crate::disk::parallel;
+use crate::runtime::jobs::{Desk, Member};
 use crate::session::digest::Shared;
-use crate::session::entry::same;
-use crate::session::family::joined::Joined;
-use crate::session::family::split::{self, Parent};
+use crate::session::entry::equality;
+use crate::session::family::fork_point::{self, Parent};
+use crate::session::family::merged::Joined;
 use crate::session::lines::Header;
-use crate::session::shape::Index;
+use crate::session::links::Index;
 use crate::session::tree::Tree;
 
 impl Desk {
@@ -37,7 +37,7 @@ impl Desk {
             let left = parent.left_by(&session, &mut |offset| bodies.as_mut()?.line_at(offset).ok());
             let split = left.or_else(|| {
                 let fork = load::tree(self.files, &session.path, &self.setting.home).ok()?;
-                split::split(tree, &fork)
+                fork_point::split(tree, &fork)
             });
             found.extend(split.map(|split| Fork::new(key, session, split)));
         }
@@ -79,7 +79,7 @@ impl Desk {
             &trees,
             base,
             header,
-            &mut |[a, b]| matches!((line(a), line(b)), (Some(a), Some(b)) if same::is_same(&a, &b)),
+            &mut |[a, b]| matches!((line(a), line(b)), (Some(a), Some(b)) if equality::is_same(&a, &b)),
         );
         let mut rows = open_forks(&joined, &to_join);
         let mut by_parent: BTreeMap<usize, Vec<(SessionKey, Shared)>> = BTreeMap::new();
@@ -114,7 +114,7 @@ impl Desk {
     fn read_all(&self, paths: &[(&Path, (u64, i64))], is_wanted: &(dyn Fn() -> bool + Sync)) -> Vec<Result<Arc<Tree>>> {
         let mut known = self.members.lock().unwrap_or_else(PoisonError::into_inner);
         let by_path: HashMap<&Path, &Member> = known.iter().map(|member| (&*member.path, member)).collect();
-        let read = crew::map(paths, |(path, stamp)| {
+        let read = parallel::map(paths, |(path, stamp)| {
             if let Some(member) = by_path.get(path).filter(|member| member.stamp == *stamp) {
                 return Ok(member.tree.clone());
             }

@@ -1,20 +1,19 @@
 //! Runs the browser: waits for what happens, lets the state machine take it all, does what that wants, draws once.
 
-mod answer;
-mod away;
 mod backend;
-mod background;
 pub mod clipboard;
 mod clock;
 mod event;
+mod external;
 mod family;
-mod keys;
-mod lanes;
-mod pi;
-pub(crate) mod product;
+mod input;
+pub mod jobs;
+mod picker_output;
+pub(crate) mod raw_output;
 pub mod resume;
 mod terminal;
-pub mod work;
+mod terminal_background;
+mod workers;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -27,8 +26,8 @@ use crossterm::event::{Event as Input, MouseButton, MouseEventKind};
 
 use crate::app::message::{Answer, Clip, Effect, Msg, Work};
 use crate::app::model::Model;
-use crate::app::remembered::Remembered;
-use crate::app::setting::Setting;
+use crate::app::saved_state::Remembered;
+use crate::app::startup::Setting;
 use crate::app::update::{self, WHEEL, update};
 use crate::base::text::{self, Tone};
 use crate::changes::Changes;
@@ -37,15 +36,16 @@ use crate::disk::files::Files;
 use crate::disk::locate;
 use crate::disk::state;
 use crate::keymap::Key;
+use crate::pi::launch::{self, Launch};
 use crate::system::{Signal, signals, terminal as direct};
 use crate::ui;
 use clock::now;
 use event::Event;
-use keys::Gate;
-use lanes::{Job, Lanes};
-use resume::{Launch, Outcome};
+use input::Gate;
+use jobs::Desk;
+use resume::Outcome;
 use terminal::Screen;
-use work::Desk;
+use workers::{Job, Lanes};
 
 /// How long leaving may take before it is said what it waits for.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -98,8 +98,8 @@ pub fn run(
     let mut screen = Screen::open(config.mouse).context("can't draw on this terminal")?;
     let wants_palette = setting.theme.is_some() && config.theme.palette().is_none();
     let (tell, answer) = mpsc::channel();
-    let is_asked = wants_palette && direct::ANSWERS && background::ask().is_ok();
-    let gate = keys::watch(sender.clone(), is_asked.then_some(tell)).context("cannot read from this terminal")?;
+    let is_asked = wants_palette && direct::ANSWERS && terminal_background::ask().is_ok();
+    let gate = input::watch(sender.clone(), is_asked.then_some(tell)).context("cannot read from this terminal")?;
     let setting = Arc::new(setting);
     let size = crossterm::terminal::size().context("the terminal does not say how large it is")?;
     let mut model = Model::new(setting.clone(), config, size, now());
@@ -120,13 +120,13 @@ pub fn run(
     let lanes = Lanes::new(desk, sender);
     let mut browser = Browser { model, lanes, state_dir, memory, clicked: None, gate };
     // Sessions are read while the terminal is asked.
-    let palette = || wants_palette.then(|| background::palette(&answer, !setting.demo));
+    let palette = || wants_palette.then(|| terminal_background::palette(&answer, !setting.demo));
     let end = browser.run(&mut screen, &events, palette);
     drop(screen);
     browser.finish(&events, !matches!(end, Ok(End::Quit | End::Answer(_))));
     browser.memory.keep(&browser.model);
     match end? {
-        End::Answer(answer) => answer::print(&setting, files, &answer).map(|()| 0),
+        End::Answer(answer) => picker_output::print(&setting, files, &answer).map(|()| 0),
         End::Quit => Ok(u8::from(setting.picker.is_some())),
         End::Killed(signal) => Ok(u8::try_from(128 + signal).unwrap_or(1)),
     }
@@ -338,7 +338,7 @@ impl Browser {
                 Effect::Ask(ticket, Work::Copy(clip)) => {
                     let text = clipboard::clean(&match clip {
                         Clip::Text(text) => text,
-                        Clip::Command(start) => resume::line(&self.model.setting.pi, &start, self.state_dir.as_deref()),
+                        Clip::Command(start) => launch::line(&self.model.setting.pi, &start, self.state_dir.as_deref()),
                     });
                     let is_sent = clipboard::give_to_terminal(&text);
                     self.lanes.start(ticket, Job::Copy(text, is_sent));
@@ -357,7 +357,7 @@ impl Browser {
                     self.come_back(msg, screen)?;
                 }
                 Effect::Open(copy) => {
-                    let said = away::show(&copy, &self.gate, screen)?;
+                    let said = external::show(&copy, &self.gate, screen)?;
                     self.come_back(Msg::Shown(said), screen)?;
                 }
             }

@@ -14,7 +14,7 @@ use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::{Frame, Terminal};
 
-use crate::base::guard;
+use crate::base::catch_panic;
 use crate::runtime::backend::Bounded;
 use crate::system::terminal::{self as direct, FILES};
 
@@ -131,14 +131,14 @@ fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         std::panic::set_hook(Box::new(|panic| {
-            if guard::is_guarded() {
+            if catch_panic::is_guarded() {
                 return;
             }
             while IS_REPLACED.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(1));
             }
             give_back();
-            guard::report(panic);
+            catch_panic::report(panic);
             std::process::exit(101);
         }));
     });

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::base::fold::fold;
+use crate::base::normalize::fold;
 use crate::search::fuzzy::capped;
 use crate::session::digest::Digest;
-use crate::session::shape::Index;
-use crate::session::texts::{Passages, PassagesBuf, Texts};
+use crate::session::links::Index;
+use crate::session::search_text::{Passages, PassagesBuf, Texts};
 
 /// What a list shows of a session, folded, so that a key finds it fast.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,16 +8,16 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use crate::base::fold::fold;
+use crate::base::normalize::fold;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
 use crate::search::fuzzy::Fuzzy;
-use crate::search::here::HereAndNow;
-use crate::search::qualifier::shape::{Holds, Test};
+use crate::search::qualifier::definition::{Holds, Test};
 use crate::search::query::{Query, Term, What};
-use crate::search::words::{Word, marks};
+use crate::search::scope::HereAndNow;
+use crate::search::text_match::{Word, marks};
 use crate::session::digest::Digest;
-use crate::session::shape::Index;
-use crate::session::texts::{Passages, Texts};
+use crate::session::links::Index;
+use crate::session::search_text::{Passages, Texts};
 
 /// How directly something matched, the best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -243,7 +243,7 @@ mod tests {
     use crate::search::candidate::TitlesBuf;
     use crate::session::digest::builder::Builder;
     use crate::session::lines::Line;
-    use crate::session::texts::{self, TextsBuf};
+    use crate::session::search_text::{self, TextsBuf};
     use jiff::tz::TimeZone;
     use proptest::prelude::*;
 
@@ -267,7 +267,7 @@ mod tests {
 
     impl Session {
         fn new(name: &str, first_message: &str, lines: &[&str]) -> Self {
-            let (mut builder, mut texts) = (Builder::new(""), texts::Builder::default());
+            let (mut builder, mut texts) = (Builder::new(""), search_text::Builder::default());
             let header = r#"{"type":"session","version":3,"id":"0195a001-abc","cwd":"/home/dev/App"}"#;
             for line in [header].iter().chain(lines) {
                 builder.line(Line::new(0, line.as_bytes(), true));

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-use crate::base::fold::fold;
-use crate::base::js::is_js_space;
+use crate::base::javascript::is_js_space;
+use crate::base::normalize::fold;
 use crate::search::pattern::Pattern;
 use crate::search::query::What;
 

@@ -11,7 +11,7 @@ use std::str::Chars;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::base::fold::fold_char;
+use crate::base::normalize::fold_char;
 
 /// How often matching may go back, where that is needed at all: some 50 ms.
 const BACKTRACKS: usize = 2_000_000;
@@ -438,7 +438,7 @@ fn groups(source: &str) -> (usize, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::fold::fold;
+    use crate::base::normalize::fold;
 
     fn matches(pattern: &str, text: &str) -> bool {
         Pattern::new(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}")).find(&fold(text)).is_some()

@@ -8,11 +8,11 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, NEWEST, Stamp, read};
-use crate::session::json::data::Fields;
+use crate::session::entry::{Entry, NEWEST, Stamp, parse};
+use crate::session::json::value::Fields;
 use crate::session::json::{self, Reader, Str};
+use crate::session::links::{IdHash, Ids, Index, Shape};
 use crate::session::problem::Problem;
-use crate::session::shape::{IdHash, Ids, Index, Shape};
 
 /// The longest line that is read, in bytes: what fills memory is bounded by it. An entry holds what was sent to a model,
 /// and no provider takes requests of more than some 100 MB, images included.
@@ -79,12 +79,12 @@ impl<'a> Line<'a> {
         self.len > self.bytes.len() as u64
     }
 
-    /// Its entry, as [`read::line`] reads it, or [`read::beginning`] if there is only the beginning.
+    /// Its entry, as [`parse::line`] reads it, or [`parse::beginning`] if there is only the beginning.
     ///
     /// # Errors
     /// It is not JSON.
     pub fn read(&self) -> json::Result<Option<Entry<'a>>> {
-        if self.is_cut() { read::beginning(self.bytes).map(Some) } else { read::line(self.bytes) }
+        if self.is_cut() { parse::beginning(self.bytes).map(Some) } else { parse::line(self.bytes) }
     }
 }
 

@@ -4,9 +4,9 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod linux;
+mod messages;
 #[cfg(any(not(target_os = "linux"), test))]
 pub(crate) mod not_linux;
-mod said;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -14,9 +14,9 @@ mod windows;
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux as kernel;
+pub(crate) use messages::{FileFacts, Input, Signal};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use not_linux as kernel;
-pub(crate) use said::{FileFacts, Input, Signal};
 #[cfg(unix)]
 pub(crate) use unix::{files, input, programs, signals, terminal};
 #[cfg(windows)]

@@ -5,14 +5,14 @@ use ratatui::layout::Rect;
 
 use crate::app::model::Model;
 use crate::app::panes::layout::SMALLEST;
-use crate::app::widgets::sheet::Sheet;
+use crate::app::widgets::text_box::Sheet;
 use crate::base::paths::shorten;
 use crate::base::text::Tone;
 use crate::keymap::Action;
 use crate::render::DocLine;
 use crate::render::wrap::Wrapped;
-use crate::ui::layers::sheet::rows;
-use crate::ui::pen::Pen;
+use crate::ui::layers::text_box::rows;
+use crate::ui::paint::Pen;
 use crate::ui::widgets::key_of;
 
 pub(super) fn too_small(frame: &mut Frame<'_>, pen: &Pen<'_>) {

@@ -12,7 +12,7 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::keymap::{Action, Place};
 use crate::search::query::complete::Completion;
-use crate::ui::pen::{Pen, cut};
+use crate::ui::paint::{Pen, cut};
 use crate::ui::widgets::typed;
 
 /// The columns that a line has at least: in front of it, and to have room for other things behind it.

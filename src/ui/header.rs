@@ -7,10 +7,10 @@ use crate::app::model::Model;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
-use crate::library::SessionKey;
-use crate::library::live::State;
-use crate::ui::live;
-use crate::ui::pen::Pen;
+use crate::catalog::SessionKey;
+use crate::catalog::live::State;
+use crate::ui::paint::Pen;
+use crate::ui::status_symbol;
 
 /// The columns that directories have at least.
 const LEAST: usize = 8;
@@ -64,7 +64,7 @@ fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {
     }
     let is_hidden = |key: SessionKey| library[key].owner.is_some() && !model.sessions.shows.subagents;
     for (state, count) in library.live_counts(|key| !is_hidden(key)) {
-        let (tone, sign) = live::sign(state, pen.glyphs());
+        let (tone, sign) = status_symbol::sign(state, pen.glyphs());
         let word = state.map_or("live?", State::name);
         spans.push(Span::new(tone, format!("{sign} {count} {word} ")));
     }

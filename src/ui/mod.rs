@@ -5,9 +5,9 @@ mod empty;
 mod footer;
 mod header;
 mod layers;
-mod live;
+mod paint;
 mod panes;
-mod pen;
+mod status_symbol;
 pub mod theme;
 mod widgets;
 
@@ -16,7 +16,7 @@ use ratatui::layout::Rect;
 
 use crate::app::model::Model;
 use crate::base::text::{Span, Tone};
-use pen::Pen;
+use paint::Pen;
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, model: &Model) {

@@ -12,7 +12,7 @@ use crate::app::widgets::line::{LineEdit, Seeing};
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Span, Tone, spans_width};
 use crate::keymap::Action;
-use crate::ui::pen::{Pen, cut};
+use crate::ui::paint::{Pen, cut};
 
 /// The title of a pane: a name and facts behind it to the left, others to the right.
 pub(super) fn title(

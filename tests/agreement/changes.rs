@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use pitree::session::lines::Line;
-use pitree::session::shape::Index;
+use pitree::session::links::Index;
 use pitree::session::tree::context::context;
 use pitree::session::tree::{Part, Tree};
 use pitree::session::write::fork;

@@ -6,14 +6,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use pitree::catalog::{Library, SessionKey};
 use pitree::disk::files::Files;
 use pitree::disk::load::{Bodies, Reading};
 use pitree::disk::scan;
-use pitree::library::{Library, SessionKey};
-use pitree::session::entry::same;
-use pitree::session::family::joined::{IsSame, Joined};
+use pitree::session::entry::equality;
+use pitree::session::family::merged::{IsSame, Joined};
 use pitree::session::lines::Header;
-use pitree::session::shape::Index;
+use pitree::session::links::Index;
 use pitree::session::tree::Tree;
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ fn join(library: &Library, family: &[SessionKey], base: usize) -> Joined {
         let mut bodies = Bodies::open(Files::Disk, &library[family[file]].path).unwrap();
         bodies.line(&trees[file].nodes[at as usize]).unwrap()
     };
-    let is_same: IsSame<'_> = &mut |[a, b]| same::is_same(&line(a), &line(b));
+    let is_same: IsSame<'_> = &mut |[a, b]| equality::is_same(&line(a), &line(b));
     Joined::new(&trees, base, Header::default(), is_same)
 }
 

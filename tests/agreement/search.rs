@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
+use pitree::catalog::search_text;
 use pitree::disk::files::Files;
 use pitree::disk::scan;
-use pitree::library::texts;
 use pitree::search::candidate::{Candidate, MatchField, TitlesBuf};
-use pitree::search::here::HereAndNow;
 use pitree::search::matching::{Matcher, Tier};
 use pitree::search::query::Query;
+use pitree::search::scope::HereAndNow;
 use pitree::session::digest::Digest;
-use pitree::session::texts::{PassagesBuf, TextsBuf};
+use pitree::session::search_text::{PassagesBuf, TextsBuf};
 use serde_json::Value;
 
 use crate::world::{DIRS, World, assert_same, golden, short};
@@ -31,7 +31,7 @@ impl Sessions {
             true
         });
         let sessions = digests.into_iter().map(|(path, digest)| {
-            let texts = texts::of(Files::Disk, &path).unwrap().unwrap();
+            let texts = search_text::of(Files::Disk, &path).unwrap().unwrap();
             (short(&path, world.root()), ((*digest).clone(), texts))
         });
         Self(sessions.collect())

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use pitree::app::layers::Layer;
-use pitree::app::message::{Answer, Effect, Msg, Start, Work};
+use pitree::app::message::{Answer, Effect, Msg, Work};
 use pitree::app::panes::tree::rows::Item;
-use pitree::app::setting::Print;
+use pitree::app::startup::Print;
 use pitree::keymap::Place;
+use pitree::pi::launch::Start;
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pitree::app::setting::Setting;
+use pitree::app::startup::Setting;
 use pitree::config::Config;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;

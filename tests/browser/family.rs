@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use pitree::app::message::{Effect, Msg, Reply, Start, Work};
+use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::panes::tree::rows::Item;
+use pitree::pi::launch::Start;
 
 use crate::common::session::Session;
 use crate::harness::Browser;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::ticket::Ticket;
-use pitree::disk::news::{News, Noted, Reader};
+use pitree::disk::incremental::{News, Noted, Reader};
 use pitree::disk::watch::Seen;
 
 use super::changes::{World, shows_not, to_entry};

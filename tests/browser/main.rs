@@ -42,12 +42,13 @@ mod tickets;
 
 use common::session::Session;
 use harness::{Browser, shows};
-use pitree::app::message::{Effect, Msg, Reply, Start};
+use pitree::app::message::{Effect, Msg, Reply};
 use pitree::app::panes::preview::Subject;
 use pitree::app::ticket::Ticket;
+use pitree::catalog::current_dir::Here;
 use pitree::config::{Filter, Sort};
 use pitree::keymap::Place;
-use pitree::library::here::Here;
+use pitree::pi::launch::Start;
 
 #[test]
 fn the_newest_session_is_selected_and_its_tree_open_at_the_leaf() {

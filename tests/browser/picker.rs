@@ -1,9 +1,10 @@
 //! pitree as a picker: Enter answers.
 
-use pitree::app::message::{Answer, Effect, Msg, Reply, Start};
-use pitree::app::setting::Print;
+use pitree::app::message::{Answer, Effect, Msg, Reply};
+use pitree::app::startup::Print;
 use pitree::app::ticket::Ticket;
-use pitree::disk::news::News;
+use pitree::disk::incremental::News;
+use pitree::pi::launch::Start;
 
 use super::changes::{World, to_entry};
 use super::harness::Browser;

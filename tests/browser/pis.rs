@@ -2,9 +2,9 @@
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::panes::sessions::SessionRow;
-use pitree::disk::live::Pis;
-use pitree::disk::live::ask::What;
-use pitree::library::live::{State, Told};
+use pitree::catalog::live::{State, Told};
+use pitree::pi::requests::What;
+use pitree::pi::running::Pis;
 
 use super::changes::World;
 use super::harness::{Browser, NOW, shows};

@@ -1,6 +1,7 @@
 //! Going on in pi from any entry.
 
-use pitree::app::message::{Effect, Msg, Start};
+use pitree::app::message::{Effect, Msg};
+use pitree::pi::launch::Start;
 
 use super::changes::{World, to_entry};
 use super::common::session::Session;
@@ -232,7 +233,7 @@ fn where_the_directory_is_gone_the_one_that_it_became_is_offered_and_remembered(
     browser.press("1");
     assert_eq!(places(&browser), [moved.to_str().unwrap()]);
     let state = browser.desk.state_dir.clone();
-    assert_eq!(pitree::disk::moved::now(state.as_deref(), &gone), Some(moved));
+    assert_eq!(pitree::disk::relocations::now(state.as_deref(), &gone), Some(moved));
 }
 
 #[test]
@@ -252,7 +253,7 @@ fn where_the_directory_is_gone_another_one_can_be_named() {
     browser.press("tab").type_text("a").press("tab enter");
     assert!(browser.model.layers.is_empty());
     assert_eq!(places(&browser), [format!("{}/", moved.display())]);
-    assert!(pitree::disk::moved::now(browser.desk.state_dir.as_deref(), &gone).is_some());
+    assert!(pitree::disk::relocations::now(browser.desk.state_dir.as_deref(), &gone).is_some());
 
     let (_dir, mut browser, _, _) = with_a_gone_directory();
     browser.press("d");

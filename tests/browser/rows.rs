@@ -204,7 +204,7 @@ fn a_turn_takes_until_its_work_is_done() {
 fn what_is_older_than_a_fork_is_what_its_parent_has() {
     use pitree::disk::{files::Files, load};
     use pitree::session::entry::kind::Kind;
-    use pitree::session::family::split;
+    use pitree::session::family::fork_point;
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/sessions");
     let mut forks = 0;
     for (browser, files) in
@@ -222,8 +222,8 @@ fn what_is_older_than_a_fork_is_what_its_parent_has() {
                 let node = fork.nodes.iter().find(|node| node.offset == offset).unwrap();
                 bodies.line(node).ok()
             };
-            let split = split::Parent::new(&parent, digest).left_by(&library[key], &mut { line });
-            assert_eq!(split, split::split(&parent, &fork));
+            let split = fork_point::Parent::new(&parent, digest).left_by(&library[key], &mut { line });
+            assert_eq!(split, fork_point::split(&parent, &fork));
             let Some(split) = split else { continue };
             // Its labels are written anew, behind it.
             let is_label = |at: &u32| fork.nodes[*at as usize].kind == Kind::Label;

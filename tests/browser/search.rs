@@ -9,14 +9,14 @@ use insta::assert_snapshot;
 use pitree::app::message::{Effect, Msg, Work};
 use pitree::app::model::Model;
 use pitree::app::panes::sessions::SessionRow;
-use pitree::app::setting::Setting;
+use pitree::app::startup::Setting;
 use pitree::app::update::{message, start, update};
 use pitree::config::{Config, Filter, Sort};
 use pitree::disk::demo;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::keymap::{Key, Place};
-use pitree::runtime::work::Desk;
+use pitree::runtime::jobs::Desk;
 
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pitree::disk::live::Pis;
+use pitree::pi::running::Pis;
 
 use crate::common::session::Session;
 use crate::harness::{Browser, NOW, shows};

@@ -5,13 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use pitree::app::message::{Clip, Msg, Reply, Start, Work};
-use pitree::app::setting::Setting;
+use pitree::app::message::{Clip, Msg, Reply, Work};
+use pitree::app::startup::Setting;
 use pitree::app::ticket::Ticket;
 use pitree::changes::Changes;
 use pitree::disk::files::Files;
 use pitree::disk::trash::Trash;
-use pitree::runtime::work::Desk;
+use pitree::pi::launch::Start;
+use pitree::runtime::jobs::Desk;
 
 /// A desk with its journal, and its trash in the folder `trash`, in a folder of its own.
 pub(crate) fn desk(setting: Arc<Setting>, files: Files, state: &Path) -> Desk {

@@ -41,7 +41,7 @@ fn the_key_reference_is_current() {
 
 #[test]
 fn the_command_line_reference_is_current() {
-    is_current("docs/cli.md", &pitree::cli::reference::page());
+    is_current("docs/cli.md", &pitree::cli::help_pages::page());
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn the_json_schema_is_current() {
 
 #[test]
 fn the_exit_codes_are_current() {
-    part_is_current("docs/json.md", "exit codes", &pitree::cli::reference::exit_code_table());
+    part_is_current("docs/json.md", "exit codes", &pitree::cli::help_pages::exit_code_table());
 }
 
 /// The README and everything in `docs`.

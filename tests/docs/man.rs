@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Arg, Command};
-use pitree::cli::reference::{ENVIRONMENT, FILES, command, exit_codes};
+use pitree::cli::help_pages::{ENVIRONMENT, FILES, command, exit_codes};
 use roff::{Inline, Roff, bold, italic, roman};
 
 /// The date in the footer of all pages: that of the last change of the command line.

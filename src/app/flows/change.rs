@@ -9,8 +9,8 @@ use crate::app::layers::Layer;
 use crate::app::layers::question::{Choice, Question};
 use crate::app::message::Failure;
 use crate::base::text::Tone;
+use crate::catalog::SessionKey;
 use crate::changes::{Change, Done, Refusal, Request};
-use crate::library::SessionKey;
 use crate::render::DocLine;
 
 /// What follows a change that was made, or not. `new` is the session that is new in the list.

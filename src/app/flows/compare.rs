@@ -6,9 +6,9 @@ use crate::app::command::Command;
 use crate::app::context::Context;
 use crate::app::flows::{NO_SESSION, name, resume};
 use crate::app::layers::compare::Compare;
+use crate::catalog::compare::{Asked, End};
+use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::{Action, Place};
-use crate::library::compare::{Asked, End};
-use crate::library::{EntryRef, SessionKey};
 use crate::session::tree::{Index, Tree};
 
 /// A way that is meant: the session, its own tree if that is open, and the last entry there; the leaf, if none is named.

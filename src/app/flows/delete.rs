@@ -15,10 +15,10 @@ use crate::base::numbers::{bytes, count};
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::Tone;
 use crate::base::time;
+use crate::catalog::SessionKey;
+use crate::catalog::live::LOSES;
 use crate::changes::{Request, Seen};
 use crate::keymap::Place;
-use crate::library::SessionKey;
-use crate::library::live::LOSES;
 use crate::render::DocLine;
 
 /// What has to be typed before anything is deleted for good.

@@ -2,15 +2,15 @@
 
 pub mod change;
 pub mod compare;
+pub mod context_view;
 pub mod copy;
 pub mod delete;
-pub mod ghost;
-pub mod gone;
+pub mod missing_directory;
+pub mod missing_parent;
 pub mod name;
 pub mod picker;
 pub mod resume;
 pub mod search;
-pub mod sight;
 pub mod undo;
 
 use crate::app::command::Command;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::app::command::{Command, GoOn};
 use crate::app::context::Context;
 use crate::app::message::{Answer, Chosen};
-use crate::app::setting::Print;
+use crate::app::startup::Print;
 use crate::changes::Request;
 use crate::keymap::Place;
 use crate::session::digest::Digest;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::app::command::{After, Command, GoOn};
 use crate::app::context::Context;
-use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, ghost, picker};
+use crate::app::flows::{NO_SESSION, cancel, cancel_by, delete, missing_parent, picker};
 use crate::app::layers::Layer;
 use crate::app::layers::context::Sight;
 use crate::app::layers::note::Note;
@@ -15,9 +15,9 @@ use crate::app::message::{Body, Clip};
 use crate::app::panes::tree::rows::Item;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone};
+use crate::catalog::SessionKey;
 use crate::changes::{Identity, Request};
 use crate::keymap::Place;
-use crate::library::SessionKey;
 use crate::render::DocLine;
 use crate::session::entry::EntryId;
 use crate::session::tree::context::context as model_context;
@@ -31,7 +31,7 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
         return Command::Toggle;
     }
     if let Some(gone) = context.sessions.selected_ghost().filter(|_| in_sessions) {
-        return ghost::confirm(context, gone);
+        return missing_parent::confirm(context, gone);
     }
     if let Some(fork) = context.tree.selected_fork().filter(|_| !in_sessions) {
         return Command::Select(fork.key);

@@ -8,14 +8,14 @@ use crate::app::context::Context;
 use crate::app::panes::sessions::RowKey;
 use crate::app::ticket::Claim;
 use crate::app::widgets::line::LineEdit;
-use crate::library::elsewhere::Elsewhere;
-use crate::library::search::{SessionHit, Sought};
-use crate::library::{Library, SessionKey};
-use crate::search::here::HereAndNow;
-use crate::search::lists::{Lists, Values};
+use crate::catalog::search::{SessionHit, Sought};
+use crate::catalog::suggestions::Elsewhere;
+use crate::catalog::{Library, SessionKey};
 use crate::search::matching::Matcher;
 use crate::search::query::complete::{Candidate, Completion, complete};
 use crate::search::query::{Problem, Query};
+use crate::search::scope::HereAndNow;
+use crate::search::value_lists::{Lists, Values};
 
 /// As long, in milliseconds, sessions that change by themselves are not searched again,
 const REST: i64 = 1000;

@@ -1,10 +1,10 @@
 //! What layers answer when something happens to them, and what they see of the world.
 
-use crate::app::message::Start;
-use crate::app::setting::Setting;
+use crate::app::startup::Setting;
+use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{Identity, Seen};
 use crate::keymap::Action;
-use crate::library::{EntryRef, SessionKey};
+use crate::pi::launch::Start;
 use crate::session::entry::EntryId;
 
 /// What layers need to know of the world.

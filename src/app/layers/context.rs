@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::app::layers::answer::Answer;
 use crate::app::widgets::cursor::Cursor;
+use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
-use crate::library::{EntryRef, SessionKey};
 use crate::session::prompt::listing::{Listing, Row, Share};
 use crate::session::tree::{Index, Tree};
 

@@ -2,9 +2,9 @@
 //! pane it was opened over come first.
 
 use crate::app::layers::answer::{Answer, View};
-use crate::app::setting::Setting;
+use crate::app::startup::Setting;
 use crate::app::widgets::line::LineEdit;
-use crate::app::widgets::sheet::{Sheet, largest};
+use crate::app::widgets::text_box::{Sheet, largest};
 use crate::base::text::{Span, Tone, clean, width};
 use crate::config::SavedQuery;
 use crate::keymap::{Action, HelpRow, Key, Place};

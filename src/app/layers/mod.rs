@@ -244,7 +244,7 @@ fn press_find<C>(line: &mut LineEdit, key: Key, action: Option<Action>) -> Answe
 mod tests {
     use super::*;
     use crate::app::layers::question::Choice;
-    use crate::app::setting::Setting;
+    use crate::app::startup::Setting;
     use crate::config::Config;
     use crate::disk::locate::Located;
 

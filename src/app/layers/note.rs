@@ -1,7 +1,7 @@
 //! A text in a box, until a key closes it.
 
 use crate::app::layers::answer::Answer;
-use crate::app::widgets::sheet::{Sheet, largest};
+use crate::app::widgets::text_box::{Sheet, largest};
 use crate::base::text::Tone;
 use crate::keymap::Action;
 use crate::render::plain;

@@ -8,12 +8,12 @@ use ratatui::layout::Rect;
 use crate::app::layers::answer::{Answer, Leads};
 use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
-use crate::app::widgets::sheet::{largest, middle};
-use crate::base::fold::fold;
+use crate::app::widgets::text_box::{largest, middle};
+use crate::base::normalize::fold;
 use crate::base::text::{Glyphs, Span, Tone, mark, width};
+use crate::catalog::{ProjectKey, SessionKey};
 use crate::keymap::{Action, Key, Place};
-use crate::library::{ProjectKey, SessionKey};
-use crate::search::words::Words;
+use crate::search::text_match::Words;
 
 /// The largest that the box becomes, in columns and rows.
 const LARGEST: (u16, u16) = (116, 32);

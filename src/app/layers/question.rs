@@ -3,7 +3,7 @@
 use crossterm::event::KeyModifiers;
 
 use crate::app::layers::answer::Answer;
-use crate::app::widgets::sheet::{Sheet, largest, middle};
+use crate::app::widgets::text_box::{Sheet, largest, middle};
 use crate::base::text::{Span, Tone};
 use crate::keymap::{Action, Key};
 use crate::render::{DocLine, plain};

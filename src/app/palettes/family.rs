@@ -8,7 +8,7 @@ use crate::app::title::title;
 use crate::base::numbers::{count, some_dollars};
 use crate::base::text::{Span, Tone};
 use crate::base::time;
-use crate::library::SessionKey;
+use crate::catalog::SessionKey;
 
 /// The sessions of the family of the open session.
 pub fn palette(context: &Context<'_>) -> Palette {

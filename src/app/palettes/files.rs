@@ -11,11 +11,11 @@ use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{count, thousands};
 use crate::base::paths::{seen_from, shorten};
 use crate::base::text::{Span, Tone, clean};
-use crate::library::files::{TouchedFile, full_path, outline};
-use crate::library::shares::{self, Listed};
-use crate::library::{EntryRef, SessionKey};
-use crate::session::digest::touches::Touched;
-use crate::session::entry::call::Touch;
+use crate::catalog::cost_sharing::{self, Listed};
+use crate::catalog::files::{TouchedFile, full_path, outline};
+use crate::catalog::{EntryRef, SessionKey};
+use crate::session::digest::touched_files::Touched;
+use crate::session::entry::tool_call::Touch;
 
 /// The most entries that are listed of those that touched a file: the newest.
 const MOST: usize = 5000;
@@ -123,7 +123,7 @@ pub(super) fn touches(context: &Context<'_>, file: &str, scope: Scope) -> Vec<Ch
             found.extend(touched.map(|touched| ((digest.known_as(touched.entry), touched.touch), session, touched)));
         }
     }
-    let mut found = shares::once(found.into_iter());
+    let mut found = cost_sharing::once(found.into_iter());
     found.sort_by_key(|Listed { session, what, .. }| (Reverse(what.time), &library[*session].path, what.entry));
     let all = found.len();
     let row = |listed: Listed<SessionKey, Touched<'_>>| {

@@ -10,9 +10,9 @@ use crate::app::layers::palette::{Choice, Palette, PaletteKind};
 use crate::app::layers::prompt::Prompt;
 use crate::base::text::{Span, Tone, width};
 use crate::base::time;
+use crate::catalog::cost_sharing::{self, Listed};
+use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{Identity, Request};
-use crate::library::shares::{self, Listed};
-use crate::library::{EntryRef, SessionKey};
 use crate::session::digest::Label;
 
 /// The columns that a session's title has in a row.
@@ -33,7 +33,7 @@ pub(super) fn rows(context: &Context<'_>) -> Vec<Choice> {
     library.sort_oldest_first(&mut keys);
     let of =
         |&key: &SessionKey| library[key].labels.iter().map(move |label| (library[key].known_by(label), key, label));
-    let mut labels = shares::once(keys.iter().flat_map(of));
+    let mut labels = cost_sharing::once(keys.iter().flat_map(of));
     labels.sort_by_key(|Listed { session, what, .. }| (Reverse(what.time), &library[*session].path, what.at));
     let row = |listed: Listed<SessionKey, &Label>| {
         let label = listed.what;
@@ -52,7 +52,7 @@ pub(super) fn age(context: &Context<'_>, time: Option<i64>) -> Span {
 
 /// The title of a session and in how many forks of it the same stands, for a row.
 pub(super) fn title<T>(context: &Context<'_>, listed: &Listed<SessionKey, T>) -> Vec<Span> {
-    let forks = shares::in_forks(listed.forks);
+    let forks = cost_sharing::in_forks(listed.forks);
     let room = TITLE - width(&forks).min(TITLE);
     let title = crate::app::title::title(&context.library[listed.session]);
     let title = context.setting.glyphs.cut(&title, room).into_owned();

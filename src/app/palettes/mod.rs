@@ -1,11 +1,11 @@
 //! What palettes list: [`actions`], the [`labels`] of all sessions, the sessions of a [`family`], the [`files`] that tools touched, what was changed in the
-//! [`past`]. All but the last is known by the library, so that a list is there at once and follows the sessions.
+//! [`history`]. All but the last is known by the library, so that a list is there at once and follows the sessions.
 
 pub mod actions;
 pub mod family;
 pub mod files;
+pub mod history;
 pub mod labels;
-pub mod past;
 
 use crate::app::context::Context;
 use crate::app::layers::palette::{Palette, PaletteKind};
@@ -24,8 +24,8 @@ pub(crate) fn fill(context: &Context<'_>, palette: &mut Palette) {
         PaletteKind::Actions => {}
         PaletteKind::Labels => palette.list(labels::rows(context)),
         PaletteKind::Family => palette.list(family::rows(context)),
-        PaletteKind::Trash => palette.list(past::trash(context)),
-        PaletteKind::History => palette.list(past::history(context)),
+        PaletteKind::Trash => palette.list(history::trash(context)),
+        PaletteKind::History => palette.list(history::history(context)),
         PaletteKind::Files(scope) => palette.list(files::rows(context, *scope)),
         PaletteKind::Touches { file, scope } => palette.list(files::touches(context, file, *scope)),
     }

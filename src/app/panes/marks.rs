@@ -1,6 +1,6 @@
 //! The marks on entries, in the trees of any sessions: what is compared.
 
-use crate::library::EntryRef;
+use crate::catalog::EntryRef;
 
 /// The most that can be marked.
 const MOST: usize = 2;
@@ -44,7 +44,7 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::library::tests::library;
+    use crate::catalog::tests::library;
 
     #[test]
     fn two_entries_are_marked_at_most() {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::app::ticket::Claim;
 use crate::base::text::{Glyphs, Span, mark, spans_text, width};
-use crate::library::ghosts::GhostKey;
-use crate::library::{EntryRef, ProjectKey, SessionKey};
+use crate::catalog::missing_parents::GhostKey;
+use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::render::DocLine;
 use crate::render::wrap::{Way, Wrapped};
-use crate::search::words::Words;
+use crate::search::text_match::Words;
 
 /// Rows that are wrapped beyond the top: nearly every text is then wrapped as a whole, and how far one is in it is
 /// known.

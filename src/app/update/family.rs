@@ -1,6 +1,6 @@
 //! The family of the open session in the tree: showing it, hiding some of it, and going over to one of its sessions.
 
-use super::carry;
+use super::commands;
 use crate::app::command::Command;
 use crate::app::layers::Layer;
 use crate::app::message::{Effect, Work};
@@ -8,8 +8,8 @@ use crate::app::model::Model;
 use crate::app::palettes;
 use crate::base::numbers::count;
 use crate::base::text::Tone;
+use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
-use crate::library::{EntryRef, SessionKey};
 use crate::session::entry::EntryId;
 
 /// Shows the whole family, or the session alone again.
@@ -78,17 +78,17 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
 /// Goes over to the session of the selected row, or to one that has its entry as well.
 pub(super) fn go_over(model: &mut Model, effects: &mut Vec<Effect>) {
     if let Some(fork) = model.tree.selected_fork().map(|fork| fork.key) {
-        return carry::carry(model, Command::Select(fork), effects);
+        return commands::carry(model, Command::Select(fork), effects);
     }
     let meant = model.context().meant_entry();
     let Some((session, tree, at)) = meant else { return model.say(Tone::Dim, "select an entry, or a fork") };
     let id = EntryId::of(&tree, at);
     if Some(session) != model.tree.session {
-        return carry::carry(model, Command::GoOver(session, id), effects);
+        return commands::carry(model, Command::GoOver(session, id), effects);
     }
     let shown = model.tree.shown(EntryRef { session, at });
     match shown.and_then(|shown| model.tree.others_of(shown).first().copied()) {
-        Some(other) => carry::carry(model, Command::GoOver(other, id), effects),
+        Some(other) => commands::carry(model, Command::GoOver(other, id), effects),
         None => model.say(Tone::Dim, "no other session has this entry"),
     }
 }

@@ -1,10 +1,10 @@
 //! What a person does: keys, pasted text, the mouse. The layer on top gets it first; what it passes on is the pane's that
 //! has the keyboard.
 
-use super::act::{act, act_elsewhere, confirm};
-use super::{carry, comparing, family, finding, searching, typing};
+use super::actions::{act, act_elsewhere, confirm};
+use super::{commands, comparison, family, find_in_session, query_input, search};
 use crate::app::command::{After, Command};
-use crate::app::flows::{copy, name, sight};
+use crate::app::flows::{context_view, copy, name};
 use crate::app::hints::hints;
 use crate::app::layers::Layer;
 use crate::app::layers::answer::{Answer, Leads};
@@ -24,17 +24,17 @@ pub(super) fn press(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
     touch(model);
     let place = model.place();
     let action = model.setting.keymap.resolve(place, key);
-    if typing::press_saved(model, key, effects) {
+    if query_input::press_saved(model, key, effects) {
         return;
     }
     let (layers, view) = model.layers();
     match layers.press(key, action, view) {
-        Answer::Pass if model.layers.has_search() => typing::press(model, (key, action), effects),
+        Answer::Pass if model.layers.has_search() => query_input::press(model, (key, action), effects),
         Answer::Pass => {
-            searching::stay(model);
+            search::stay(model);
             match action {
                 // A letter would be typed into the line when it repeats.
-                Some(Action::Up) if key.typed().is_none() && searching::return_to_line(model) => {}
+                Some(Action::Up) if key.typed().is_none() && search::return_to_line(model) => {}
                 Some(action) => act(model, action, effects),
                 None => act_elsewhere(model, key, effects),
             }
@@ -71,7 +71,7 @@ pub fn message(model: &Model, keys: &[Key]) -> Option<(Msg, usize)> {
 pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
     touch(model);
     match model.layers.paste(text) {
-        Answer::Pass => typing::paste(model, text, effects),
+        Answer::Pass => query_input::paste(model, text, effects),
         answer => take(model, answer, effects),
     }
 }
@@ -108,7 +108,7 @@ pub(super) fn wheel(model: &mut Model, (column, row): (u16, u16), by: isize) {
     let height = usize::from(area.body.height);
     match place {
         Place::Sessions => {
-            searching::stay(model);
+            search::stay(model);
             model.sessions.scroll(by);
         }
         Place::Tree => {
@@ -159,14 +159,14 @@ fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
     match answer {
         Answer::Stay | Answer::Close | Answer::Pass => {}
         Answer::CloseLists => model.layers.close_palettes(),
-        Answer::Chosen(command) | Answer::Over(command) => carry::carry(model, command, effects),
-        Answer::Typed(text) => finding::typed(model, &text, effects),
-        Answer::Keep => finding::keep(model),
-        Answer::GiveUp => finding::give_up(model),
-        Answer::Complete(typed) => carry::errand(model, Work::CompleteDir(typed), Then::Complete, effects),
+        Answer::Chosen(command) | Answer::Over(command) => commands::carry(model, command, effects),
+        Answer::Typed(text) => find_in_session::typed(model, &text, effects),
+        Answer::Keep => find_in_session::keep(model),
+        Answer::GiveUp => find_in_session::give_up(model),
+        Answer::Complete(typed) => commands::errand(model, Work::CompleteDir(typed), Then::Complete, effects),
         Answer::Accepted(purpose, text) | Answer::Tried(purpose, text) => {
             let command = name::accept(&model.context(), purpose, text);
-            carry::carry(model, command, effects);
+            commands::carry(model, command, effects);
         }
         Answer::Leads(leads) => lead(model, leads, effects),
         Answer::Act(Action::Quit) => effects.push(Effect::Quit),
@@ -181,16 +181,16 @@ fn take(model: &mut Model, answer: Answer<Command>, effects: &mut Vec<Effect>) {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
             let leads = selected.map(|row| row.leads.clone());
             let command = copy::path_of(&model.context(), leads.as_ref());
-            carry::carry(model, command, effects);
+            commands::carry(model, command, effects);
         }
         Answer::Act(action @ (Action::RenameLabel | Action::ClearLabel)) => {
             let selected = model.layers.palettes().next_back().and_then(|palette| palette.selected());
             let leads = selected.map(|row| row.leads.clone());
             let command = palettes::labels::change(&model.context(), leads.as_ref(), action == Action::ClearLabel);
-            carry::carry(model, command, effects);
+            commands::carry(model, command, effects);
         }
         Answer::Act(action @ (Action::Confirm | Action::Label | Action::GoToCommon)) => {
-            comparing::act(model, action, effects);
+            comparison::act(model, action, effects);
         }
         Answer::Act(_) => {}
     }
@@ -206,8 +206,8 @@ fn see(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
     if asks {
         model.layers.pop();
     }
-    let command = sight::act(&model.context(), &view, action);
-    carry::carry(model, command, effects);
+    let command = context_view::act(&model.context(), &view, action);
+    commands::carry(model, command, effects);
 }
 
 /// Does what the chosen row of a list leads to.
@@ -225,11 +225,11 @@ fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
         }
         Leads::Search(query) => {
             model.layers.close_palettes();
-            return searching::open(model, &query, effects);
+            return search::open(model, &query, effects);
         }
         Leads::Entry(entry) => {
             model.layers.close_palettes();
-            return carry::carry(model, Command::GoTo(entry), effects);
+            return commands::carry(model, Command::GoTo(entry), effects);
         }
         Leads::File(file) => {
             let outline = model.layers.palettes().next_back().map(|palette| palette.kind.clone());
@@ -238,11 +238,11 @@ fn lead(model: &mut Model, leads: Leads, effects: &mut Vec<Effect>) {
         Leads::Restore(number) => {
             model.layers.close_palettes();
             let back = Command::Change(Request::Undo { number: Some(number) }, After::Show);
-            return carry::carry(model, back, effects);
+            return commands::carry(model, back, effects);
         }
         Leads::Undo(group) => {
             model.layers.close_palettes();
-            return carry::carry(model, Command::Change(Request::UndoGroup { group }, After::Show), effects);
+            return commands::carry(model, Command::Change(Request::UndoGroup { group }, After::Show), effects);
         }
         Leads::Member(session) => return family::toggle_member(model, session),
         Leads::Told(why) => return model.say(Tone::Dim, why),

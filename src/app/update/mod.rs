@@ -3,18 +3,18 @@
 //! actions, `carry` carries out commands, `opening` what other programs show, `comparing` what is compared, `searching`, its line `typing`, and `finding` see to what is looked for, and
 //! after each message `settle` brings the rest in line.
 
-mod act;
-mod carry;
-mod comparing;
+mod actions;
+mod commands;
+mod comparison;
+mod external_programs;
 mod family;
-mod finding;
+mod file_changes;
+mod find_in_session;
 mod keys;
-mod news;
-mod opening;
+mod query_input;
 mod replies;
-mod searching;
-mod settle;
-mod typing;
+mod search;
+mod sync;
 
 use crate::app::command::{Command, GoOn};
 use crate::app::layers::Layer;
@@ -28,12 +28,12 @@ pub use keys::message;
 /// Starts reading.
 pub fn start(model: &mut Model) -> Vec<Effect> {
     let mut effects = Vec::new();
-    act::scan(model, &mut effects);
+    actions::scan(model, &mut effects);
     let query = model.setting.query.clone();
     if !query.is_empty() {
-        searching::open(model, &query, &mut effects);
+        search::open(model, &query, &mut effects);
     }
-    settle::settle(model, &mut effects);
+    sync::settle(model, &mut effects);
     effects
 }
 
@@ -44,7 +44,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Now(now) => {
             // It comes before each of the others, which bring the rest in line.
             model.now = now;
-            if !searching::is_due(model) {
+            if !search::is_due(model) {
                 return effects;
             }
         }
@@ -56,11 +56,11 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
         Msg::Click { column, row, double } => keys::click(model, (column, row), double, &mut effects),
         Msg::Wheel { column, row, by } => keys::wheel(model, (column, row), by),
         Msg::Resized(columns, rows) => model.size = bounded((columns, rows)),
-        Msg::Returned(failure) => act::returned(model, failure, &mut effects),
+        Msg::Returned(failure) => actions::returned(model, failure, &mut effects),
         Msg::Shown(said) => said.into_iter().for_each(|said| model.say(Tone::Warning, said)),
-        Msg::Gone(start) => carry::carry(model, Command::LookForMoved(GoOn::of(start)), &mut effects),
+        Msg::Gone(start) => commands::carry(model, Command::LookForMoved(GoOn::of(start)), &mut effects),
         Msg::NotResumed(text) => model.layers.push(Layer::Note(Note::new("pi was not started", text))),
     }
-    settle::settle(model, &mut effects);
+    sync::settle(model, &mut effects);
     effects
 }

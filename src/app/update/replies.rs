@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{carry, comparing, family, news, opening, searching};
+use super::{commands, comparison, external_programs, family, file_changes, search};
 use crate::app::command::{Command, GoOn};
-use crate::app::flows::{change, copy, gone, name, resume, sight};
+use crate::app::flows::{change, context_view, copy, missing_directory, name, resume};
 use crate::app::message::{Changed, Effect, Reply};
 use crate::app::model::Model;
 use crate::app::panes::preview::Subject;
 use crate::app::ticket::Claim;
 use crate::base::text::{Span, Tone};
-use crate::changes::past::Past;
+use crate::catalog::SessionKey;
+use crate::changes::history::Past;
 use crate::config::Sort;
 use crate::keymap::Place;
-use crate::library::SessionKey;
 use crate::render::DocLine;
 use crate::session::digest::Digest;
 use crate::session::entry::EntryId;
@@ -45,31 +45,31 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             model.library.gone_dirs.extend(gone);
             if !batch.sessions.is_empty() {
                 model.library.add(batch.sessions);
-                news::list_anew(model);
+                file_changes::list_anew(model);
                 open_wanted(model, effects);
             }
         }
         Reply::ScanDone => {
             model.scan.claim = None;
             model.library.end_reading();
-            news::list_anew(model);
-            news::watch(model, effects);
+            file_changes::list_anew(model);
+            file_changes::watch(model, effects);
         }
         Reply::News { news, gone, .. } => {
-            news::take(model, news, gone);
+            file_changes::take(model, news, gone);
             open_wanted(model, effects);
         }
         Reply::Polls(why) => {
             model.say(Tone::Warning, format!("{why}: pitree looks for changes every few seconds"));
         }
-        Reply::Opened(Ok(tree)) => news::show(model, tree),
+        Reply::Opened(Ok(tree)) => file_changes::show(model, tree),
         Reply::Opened(Err(error)) => model.tree.fail(error),
         Reply::Split(forks, others) => model.tree.set_forks(forks, others),
         Reply::Joined(Ok(joined)) => {
             if let Some(lost) = &joined.lost {
                 model.say(Tone::Warning, format!("not shown: {lost}"));
             }
-            news::show_family(model, joined);
+            file_changes::show_family(model, joined);
             family::fill(model);
         }
         Reply::Joined(Err(error)) => {
@@ -77,49 +77,49 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
             model.say(Tone::Error, error);
         }
         Reply::Read(doc) => model.preview.take(doc.unwrap_or_else(|error| failure(&error))),
-        Reply::TextsRead(done, total) => searching::take_read(model, done, total, effects),
-        Reply::Values(values) => searching::take_values(model, values),
-        Reply::SessionsFound { hits, more, progress } => searching::take_hits(model, hits, more, progress),
-        Reply::Elsewhere(found) => searching::take_elsewhere(model, found),
+        Reply::TextsRead(done, total) => search::take_read(model, done, total, effects),
+        Reply::Values(values) => search::take_values(model, values),
+        Reply::SessionsFound { hits, more, progress } => search::take_hits(model, hits, more, progress),
+        Reply::Elsewhere(found) => search::take_elsewhere(model, found),
         Reply::Seen(hits, unseen) => model.preview.take_hits(hits, unseen),
         Reply::EntriesFound { hits, first_last, progress } => model.tree.take_hits(hits, first_last, progress),
         Reply::Context(listing) => take_context(model, listing),
         Reply::Text(text) => take_text(model, ticket, text, effects),
-        Reply::Compared(compared) => comparing::take(model, compared, effects),
+        Reply::Compared(compared) => comparison::take(model, compared, effects),
         Reply::Past(past) => take_past(model, past),
-        Reply::Written(text) => opening::take(model, ticket, text, effects),
+        Reply::Written(text) => external_programs::take(model, ticket, text, effects),
         Reply::PiTold(what, told) => {
             model.end_errand(ticket);
-            carry::carry(model, name::told(&what, told), effects);
+            commands::carry(model, name::told(&what, told), effects);
             model.hold_notice();
         }
         Reply::PiGoes(goes) => {
             model.pi_goes = Some(goes);
             if let Some((_, Command::AskPi(session, tree, at))) = model.asking_pi.take() {
                 let command = resume::entry(&model.context(), session, &tree, at);
-                carry::carry(model, command, effects);
+                commands::carry(model, command, effects);
             }
         }
         Reply::MayBe(candidates) => {
             if let Some(go_on) = model.end_going_on(ticket) {
-                let question = gone::ask(&model.context(), &go_on, &candidates);
-                carry::carry(model, question, effects);
+                let question = missing_directory::ask(&model.context(), &go_on, &candidates);
+                commands::carry(model, question, effects);
             }
         }
         Reply::Remembered(kept) => {
             if let Some(go_on) = model.end_going_on(ticket) {
-                let command = gone::go(&mut model.layers, go_on, kept);
-                carry::carry(model, command, effects);
+                let command = missing_directory::go(&mut model.layers, go_on, kept);
+                commands::carry(model, command, effects);
             }
         }
         Reply::CompletedDir(typed, path, names) => {
             model.end_errand(ticket);
-            gone::complete(&mut model.layers, (&typed, &path), names, &model.setting.home);
+            missing_directory::complete(&mut model.layers, (&typed, &path), names, &model.setting.home);
         }
         Reply::Copied(text, done) => {
             let then = model.end_going_on(ticket);
             let command = copy::take_copied(&text, done, then, &model.setting.glyphs);
-            carry::carry(model, command, effects);
+            commands::carry(model, command, effects);
             model.hold_notice();
         }
         Reply::Changing(done, total) => take_progress(model, ticket, Some((done, total)), None),
@@ -139,7 +139,7 @@ fn open_wanted(model: &mut Model, effects: &mut Vec<Effect>) {
         Some(entry) => Command::GoOver(key, EntryId::Id(entry)),
         None => Command::All(vec![Command::Select(key), Command::Focus(Place::Tree)]),
     };
-    carry::carry(model, command, effects);
+    commands::carry(model, command, effects);
 }
 
 fn failure(error: &str) -> Vec<DocLine> {
@@ -155,14 +155,14 @@ fn take_text(model: &mut Model, ticket: u64, text: Result<String, String>, effec
         }
         (text, _) => copy::take_text(text),
     };
-    carry::carry(model, command, effects);
+    commands::carry(model, command, effects);
 }
 
 /// What the model sees was read, for the list that waits for it.
 fn take_context(model: &mut Model, listing: Result<Arc<Listing>, String>) {
     let mut layers = std::mem::take(&mut model.layers);
     if let Some(view) = layers.context_mut() {
-        let explain = |listing: &Arc<Listing>| sight::explain(&model.context(), &view.place.tree, listing);
+        let explain = |listing: &Arc<Listing>| context_view::explain(&model.context(), &view.place.tree, listing);
         let sum = listing.as_ref().map(explain).unwrap_or_default();
         view.take(listing, sum, model.size);
     }
@@ -191,7 +191,7 @@ fn take_changed(model: &mut Model, ticket: u64, changed: Changed, effects: &mut 
     let new = take_files(model, read, &gone, effects);
     model.notice = None;
     let command = change::take(&model.context(), (request, result), new, pending.after);
-    carry::carry(model, command, effects);
+    commands::carry(model, command, effects);
     model.hold_notice();
 }
 
@@ -201,10 +201,10 @@ fn take_files(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf], effects: &
     if read.is_empty() && gone.is_empty() {
         return None;
     }
-    let is_open = read.iter().any(|session| news::is_open(model, &session.path));
-    let new = news::bring(model, read, gone);
+    let is_open = read.iter().any(|session| file_changes::is_open(model, &session.path));
+    let new = file_changes::bring(model, read, gone);
     if is_open {
-        carry::open(model, effects);
+        commands::open(model, effects);
     }
     new
 }

@@ -6,9 +6,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::base::numbers::{count, thousands};
 use crate::changes::engine::Engine;
-use crate::changes::kinds::guard::unchanged;
-use crate::changes::outcome::Done;
+use crate::changes::kinds::preconditions::unchanged;
 use crate::changes::request::Seen;
+use crate::changes::result::Done;
 
 pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
     let there = unchanged(files)?;

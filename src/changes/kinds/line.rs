@@ -4,14 +4,14 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::base::js::cut;
+use crate::base::javascript::cut;
 use crate::changes::change::Change;
 use crate::changes::journal::{Record, Step};
-use crate::changes::outcome::Done;
+use crate::changes::result::Done;
+use crate::disk::availability::is_there;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
-use crate::disk::reach::is_there;
-use crate::session::entry::{EntryId, read};
+use crate::session::entry::{EntryId, parse};
 use crate::session::tree::{Index, Tree};
 
 /// What was done by appending a line; `or_else` says why there was nothing to append.
@@ -49,7 +49,7 @@ pub(super) fn leaf_id(tree: &Tree, path: &Path) -> Result<Option<String>> {
 pub(super) fn string_id(tree: &Tree, path: &Path, at: Index) -> Result<String> {
     let node = &tree.nodes[at as usize];
     let line = Bodies::open(Files::Disk, path)?.line(node)?;
-    let entry = read::line(&line).ok().flatten().unwrap_or_default();
+    let entry = parse::line(&line).ok().flatten().unwrap_or_default();
     match entry.id.filter(|_| entry.id_is_text) {
         Some(id) => Ok(id.text().into_owned()),
         None => bail!(
@@ -70,7 +70,7 @@ pub(super) fn has_line(path: &Path, record: &Record) -> Option<bool> {
     // A part of the line may stay: it is no line.
     let said = format!("\"id\":\"{id}\"");
     let is_it =
-        |line: &[u8]| read::line(line).ok().flatten().is_some_and(|entry| entry.id.is_some_and(|has| has.is(id)));
+        |line: &[u8]| parse::line(line).ok().flatten().is_some_and(|entry| entry.id.is_some_and(|has| has.is(id)));
     let mut lines = memchr::memmem::find_iter(&bytes, said.as_bytes()).map(|at| {
         let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |before| before + 1);
         let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |behind| at + behind);

@@ -4,13 +4,13 @@
 
 pub(crate) mod delete;
 pub(crate) mod fork;
-pub(crate) mod guard;
 mod kind;
 pub(crate) mod label;
 pub(crate) mod leaf;
 mod line;
 pub(crate) mod migrate;
 pub(crate) mod name;
+pub(crate) mod preconditions;
 pub(crate) mod trash;
 mod unknown;
 

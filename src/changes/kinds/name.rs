@@ -4,18 +4,18 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::base::js::js_trim;
+use crate::base::javascript::js_trim;
 use crate::changes::change::{Change, Named};
 use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::guard::{must_exist, overtaken};
 use crate::changes::kinds::kind::Kind;
 use crate::changes::kinds::line::{done, has_line, leaf_id, quoted, was};
-use crate::changes::outcome::Done;
+use crate::changes::kinds::preconditions::{must_exist, overtaken};
+use crate::changes::result::Done;
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
 use crate::session::entry::kind::Kind as EntryKind;
-use crate::session::entry::read;
+use crate::session::entry::parse;
 use crate::session::tree::Tree;
 use crate::session::write::line;
 use crate::session::write::line::NewEntry;
@@ -79,7 +79,7 @@ fn name_line(tree: &Tree, path: &Path, name: Option<&str>, new: (&str, i64)) -> 
 fn name_of(tree: &Tree, path: &Path) -> Result<Option<String>> {
     let Some(node) = tree.nodes.iter().rev().find(|node| node.kind == EntryKind::SessionInfo) else { return Ok(None) };
     let line = Bodies::open(Files::Disk, path)?.line(node)?;
-    let entry = read::line(&line).ok().flatten().unwrap_or_default();
+    let entry = parse::line(&line).ok().flatten().unwrap_or_default();
     let name = entry.name.map(|name| js_trim(&name.text()).to_string());
     Ok(name.filter(|name| !name.is_empty()))
 }

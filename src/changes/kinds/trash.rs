@@ -9,13 +9,13 @@ use crate::base::numbers::{count, thousands};
 use crate::changes::change::{Change, Trashed};
 use crate::changes::engine::Engine;
 use crate::changes::journal::{Record, Step};
-use crate::changes::kinds::guard::{must_exist, unchanged};
 use crate::changes::kinds::kind::Kind;
-use crate::changes::outcome::{Done, Partly, Refusal};
+use crate::changes::kinds::preconditions::{must_exist, unchanged};
 use crate::changes::request::Seen;
+use crate::changes::result::{Done, Partly, Refusal};
+use crate::disk::availability::is_there;
 use crate::disk::create;
-use crate::disk::reach::is_there;
-use crate::disk::trash::join::{self, Start};
+use crate::disk::trash::merge::{self, Start};
 use crate::disk::trash::{Bin, NotTaken};
 
 pub(crate) fn make(work: &mut Engine<'_>, files: &[Seen]) -> Result<Done> {
@@ -76,7 +76,7 @@ fn put(work: &mut Engine<'_>, changes: &[Change]) -> (usize, Result<()>) {
 pub(super) fn moved(comes: bool, path: &Path, record: &Record) -> Option<bool> {
     let is_here = is_there(path).ok()?;
     if comes && joined(path, record).is_some() {
-        return Some(is_here && join::start(path).ok()? == Start::Header);
+        return Some(is_here && merge::start(path).ok()? == Start::Header);
     }
     let Some(item) = record.place() else { return Some(is_here == comes) };
     // Where there is still one in both places, they are two.
@@ -87,7 +87,7 @@ pub(super) fn moved(comes: bool, path: &Path, record: &Record) -> Option<bool> {
 /// Of a session that comes back to where a pi went on: where it lies in the trash, and where pi's lines are to.
 fn joined<'a>(path: &Path, record: &'a Record) -> Option<(&'a Path, &'a Path)> {
     let (item, place) = (record.place_before()?, record.place()?);
-    join::is_late(path, place).then_some((item, place))
+    merge::is_late(path, place).then_some((item, place))
 }
 
 /// Clears away what is left when a file was on its way to the trash or, if that `brings` it, to its place.

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::disk::create;
-use crate::disk::index::volume;
+use crate::disk::index::segment;
 
 /// An index that was not used for this long is removed.
 const UNUSED: Duration = Duration::from_secs(90 * 24 * 3600);
@@ -38,7 +38,7 @@ fn remove_outdated(cache: &Path) {
                 create::remove_abandoned(&path);
                 false
             }
-            "all" => is_unused(&path) || volume::dir(&path).is_none_or(|dir| is_gone(&dir)),
+            "all" => is_unused(&path) || segment::dir(&path).is_none_or(|dir| is_gone(&dir)),
             "added" => !path.with_extension(PARTS[0]).exists(),
             _ => false,
         };
@@ -53,7 +53,7 @@ fn remove_outdated(cache: &Path) {
 pub(in crate::disk) fn related(cache: &Path, real: &[PathBuf]) -> Vec<PathBuf> {
     let volumes = files(cache).into_iter().filter(|path| extension(path) == PARTS[0]);
     let is_related = |dir: &PathBuf| real.iter().any(|one| one.starts_with(dir) || dir.starts_with(one));
-    volumes.filter_map(|path| volume::dir(&path)).filter(|dir| !real.contains(dir) && is_related(dir)).collect()
+    volumes.filter_map(|path| segment::dir(&path)).filter(|dir| !real.contains(dir) && is_related(dir)).collect()
 }
 
 /// Removes all index files. Returns their number and their bytes.

@@ -9,8 +9,8 @@
 //! It keeps no text that a session file no longer holds: see [`Use::Stale`].
 
 mod cleanup;
-mod lying;
-mod volume;
+mod lazy;
+mod segment;
 
 use std::collections::HashSet;
 use std::fs;
@@ -21,19 +21,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 
 use crate::disk::content::Content;
-use crate::disk::crew;
 use crate::disk::digest::{Session, State};
+use crate::disk::file_version::{Stamp, hash};
 use crate::disk::find::{Known, SessionFile};
-use crate::disk::stamp::{Stamp, hash};
+use crate::disk::parallel;
 use crate::session::digest::details::Lazy;
 use crate::session::digest::{Digest, Shared};
-use crate::session::shape::ById;
-use crate::session::texts::{Room, Texts, TextsBuf};
+use crate::session::links::ById;
+use crate::session::search_text::{Room, Texts, TextsBuf};
 pub(super) use cleanup::related;
 use cleanup::remove;
 pub(crate) use cleanup::{clean_up, clear};
-use lying::Lying;
-use volume::{Draft, Pieces, Record, Table, Volume};
+use lazy::Lying;
+use segment::{Draft, Pieces, Record, Table, Volume};
 
 /// The form of the files, to be raised whenever what is read of a session, or how that is written, changes.
 const FORM: u32 = 5;
@@ -202,7 +202,7 @@ impl Index {
             records.filter(is_last).map(|(at, _)| (number, at)).collect::<Vec<_>>()
         };
         let places: Vec<(usize, usize)> = self.volumes.iter().enumerate().flat_map(records).collect();
-        let shown = crew::map(&places, |&(number, at)| {
+        let shown = parallel::map(&places, |&(number, at)| {
             let (below, digest) = self.stored((number, at))?;
             let (below, stamp) = (below?, self.volumes[number].volume.table.records[at].stamp);
             let (path, real_path) = (self.named.join(below), self.real_path(below));
@@ -239,7 +239,7 @@ impl Index {
                 past.extend(by_file.insert(key, (number, at)).map(|place| (place, key)));
             }
         }
-        let known = crew::map(files.iter_mut(), |file| {
+        let known = parallel::map(files.iter_mut(), |file| {
             let &place = by_file.get(&file.stamp.key())?;
             let record = self.record(place).filter(|record| record.stamp.file == file.stamp.file)?;
             let (known, is) = match record.compare(&file.stamp, &file.path) {
@@ -467,7 +467,7 @@ mod tests {
     use crate::disk::demo;
     use crate::disk::files::Files;
     use crate::disk::scan::{self, Sources};
-    use crate::session::texts::TextsBuf;
+    use crate::session::search_text::TextsBuf;
 
     #[test]
     fn the_form_has_a_number_of_its_own() {

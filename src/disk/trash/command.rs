@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use crate::base::numbers::count;
-use crate::disk::beside;
 use crate::disk::lock::{QUIET, Wait};
+use crate::disk::subprocess;
 
 /// How long its last words are waited for; somebody whom it started may hold their end open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -33,8 +33,8 @@ impl std::error::Error for Hangs {}
 pub(super) fn run((program, arguments): (&str, &[String]), path: &Path, limit: Duration, wait: Wait<'_>) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = beside::start(&mut command).with_context(|| format!("can't run {program}"))?;
-    let words = beside::said(child.stderr.take());
+    let mut child = subprocess::start(&mut command).with_context(|| format!("can't run {program}"))?;
+    let words = subprocess::said(child.stderr.take());
     let status = ended(&mut child, program, limit, wait);
     if path.symlink_metadata().is_err() {
         return Ok(());
@@ -51,7 +51,7 @@ pub(super) fn run((program, arguments): (&str, &[String]), path: &Path, limit: D
 /// Waits until a program ended, or ends it.
 fn ended(child: &mut Child, program: &str, limit: Duration, wait: Wait<'_>) -> Result<ExitStatus> {
     let (who, mut is_given_up) = (format!("{program}, process {}", child.id()), false);
-    let status = beside::ended(child, |elapsed| {
+    let status = subprocess::ended(child, |elapsed| {
         is_given_up = elapsed >= QUIET && wait(&who).is_break();
         is_given_up || elapsed >= limit
     })?;

@@ -1,13 +1,13 @@
 //! The trash: where removed files go, and whence they come back. It is the system's, by the crate `trash` (on Linux that
 //! of the FreeDesktop specification), or whatever a configured command makes of it.
 
-mod back;
 mod command;
-#[cfg(not(all(unix, not(target_os = "macos"))))]
-mod elsewhere;
 #[cfg(all(unix, not(target_os = "macos")))]
 mod freedesktop;
-pub(crate) mod join;
+pub(crate) mod merge;
+#[cfg(not(all(unix, not(target_os = "macos"))))]
+mod other_systems;
+mod restore_error;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -17,20 +17,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-#[cfg(not(all(unix, not(target_os = "macos"))))]
-use elsewhere as system;
 #[cfg(all(unix, not(target_os = "macos")))]
 use freedesktop as system;
+#[cfg(not(all(unix, not(target_os = "macos"))))]
+use other_systems as system;
 use system::{Contents, Home};
 
+use crate::disk::availability::is_there;
 use crate::disk::create;
+use crate::disk::fingerprint::Fingerprint;
 use crate::disk::lock::{Wait, is_at};
-use crate::disk::mark::Fingerprint;
-use crate::disk::reach::is_there;
-pub(crate) use crate::disk::trash::back::NotBack;
-use crate::disk::trash::back::Wanted;
 pub(crate) use crate::disk::trash::command::Hangs;
-use crate::disk::trash::join::Start;
+use crate::disk::trash::merge::Start;
+pub(crate) use crate::disk::trash::restore_error::NotBack;
+use crate::disk::trash::restore_error::Wanted;
 
 /// How files get into the trash.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -218,7 +218,7 @@ impl Bin<'_> {
     /// It can't be read.
     pub(crate) fn can_join(&self, path: &Path, item: Option<&Path>) -> io::Result<bool> {
         let Some(item) = item.filter(|_| !self.is_command()) else { return Ok(false) };
-        Ok(join::start(path)? == Start::Entry && join::start(item)? == Start::Header)
+        Ok(merge::start(path)? == Start::Entry && merge::start(item)? == Start::Header)
     }
 
     /// Takes a session back from the trash to where a pi went on: its lines, then those that pi wrote, which go to `place`
@@ -227,10 +227,10 @@ impl Bin<'_> {
     /// # Errors
     /// One of them can't be read, written or moved; then both are where they were, or the whole is in its place.
     pub(crate) fn join(&mut self, path: &Path, item: &Path, place: &Path, wait: Wait<'_>) -> Result<()> {
-        let (draft, late) = (create::draft(path), join::late(path));
+        let (draft, late) = (create::draft(path), merge::late(path));
         let failed = || format!("can't join {} with what a pi wrote there since", path.display());
-        let mut lines = join::open(path).with_context(failed)?;
-        let taken = join::write_draft(path, item, &mut lines).with_context(failed)?;
+        let mut lines = merge::open(path).with_context(failed)?;
+        let taken = merge::write_draft(path, item, &mut lines).with_context(failed)?;
         let kept = create::second_name(path, &late).with_context(failed).and_then(|()| {
             let put = self.put(&late, Some(place), wait);
             put.inspect_err(|_| drop(fs::remove_file(&late)))
@@ -247,7 +247,7 @@ impl Bin<'_> {
         });
         replaced.inspect_err(|_| drop(fs::remove_file(&draft)))?;
         create::sync_folder(path);
-        let rest = join::take_rest(path, &mut lines, taken);
+        let rest = merge::take_rest(path, &mut lines, taken);
         rest.with_context(|| format!("what a pi wrote last is in the trash only: {}", place.display()))?;
         self.clear(path, item);
         Ok(())
@@ -255,16 +255,16 @@ impl Bin<'_> {
 
     /// Brings to its end, or takes back, what was left when a [join](Self::join) was cut short.
     pub(crate) fn mend_join(&mut self, path: &Path, item: &Path, place: &Path) {
-        let is_joined = join::start(path).is_ok_and(|start| start == Start::Header);
+        let is_joined = merge::start(path).is_ok_and(|start| start == Start::Header);
         // A second name, or a copy, of what is in its place or in the trash.
-        let late = join::late(path);
-        if [path, place].iter().any(|whole| join::has(whole, &late).unwrap_or(false)) {
+        let late = merge::late(path);
+        if [path, place].iter().any(|whole| merge::has(whole, &late).unwrap_or(false)) {
             let _ = fs::remove_file(&late); // what can't be cleared away stays; it is no session to pi or pitree
         }
         if is_joined {
-            let rest = join::open(place).and_then(|mut lines| {
-                let taken = join::taken(path, item, &mut lines)?;
-                join::take_rest(path, &mut lines, taken)
+            let rest = merge::open(place).and_then(|mut lines| {
+                let taken = merge::taken(path, item, &mut lines)?;
+                merge::take_rest(path, &mut lines, taken)
             });
             match rest {
                 Ok(()) => self.clear(path, item),

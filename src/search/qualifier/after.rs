@@ -1,8 +1,8 @@
 //! `after:` Sessions that were last active at a time or later.
 
-use crate::search::here::HereAndNow;
-use crate::search::qualifier::shape::{Qualifier, Test};
-use crate::search::qualifier::value::when::When;
+use crate::search::qualifier::definition::{Qualifier, Test};
+use crate::search::qualifier::value::date::When;
+use crate::search::scope::HereAndNow;
 
 pub(crate) struct After;
 

@@ -1,8 +1,8 @@
 //! `cost:` What a session cost.
 
-use crate::search::here::HereAndNow;
-use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::bound::Bound;
+use crate::search::scope::HereAndNow;
 
 pub(crate) struct Cost;
 

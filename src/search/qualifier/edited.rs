@@ -1,11 +1,11 @@
 //! `edited:` The files that tools wrote or edited.
 
-use crate::search::here::HereAndNow;
-use crate::search::lists::Values;
+use crate::search::qualifier::definition::{Qualifier, Scope, Test};
 use crate::search::qualifier::file::{File, touched, touching};
-use crate::search::qualifier::shape::{Qualifier, Scope, Test};
 use crate::search::qualifier::value::text::Text;
-use crate::session::entry::call::Touch;
+use crate::search::scope::HereAndNow;
+use crate::search::value_lists::Values;
+use crate::session::entry::tool_call::Touch;
 
 pub(crate) struct Edited;
 

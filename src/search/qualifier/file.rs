@@ -1,15 +1,15 @@
 //! `file:` The files that tools read, wrote or edited.
 
-use crate::base::fold::fold;
+use crate::base::normalize::fold;
 use crate::search::candidate::{Candidate, MatchField, MatchPlace};
-use crate::search::here::HereAndNow;
-use crate::search::lists::Values;
-use crate::search::qualifier::shape::{Qualifier, Scope, Test};
+use crate::search::qualifier::definition::{Qualifier, Scope, Test};
 use crate::search::qualifier::value::path::{Path, components, is_absolute};
 use crate::search::qualifier::value::text::Text;
-use crate::session::digest::touches::FileTouch;
-use crate::session::entry::call::Touch;
-use crate::session::shape::Index;
+use crate::search::scope::HereAndNow;
+use crate::search::value_lists::Values;
+use crate::session::digest::touched_files::FileTouch;
+use crate::session::entry::tool_call::Touch;
+use crate::session::links::Index;
 
 pub(crate) struct File;
 
@@ -82,8 +82,8 @@ fn is_such_a_file(wanted: &Path, path: &str, cwd: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::qualifier::definition::Holds;
     use crate::search::qualifier::sample::{Sample, here};
-    use crate::search::qualifier::shape::Holds;
 
     #[test]
     fn says_at_which_entry() {

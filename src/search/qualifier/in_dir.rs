@@ -1,12 +1,12 @@
 //! `in:` The directory in which a session worked.
 
-use crate::base::fold::fold;
+use crate::base::normalize::fold;
 use crate::base::paths::normal;
-use crate::search::here::HereAndNow;
-use crate::search::lists::Values;
-use crate::search::qualifier::shape::{Qualifier, Test};
+use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::path::{Path, components};
 use crate::search::qualifier::value::text::Text;
+use crate::search::scope::HereAndNow;
+use crate::search::value_lists::Values;
 
 pub(crate) struct In;
 

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::search::candidate::Candidate;
-use crate::search::here::HereAndNow;
-use crate::search::qualifier::shape::{Qualifier, Scope, Test};
+use crate::search::qualifier::definition::{Qualifier, Scope, Test};
 use crate::search::qualifier::value::Value;
+use crate::search::scope::HereAndNow;
 use crate::session::problem::Problem;
 use crate::session::tree::features::Feature;
 

@@ -1,10 +1,10 @@
 //! `label:` The labels of entries.
 
 use crate::search::candidate::{MatchField, MatchPlace};
-use crate::search::here::HereAndNow;
-use crate::search::lists::Values;
-use crate::search::qualifier::shape::{Qualifier, Scope, Test};
+use crate::search::qualifier::definition::{Qualifier, Scope, Test};
 use crate::search::qualifier::value::text::Text;
+use crate::search::scope::HereAndNow;
+use crate::search::value_lists::Values;
 
 pub(crate) struct Label;
 
@@ -44,8 +44,8 @@ impl Qualifier for Label {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::qualifier::definition::Holds;
     use crate::search::qualifier::sample::Sample;
-    use crate::search::qualifier::shape::Holds;
 
     #[test]
     fn says_at_which_entry_and_where_in_the_label() {

@@ -4,6 +4,7 @@
 mod after;
 mod before;
 mod cost;
+pub(crate) mod definition;
 mod edited;
 mod entries;
 mod file;
@@ -13,7 +14,6 @@ mod label;
 mod model;
 #[cfg(test)]
 pub(crate) mod sample;
-pub(crate) mod shape;
 mod size;
 mod tool;
 pub(crate) mod value;
@@ -21,11 +21,10 @@ pub(crate) mod value;
 use std::fmt;
 use std::fmt::Write as _;
 
-use crate::search::here::HereAndNow;
-use crate::search::lists::Values;
 use crate::search::qualifier::after::After;
 use crate::search::qualifier::before::Before;
 use crate::search::qualifier::cost::Cost;
+use crate::search::qualifier::definition::{Qualifier, Scope, Test};
 use crate::search::qualifier::edited::Edited;
 use crate::search::qualifier::entries::Entries;
 use crate::search::qualifier::file::File;
@@ -34,10 +33,11 @@ pub(crate) use crate::search::qualifier::in_dir::is_in_dir;
 use crate::search::qualifier::is::Is;
 use crate::search::qualifier::label::Label;
 use crate::search::qualifier::model::Model;
-use crate::search::qualifier::shape::{Qualifier, Scope, Test};
 use crate::search::qualifier::size::Size;
 use crate::search::qualifier::tool::Tool;
 use crate::search::qualifier::value::Value;
+use crate::search::scope::HereAndNow;
+use crate::search::value_lists::Values;
 
 /// What the table says of a qualifier.
 pub(crate) struct QualifierRow {

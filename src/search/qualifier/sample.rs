@@ -3,9 +3,9 @@
 use jiff::tz::TimeZone;
 
 use crate::search::candidate::{Candidate, TitlesBuf};
-use crate::search::here::HereAndNow;
-use crate::search::qualifier::shape::{Holds, Qualifier};
+use crate::search::qualifier::definition::{Holds, Qualifier};
 use crate::search::qualifier::value::Value;
+use crate::search::scope::HereAndNow;
 use crate::session::digest::Digest;
 use crate::session::digest::builder::Builder;
 use crate::session::lines::Line;

@@ -1,10 +1,10 @@
 //! `tool:` The tools that were called.
 
-use crate::base::fold::fold;
-use crate::search::here::HereAndNow;
-use crate::search::lists::Values;
-use crate::search::qualifier::shape::{Qualifier, Scope, Test};
+use crate::base::normalize::fold;
+use crate::search::qualifier::definition::{Qualifier, Scope, Test};
 use crate::search::qualifier::value::text::Text;
+use crate::search::scope::HereAndNow;
+use crate::search::value_lists::Values;
 use crate::session::entry::kind::Kind;
 use crate::session::json::Str;
 

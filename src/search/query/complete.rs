@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::base::fold::fold;
-use crate::base::js::{is_js_space, js_trim};
-use crate::search::lists::Values;
+use crate::base::javascript::{is_js_space, js_trim};
+use crate::base::normalize::fold;
 use crate::search::qualifier;
 use crate::search::qualifier::QualifierRow;
 use crate::search::qualifier::value::text::in_quotes;
 use crate::search::query::token::{ALL, Token, after_all, tokens};
+use crate::search::value_lists::Values;
 
 /// How a part of a query may go on.
 #[derive(Clone, Debug, PartialEq, Eq)]

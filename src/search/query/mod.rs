@@ -8,7 +8,7 @@ mod token;
 use std::fmt;
 use std::ops::Range;
 
-use crate::base::fold::fold;
+use crate::base::normalize::fold;
 use crate::search::fuzzy;
 use crate::search::pattern::Pattern;
 use crate::search::qualifier;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::base::js::{is_js_space, js_trim};
+use crate::base::javascript::{is_js_space, js_trim};
 use crate::search::pattern::Pattern;
 use crate::search::qualifier;
 use crate::search::qualifier::QualifierRow;

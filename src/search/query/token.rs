@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::base::js::is_js_space;
+use crate::base::javascript::is_js_space;
 
 /// What searches everything, and may stand right before a word.
 pub(crate) const ALL: &str = "all:";

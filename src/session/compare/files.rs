@@ -8,11 +8,11 @@ use std::ops::Range;
 use similar::group_diff_ops;
 
 use crate::base::diff::diff;
-use crate::session::entry::call::{Touch, touched};
-use crate::session::entry::nested::NestedCall;
+use crate::session::entry::nested_calls::NestedCall;
+use crate::session::entry::tool_call::{Touch, touched};
 use crate::session::entry::{Message, ToolCall};
-use crate::session::json::data::{Fields, items};
-use crate::session::shape::{ById, IdHash};
+use crate::session::json::value::{Fields, items};
+use crate::session::links::{ById, IdHash};
 
 /// As many bytes are kept of what a way wrote: beyond that the texts of files are not known.
 const MOST: usize = 16 * 1024 * 1024;
@@ -365,7 +365,7 @@ fn piece(old: &str, new: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::entry::read;
+    use crate::session::entry::parse;
 
     fn edit(pieces: &[(&str, &str)]) -> Change {
         Change::Edit(pieces.iter().map(|(old, new)| (old.to_string(), new.to_string())).collect())
@@ -381,7 +381,7 @@ mod tests {
         let mut gatherer = Gatherer::new(&name);
         for message in messages {
             let line = format!(r#"{{"type":"message","message":{{{message}}}}}"#);
-            let entry = read::line(line.as_bytes()).unwrap().unwrap();
+            let entry = parse::line(line.as_bytes()).unwrap().unwrap();
             let message = entry.message.unwrap();
             if message.role.is("assistant") { gatherer.asked(&message) } else { gatherer.answered(&message) }
         }

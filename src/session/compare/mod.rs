@@ -2,9 +2,9 @@
 //! From the last entry that both have on, each has a [`side`]: what was said, done and paid for, and what went wrong. What
 //! both did to the same [`files`] is held against each other as well. Pure: the caller reads the bodies of entries.
 
+pub mod description;
 pub mod files;
 pub mod side;
-pub mod words;
 
 use std::collections::HashMap;
 

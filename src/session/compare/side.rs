@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::base::js::{cut, js_trim};
+use crate::base::javascript::{cut, js_trim};
 use crate::session::compare::files::Gatherer as FileGatherer;
 use crate::session::compare::files::Touched;
 use crate::session::entry::kind::Kind;
@@ -218,7 +218,7 @@ fn short(text: &str, units: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::entry::read;
+    use crate::session::entry::parse;
     use crate::session::tree::tests::tree;
 
     /// What messages did, each a second behind the one before.
@@ -234,7 +234,7 @@ mod tests {
         let (tree, name) = (tree(&lines), |path: &str| path.to_string());
         let mut gatherer = Gatherer::new(&name);
         for (node, line) in tree.nodes.iter().zip(&lines) {
-            gatherer.entry(node, &read::line(line.as_bytes()).unwrap().unwrap());
+            gatherer.entry(node, &parse::line(line.as_bytes()).unwrap().unwrap());
         }
         gatherer.finish().0
     }

@@ -2,23 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::js::{cut, js_trim};
+use crate::base::javascript::{cut, js_trim};
 use crate::base::text::clean;
 use crate::base::time;
 use crate::session::digest::details::Details;
 use crate::session::digest::entries::{Entries, identity};
-use crate::session::digest::spoken::Spoken;
-use crate::session::digest::touches::Gatherer;
+use crate::session::digest::messages::Spoken;
+use crate::session::digest::touched_files::Gatherer;
 use crate::session::digest::{Digest, Label};
-use crate::session::entry::call::{self, NEARBY};
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Content, Entry, EntryId, Message, Stamp, ToolCall, read, row, typed};
-use crate::session::json::data::Fields;
+use crate::session::entry::tool_call::{self, NEARBY};
+use crate::session::entry::{Content, Entry, EntryId, Message, Stamp, ToolCall, parse, row, typed_prompt};
+use crate::session::json::value::Fields;
 use crate::session::lines::{LabelLine, Line, Lines, NotASession};
+use crate::session::links::{Index, Shape};
 use crate::session::models::Models;
 use crate::session::problem::Problem;
-use crate::session::shape::{Index, Shape};
-use crate::session::texts::TextsBuf;
+use crate::session::search_text::TextsBuf;
 use crate::session::tree::active::Active;
 
 /// Length limit of a fork's first own message and of typed words, in UTF-16 code units.
@@ -257,7 +257,7 @@ impl Builder {
             let wants_own = self.digest.own_message.is_none() && self.is_own(written);
             if self.digest.first_message.is_none() || wants_own {
                 let text = Some(message.content.text(" ")).filter(|text| !text.is_empty());
-                let typed = typed::typed(entry);
+                let typed = typed_prompt::typed(entry);
                 let short = |text: &str| cut(text, OWN_MESSAGE).to_owned();
                 if wants_own {
                     let own = typed.as_deref().or(text.as_deref()).map(js_trim).filter(|text| !text.is_empty());
@@ -319,19 +319,23 @@ impl Builder {
     fn row(&self, at: Index, shape: &Shape, again: &mut Again<'_>) -> Option<String> {
         let mut line = |at: Index| again(*self.lines.offsets().get(at as usize)?);
         let own = line(at)?;
-        let entry = read::line(&own).ok()??;
-        let row =
-            || Some(typed::typed(&entry).map_or_else(|| row::text(&entry), |typed| typed::row(&typed, row::SAID)));
+        let entry = parse::line(&own).ok()??;
+        let row = || {
+            Some(
+                typed_prompt::typed(&entry)
+                    .map_or_else(|| row::text(&entry), |typed| typed_prompt::row(&typed, row::SAID)),
+            )
+        };
         let answer = entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult);
         let Some(call) = answer.and_then(|answer| answer.tool_call_id) else { return row() };
         let parent = |&at: &Index| shape.parents[at as usize];
         for at in std::iter::successors(parent(&at), parent).take(NEARBY) {
             let line = line(at)?;
-            let Ok(Some(above)) = read::line(&line) else { break };
+            let Ok(Some(above)) = parse::line(&line) else { break };
             if above.kind == Kind::Assistant {
                 let said = above.message.as_ref().and_then(|message| message.content.tool_call(call));
                 return said.map_or_else(row, |said| {
-                    let row = call::describe(said, &Fields::new(said.arguments), &self.home);
+                    let row = tool_call::describe(said, &Fields::new(said.arguments), &self.home);
                     Some(clean(&row).into_owned())
                 });
             }
@@ -348,9 +352,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::base::js::cut;
-    use crate::session::entry::call::Touch;
-    use crate::session::texts;
+    use crate::base::javascript::cut;
+    use crate::session::entry::tool_call::Touch;
+    use crate::session::search_text;
     use crate::session::tree::{Part, Tree};
 
     /// A file in lines.
@@ -446,7 +450,7 @@ mod tests {
 
     /// The texts of the same file are those of entries of the tree.
     fn texts_agree(text: &[u8], tree: &Tree) {
-        let mut builder = texts::Builder::default();
+        let mut builder = search_text::Builder::default();
         lines(text).for_each(|line| builder.line(line));
         let conversation = builder.texts().unwrap().conversation;
         for (at, _) in conversation.each() {

@@ -8,11 +8,11 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 use crate::session::digest::entries::Entries;
-use crate::session::digest::spoken::LastSaid;
-use crate::session::digest::touches::Touches;
+use crate::session::digest::messages::LastSaid;
+use crate::session::digest::touched_files::Touches;
+use crate::session::links::Index;
 use crate::session::models::ModelUse;
-use crate::session::shape::Index;
-use crate::session::texts::{Room, Texts};
+use crate::session::search_text::{Room, Texts};
 use crate::session::tree::active::Active;
 
 /// What is known of a session beyond what lists show of it.

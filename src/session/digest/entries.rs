@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::entry::Entry;
 use crate::session::entry::kind::Kind;
-use crate::session::shape::{ById, IdHash, Index};
+use crate::session::links::{ById, IdHash, Index};
 
 /// How many entries, and what they used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@
 pub mod builder;
 pub mod details;
 pub mod entries;
-pub mod spoken;
-pub mod touches;
+pub mod messages;
+pub mod touched_files;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -21,9 +21,9 @@ use crate::session::digest::details::{Details, Lazy};
 use crate::session::digest::entries::Tally;
 use crate::session::entry::EntryId;
 use crate::session::lines::Header;
+use crate::session::links::{IdHash, Index};
 use crate::session::problem::Problem;
-use crate::session::shape::{IdHash, Index};
-use crate::session::texts::{Room, Texts};
+use crate::session::search_text::{Room, Texts};
 
 /// What is known of a session without its tree. What the file system knows of it, and its details, are not written with it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

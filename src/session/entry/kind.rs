@@ -182,7 +182,7 @@ impl Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::entry::read;
+    use crate::session::entry::parse;
 
     #[test]
     fn is_read_off_type_and_role() {
@@ -199,7 +199,7 @@ mod tests {
             (r#"{"message":{"role":"user"}}"#, Kind::Unknown),
             ("[]", Kind::Unknown),
         ] {
-            assert_eq!(read::line(line.as_bytes()).unwrap().unwrap().kind, kind, "{line}");
+            assert_eq!(parse::line(line.as_bytes()).unwrap().unwrap().kind, kind, "{line}");
         }
     }
 }

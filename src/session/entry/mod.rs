@@ -2,23 +2,23 @@
 //! does not know included. How lines make a tree is said in `tree`, what is known of a session without its tree in `digest`.
 //! Facts read off pi 0.74.2 and 0.87.1.
 
-pub mod call;
-pub mod field;
+pub mod equality;
 pub mod kind;
-pub mod nested;
-pub mod read;
+pub mod nested_calls;
+pub mod parse;
 pub(crate) mod row;
-pub mod same;
-pub mod system;
-pub(crate) mod typed;
+pub mod system_message;
+pub mod text_fields;
+pub mod tool_call;
+pub(crate) mod typed_prompt;
 
-use crate::base::js::is_js_space;
-use crate::base::js::js_trim;
+use crate::base::javascript::is_js_space;
+use crate::base::javascript::js_trim;
 use crate::base::time;
 use crate::session::entry::kind::Kind;
 use crate::session::json::Str;
-use crate::session::json::data::Value;
-use crate::session::shape::Index;
+use crate::session::json::value::Value;
+use crate::session::links::Index;
 
 /// The newest version of pi's format that pitree knows (pi 1.5.2).
 pub(crate) const NEWEST: f64 = 3.0;
@@ -93,7 +93,7 @@ pub struct Entry<'a> {
     pub parent_session_id: Option<Str<'a>>,
     /// `branchedFrom` of an old header.
     pub branched_from: Option<Str<'a>>,
-    /// Whether there is only the beginning of it: see [`read::beginning`].
+    /// Whether there is only the beginning of it: see [`parse::beginning`].
     pub is_cut: bool,
 }
 

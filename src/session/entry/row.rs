@@ -1,6 +1,6 @@
 //! The text of an entry's row, and whether pi hides the row, as in pi's `/tree` (1.5.2).
 
-use crate::base::js::{cut, is_js_space, js_trim, number};
+use crate::base::javascript::{cut, is_js_space, js_trim, number};
 use crate::base::text::{clean, clean_char};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, Message};

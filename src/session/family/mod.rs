@@ -1,7 +1,7 @@
-//! Sessions that were forked from each other: at which entry a fork left ([`split`]), and several of them as one tree
-//! ([`joined`]).
+//! Sessions that were forked from each other: at which entry a fork left ([`fork_point`]), and several of them as one tree
+//! ([`merged`]).
 
-pub mod joined;
+pub mod fork_point;
+pub mod merged;
 #[cfg(test)]
 pub(crate) mod sample;
-pub mod split;

@@ -5,9 +5,9 @@
 //! serde_json can't serve here: it refuses lone surrogates in strings and nesting over 128, and a session would lose
 //! the entry.
 
-pub mod data;
-mod ending;
-pub(crate) mod raw;
+pub(crate) mod edit;
+mod string_end;
+pub mod value;
 
 use std::borrow::Cow;
 
@@ -306,7 +306,7 @@ impl<'a> Reader<'a> {
             }
             self.expect(b'"')?;
         }
-        let key = self.text(ending::soon(self.rest))?;
+        let key = self.text(string_end::soon(self.rest))?;
         self.expect(b':')?;
         Ok(Some(key))
     }
@@ -334,7 +334,7 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     pub fn string(&mut self) -> Result<Str<'a>> {
         self.expect(b'"')?;
-        self.text(ending::soon(self.rest))
+        self.text(string_end::soon(self.rest))
     }
 
     /// The text from here to the quote that ends it.

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::base::js::cut;
+use crate::base::javascript::cut;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::clean;
-use crate::session::entry::call::path_in;
 use crate::session::entry::kind::Kind;
+use crate::session::entry::tool_call::path_in;
+use crate::session::links::Index;
 use crate::session::prompt::message::{Call, From, Message, Role};
 use crate::session::prompt::plan::{Part, Plan, Why};
 use crate::session::prompt::sum::{Parts, Sum};
-use crate::session::shape::Index;
 use crate::session::tree::Tree;
 use crate::session::tree::node::Node;
 

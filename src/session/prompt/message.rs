@@ -1,11 +1,11 @@
 //! What an entry says to the model: its messages as pi sends them (`convertToLlm` of pi 1.5.2, and what its providers make of
 //! texts), and how many tokens pi reckons for them.
 
-use crate::base::js;
+use crate::base::javascript;
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Block, Content, Entry, Message as Said, ToolCall, read};
+use crate::session::entry::{Block, Content, Entry, Message as Said, ToolCall, parse};
 use crate::session::json::Str;
-use crate::session::json::data::{Fields, Value};
+use crate::session::json::value::{Fields, Value};
 use crate::session::prompt::tokens;
 use crate::session::prompt::tokens::SystemPart;
 
@@ -123,7 +123,7 @@ impl Message {
     /// The messages of an entry by its line, which has so many bytes in the file; `edit` is the line of the context edit
     /// whose words it has instead of its own. Of a line that was too long to be read, `cut` stands for the text.
     pub fn of(entry: &Entry<'_>, (line, len): (&[u8], u64), edit: Option<&[u8]>, cut: &str) -> Vec<Self> {
-        let replacement = edit.and_then(|edit| read::line(edit).ok().flatten()?.replacement.map(read::replacement));
+        let replacement = edit.and_then(|edit| parse::line(edit).ok().flatten()?.replacement.map(parse::replacement));
         let said = Said::default();
         let message = entry.message.as_ref().unwrap_or(&said);
         let own = if entry.kind == Kind::CustomMessage { &entry.content } else { &message.content };
@@ -144,7 +144,7 @@ impl Message {
             Kind::SummaryRole => vec![summary(message.summary, From::Compaction)],
             Kind::BranchSummary => vec![summary(entry.summary, From::BranchSummary)],
             Kind::Compaction => {
-                let system = entry.system_message.map(|raw| Self::system(&read::message(raw)));
+                let system = entry.system_message.map(|raw| Self::system(&parse::message(raw)));
                 system.into_iter().chain([summary(entry.summary, From::Compaction)]).collect()
             }
             // pi reckons nothing for them.
@@ -262,7 +262,7 @@ fn bash(message: &Said<'_>, line: &[u8]) -> Message {
     }
     match message.exit_code {
         _ if message.cancelled => text += "\n\n(command cancelled)",
-        Some(code) if code != 0.0 => text += &format!("\n\nCommand exited with code {}", js::number(code)),
+        Some(code) if code != 0.0 => text += &format!("\n\nCommand exited with code {}", javascript::number(code)),
         _ => {}
     }
     let raw = Fields::new(line).get("message").and_then(Value::raw).unwrap_or_default();
@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     fn of(line: &str, edit: Option<&str>) -> Message {
-        let entry = read::line(line.as_bytes()).unwrap().unwrap();
+        let entry = parse::line(line.as_bytes()).unwrap().unwrap();
         Message::of(&entry, (line.as_bytes(), line.len() as u64), edit.map(str::as_bytes), "").pop().unwrap()
     }
 

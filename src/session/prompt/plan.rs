@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 
 use crate::session::entry::kind::Kind;
-use crate::session::shape::Index;
+use crate::session::links::Index;
 use crate::session::tree::Tree;
 use crate::session::tree::context::{Context, context};
 use crate::session::tree::node::Outcome;
-use crate::session::tree::sent::{Sent, can_be_replaced};
+use crate::session::tree::sent_messages::{Sent, can_be_replaced};
 
 /// Why the model does not get what an entry says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

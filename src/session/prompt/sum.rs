@@ -3,10 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::session::links::Index;
 use crate::session::prompt::message::Message;
 use crate::session::prompt::plan::Plan;
 use crate::session::prompt::tokens::{SystemPart, list, of_chars};
-use crate::session::shape::Index;
 
 /// The instructions and the tools as all system messages together make them (pi's `getCurrentSystemMessage`).
 #[derive(Clone, Debug, Default)]

@@ -1,9 +1,9 @@
 //! How many tokens pi reckons for a message: its characters by four (`estimateTokens`, pi 0.87.1, 1.5.2).
 
-use crate::session::entry::system::Section;
+use crate::session::entry::system_message::Section;
 use crate::session::entry::{Block, Content, Message};
 use crate::session::json::Str;
-use crate::session::json::data::{Fields, Value, items, stringify};
+use crate::session::json::value::{Fields, Value, items, stringify};
 
 /// The UTF-16 code units that pi reckons for an image.
 const IMAGE: u64 = 4800;

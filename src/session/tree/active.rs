@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::shape::{Index, Shape};
+use crate::session::links::{Index, Shape};
 
 /// The entries on the path from the root to the leaf, the last entry of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

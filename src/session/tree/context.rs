@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use crate::session::entry::kind::Kind;
-use crate::session::shape::Index;
+use crate::session::links::Index;
 use crate::session::tree::Tree;
-use crate::session::tree::sense::Setting;
-use crate::session::tree::sent;
-use crate::session::tree::sent::Sent;
+use crate::session::tree::model_role::Setting;
+use crate::session::tree::sent_messages;
+use crate::session::tree::sent_messages::Sent;
 
 /// What the model would see at an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub fn context(tree: &Tree, at: Option<Index>) -> Context {
         }
     }
     let replaced = context.edits.iter().filter_map(|(&at, edit)| Some((at, words(edit)?))).collect();
-    context.sent = sent::sent(tree, &context.entries, &replaced);
+    context.sent = sent_messages::sent(tree, &context.entries, &replaced);
     context
 }
 

@@ -7,12 +7,12 @@
 pub mod active;
 pub mod context;
 pub mod features;
+mod model_role;
 pub mod node;
 mod part;
 pub mod resume;
-mod said;
-mod sense;
-pub mod sent;
+mod sendable;
+pub mod sent_messages;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
@@ -20,15 +20,15 @@ use std::sync::OnceLock;
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::Kind;
 use crate::session::lines::{Header, LabelLine, Lines, NotASession};
+pub use crate::session::links::Index;
+use crate::session::links::{ById, IdHash, Shape};
 use crate::session::problem::Problem;
-pub use crate::session::shape::Index;
-use crate::session::shape::{ById, IdHash, Shape};
 use crate::session::tree::active::{Abandoned, Active};
+use crate::session::tree::model_role::Settings;
 use crate::session::tree::node::{Link, Node};
 use crate::session::tree::part::Call;
 pub use crate::session::tree::part::Part;
-use crate::session::tree::said::Said;
-use crate::session::tree::sense::Settings;
+use crate::session::tree::sendable::Said;
 
 /// The tree of one session file.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ pub struct Tree {
     pub(crate) contents: Vec<IdHash>,
 }
 
-/// What ties entries of several files to one tree: see [`crate::session::family::joined`].
+/// What ties entries of several files to one tree: see [`crate::session::family::merged`].
 #[derive(Debug, Default)]
 pub(crate) struct Ties {
     /// Of whom it is the tree.

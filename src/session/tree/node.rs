@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use crate::session::entry::call::Called;
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, Message, Stamp, row, typed};
-use crate::session::shape::IdHash;
-use crate::session::tree::said;
-use crate::session::tree::sense::{Edit, FirstKept, Sense};
+use crate::session::entry::tool_call::Called;
+use crate::session::entry::{Entry, Message, Stamp, row, typed_prompt};
+use crate::session::links::IdHash;
+use crate::session::tree::model_role::{Edit, FirstKept, Sense};
+use crate::session::tree::sendable;
 
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Node {
             outcome: entry.message.as_ref().map_or(Outcome::Fine, outcome),
             silent: row::is_silent(entry),
             text,
-            typed: typed::typed(entry).map(|typed| typed::row(&typed, row::SAID).into()),
+            typed: typed_prompt::typed(entry).map(|typed| typed_prompt::row(&typed, row::SAID).into()),
             time: entry.timestamp.and_then(Stamp::ms),
             cost: entry.cost(),
             called: None,
@@ -99,7 +99,7 @@ impl Link {
             Kind::Compaction => Some(Self::Kept(FirstKept::new(entry))),
             Kind::ContextEdit => Edit::new(entry).map(Self::Edit),
             Kind::Assistant => {
-                let calls = entry.message.as_ref().map(|message| said::calls(&message.content));
+                let calls = entry.message.as_ref().map(|message| sendable::calls(&message.content));
                 calls.filter(|calls| !calls.is_empty()).map(Self::Calls)
             }
             Kind::User

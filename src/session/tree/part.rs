@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::base::text::clean;
-use crate::session::entry::call::{self, Called};
 use crate::session::entry::kind::Kind;
-use crate::session::entry::{Entry, row, same};
-use crate::session::json::data::Fields;
-use crate::session::last::Last;
+use crate::session::entry::tool_call::{self, Called};
+use crate::session::entry::{Entry, equality, row};
+use crate::session::json::value::Fields;
 use crate::session::lines::{Line, Lines};
-use crate::session::shape::{ById, IdHash, Index};
+use crate::session::links::{ById, IdHash, Index};
+use crate::session::partial_line::Last;
+use crate::session::tree::model_role::Settings;
 use crate::session::tree::node::{Link, Node};
-use crate::session::tree::sense::Settings;
 
 /// Gathers the lines of a file, or of a part of it, for [`super::Tree::build`]. Can go on when the file has grown.
 #[derive(Clone, Debug, Default)]
@@ -102,7 +102,7 @@ impl Part {
         let Some(entry) = self.lines.note(&line, &read) else { return };
         self.note_calls(entry);
         if let Some(contents) = &mut self.contents {
-            contents.push(same::hash(entry, line.bytes));
+            contents.push(equality::hash(entry, line.bytes));
         }
         // A call nearly always precedes its result.
         let result = entry.message.as_ref().filter(|_| entry.kind == Kind::ToolResult);
@@ -135,7 +135,7 @@ impl Part {
         let Some(message) = entry.message.as_ref().filter(|_| entry.kind == Kind::Assistant) else { return };
         for tool in message.content.tool_calls() {
             let args = Fields::new(tool.arguments);
-            let row = clean(&call::describe(tool, &args, &self.home)).into();
+            let row = clean(&tool_call::describe(tool, &args, &self.home)).into();
             self.calls.insert(IdHash::of(tool.id), Call { row, called: Called::new(tool, &args).into() });
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
-use crate::session::json::raw::{Object, To, is_falsy, quote, same};
+use crate::session::json::edit::{Object, To, is_falsy, quote, same};
 use crate::session::write::line::{iso, new_id};
 
 /// What the header of a new session says.

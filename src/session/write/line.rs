@@ -4,9 +4,9 @@
 
 use std::fmt;
 
-use crate::base::js::js_trim;
+use crate::base::javascript::js_trim;
 use crate::base::time;
-use crate::session::json::raw::quote;
+use crate::session::json::edit::quote;
 
 /// The longest name or label that pitree writes, in characters. pi has no limit.
 pub const MOST_CHARACTERS: usize = 10_000;
@@ -140,7 +140,7 @@ pub fn file_name(time_ms: i64, id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::entry::read;
+    use crate::session::entry::parse;
     use proptest::prelude::*;
 
     const NEW: NewEntry<'_> = NewEntry { id: "0a1b2c3d", parent: Some("p"), time_ms: 1_769_271_746_831 };
@@ -187,9 +187,9 @@ mod tests {
             prop_assert!(!clean.chars().any(char::is_control));
             prop_assert_eq!(clean_name(&clean), Ok(clean));
             let line = session_info(&NEW, &text);
-            prop_assert_eq!(read::line(line.as_bytes()).unwrap().unwrap().name.unwrap().text(), &*text);
+            prop_assert_eq!(parse::line(line.as_bytes()).unwrap().unwrap().name.unwrap().text(), &*text);
             let line = label(&NewEntry { id: &text, parent: Some(&text), ..NEW }, &text, Some(&text));
-            let entry = read::line(line.as_bytes()).unwrap().unwrap();
+            let entry = parse::line(line.as_bytes()).unwrap().unwrap();
             prop_assert_eq!(entry.target_id.unwrap().text(), &*text);
             prop_assert_eq!(entry.id.unwrap().text(), &*text);
             prop_assert_eq!(entry.parent_id.unwrap().text(), &*text);

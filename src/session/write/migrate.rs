@@ -7,8 +7,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::session::entry::read;
-use crate::session::json::raw::{Object, To, quote};
+use crate::session::entry::parse;
+use crate::session::json::edit::{Object, To, quote};
 use crate::session::json::{Kind, Reader};
 use crate::session::write::line::new_id;
 
@@ -51,7 +51,7 @@ pub fn migrate(file: &[u8], random: &mut dyn FnMut() -> u128) -> Result<Migrated
     let mut offset = 0;
     for line in file.split_inclusive(|&b| b == b'\n') {
         let raw = line.strip_suffix(b"\n").unwrap_or(line);
-        match read::line(raw) {
+        match parse::line(raw) {
             Ok(Some(entry)) => {
                 if values.is_empty() {
                     version = entry.starts_session().then(|| entry.version.unwrap_or(1.0));
@@ -159,7 +159,7 @@ fn number(raw: &[u8]) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::session::lines::Line;
-    use crate::session::shape::Index;
+    use crate::session::links::Index;
     use crate::session::tree::context::context;
     use crate::session::tree::{Part, Tree};
     use proptest::prelude::*;

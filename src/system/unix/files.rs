@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use crate::system::said::FileFacts;
+use crate::system::messages::FileFacts;
 
 /// What others may do: write, and anything.
 const OTHERS_WRITE: u32 = 0o022;

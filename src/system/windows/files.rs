@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use same_file::Handle;
 
-use crate::system::said::FileFacts;
+use crate::system::messages::FileFacts;
 
 /// There are no modes.
 pub(crate) fn for_owner(_options: &mut OpenOptions) {}

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::system::said::Signal;
+use crate::system::messages::Signal;
 
 /// Tells of nothing.
 ///

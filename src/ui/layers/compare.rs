@@ -6,11 +6,11 @@ use ratatui::widgets::Clear;
 
 use crate::app::layers::compare::Compare;
 use crate::app::model::Model;
-use crate::app::panes::tree::words;
+use crate::app::panes::tree::display_text;
 use crate::base::numbers::count;
 use crate::base::text::{Span, Tone, width};
-use crate::session::compare::words::SIDES;
-use crate::ui::pen::{Pen, cut};
+use crate::session::compare::description::SIDES;
+use crate::ui::paint::{Pen, cut};
 use crate::ui::widgets::{List, list};
 
 pub(super) fn draw(frame: &mut Frame<'_>, compare: &Compare, model: &Model, pen: &Pen<'_>) {
@@ -30,7 +30,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, compare: &Compare, model: &Model, pen:
 /// What is in common, a line for each side, and a line below.
 fn head(compare: &Compare, model: &Model, pen: &Pen<'_>, columns: usize) -> [Vec<Span>; 4] {
     let glyphs = pen.glyphs();
-    let row = |tree, at, room: usize| words::entry(tree, at, &model.setting.home, room, glyphs);
+    let row = |tree, at, room: usize| display_text::entry(tree, at, &model.setting.home, room, glyphs);
     let compared = compare.compared.as_deref();
     let mut common = vec![Span::new(Tone::Heading, " Compare")];
     if let Some(compared) = compared {

@@ -8,7 +8,7 @@ use crate::app::layers::context::{ContextView, State, above, bar};
 use crate::base::numbers::{thousands, tokens};
 use crate::base::text::{Span, Tone};
 use crate::session::prompt::listing::{Listing, Row, Share};
-use crate::ui::pen::Pen;
+use crate::ui::paint::Pen;
 use crate::ui::widgets::{List, list};
 
 /// The columns of a share's name, of tokens, and of a part in a hundred.

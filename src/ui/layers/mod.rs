@@ -3,7 +3,7 @@
 mod compare;
 mod context;
 mod palette;
-pub(super) mod sheet;
+pub(super) mod text_box;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -12,9 +12,9 @@ use crate::app::layers::Layer;
 use crate::app::model::Model;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::keymap::Action;
-use crate::ui::pen::Pen;
+use crate::ui::paint::Pen;
 use crate::ui::widgets::{key_of, typed};
-use sheet::{boxed, rows};
+use text_box::{boxed, rows};
 
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, pen: &Pen<'_>) {
     for layer in model.layers.all() {

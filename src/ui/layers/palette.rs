@@ -8,8 +8,8 @@ use crate::app::model::Model;
 use crate::base::numbers::thousands;
 use crate::base::text::{Span, Tone, spans_width, width};
 use crate::keymap::Action;
-use crate::ui::layers::sheet::boxed;
-use crate::ui::pen::{Pen, both};
+use crate::ui::layers::text_box::boxed;
+use crate::ui::paint::{Pen, both};
 use crate::ui::widgets::{List, list, typed};
 
 pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen: &Pen<'_>) {

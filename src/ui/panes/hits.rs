@@ -4,12 +4,12 @@ use crate::app::flows::search::Search;
 use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, mark, spans_width, width};
+use crate::catalog::search::SessionHit;
 use crate::keymap::Action;
-use crate::library::search::SessionHit;
-use crate::render::unmarked::words;
+use crate::render::plain_markdown::words;
 use crate::search::matching::Tier;
-use crate::session::entry::field::Field;
-use crate::ui::pen::Pen;
+use crate::session::entry::text_fields::Field;
+use crate::ui::paint::Pen;
 use crate::ui::widgets::key_of;
 
 /// The columns of a query that are seen at least.

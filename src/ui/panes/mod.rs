@@ -13,7 +13,7 @@ use ratatui::Frame;
 
 use crate::app::model::Model;
 use crate::app::panes::layout::Layout;
-use crate::ui::pen::Pen;
+use crate::ui::paint::Pen;
 
 pub(super) fn draw(frame: &mut Frame<'_>, layout: &Layout, model: &Model, pen: &Pen<'_>) {
     if let Some(area) = layout.sessions {

@@ -2,7 +2,7 @@
 
 use crate::app::title::{title, words};
 use crate::base::text::{Glyphs, Span, Tone, width};
-use crate::library::{Library, SessionKey};
+use crate::catalog::{Library, SessionKey};
 
 /// The columns between a name and the words after it.
 const GAP: usize = 2;

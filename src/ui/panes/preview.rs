@@ -10,7 +10,7 @@ use crate::base::text::{Span, Tone};
 use crate::keymap::Place;
 use crate::render::wrap::Way;
 use crate::session::entry::kind::Kind;
-use crate::ui::pen::Pen;
+use crate::ui::paint::Pen;
 use crate::ui::widgets::{hits, scroll_bar, title};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {

@@ -71,9 +71,9 @@ mod tests {
     use super::*;
     use crate::app::panes::sessions::Pane;
     use crate::base::text::{UNICODE, spans_text, spans_width};
+    use crate::catalog::Library;
+    use crate::catalog::current_dir::Here;
     use crate::config::Sort;
-    use crate::library::Library;
-    use crate::library::here::Here;
     use crate::session::digest::Digest;
 
     const HOME: &str = "/home/ada";

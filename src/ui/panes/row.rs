@@ -2,18 +2,18 @@
 //! and are kept before words; which of them are seen is a matter of room.
 
 use crate::app::model::Model;
-use crate::app::panes::tree::deeds::Inherited;
+use crate::app::panes::tree::activity::Inherited;
 use crate::app::panes::tree::family::letter;
 use crate::app::panes::tree::rows::{Item, RowIndex};
-use crate::app::panes::tree::{text, words};
+use crate::app::panes::tree::{display_text, pi_text};
 use crate::app::title::title;
 use crate::base::numbers::{count, duration, some_dollars};
 use crate::base::text::{Span, Tone, mark, spans_text, spans_width, width};
 use crate::base::time;
 use crate::config::Filter;
 use crate::session::tree::{Index, Tree};
+use crate::ui::paint::{Pen, both};
 use crate::ui::panes::name::Name;
-use crate::ui::pen::{Pen, both};
 
 /// The columns that words keep beside facts.
 const WORDS: usize = 24;
@@ -107,10 +107,10 @@ impl Row<'_> {
         let mut facts = Vec::new();
         if one.folded {
             let forks = model.tree.rows.hidden_forks.get(&entry).copied().unwrap_or_default();
-            facts.extend(self.fold(text::hidden(tree.below(entry), forks, model.now)));
+            facts.extend(self.fold(pi_text::hidden(tree.below(entry), forks, model.now)));
         }
         if let Some(deeds) = model.tree.turn(entry).filter(|_| is_turns && !one.folded) {
-            facts.extend(dots(words::turn(deeds, node.time)));
+            facts.extend(dots(display_text::turn(deeds, node.time)));
         }
         let label_time = tree.labels.get(&entry).and_then(|label| label.time).filter(|_| model.tree.label_times);
         facts.extend(label_time.map(|time| Fact::new(Tone::Label, wall_time(model, time))));
@@ -122,7 +122,7 @@ impl Row<'_> {
         facts.extend(self.others(entry));
         let right = self.fitting(facts);
         let room = self.room.saturating_sub(spans_width(&right) + spans_width(&left) + 1);
-        let said = words::entry(tree, entry, &model.setting.home, room, pen.glyphs());
+        let said = display_text::entry(tree, entry, &model.setting.home, room, pen.glyphs());
         match model.tree.entry(entry).and_then(|entry| model.tree.words_of(entry)) {
             Some(words) => left.extend(mark(&said, &words.marks(&spans_text(&said)))),
             None => left.extend(said),
@@ -141,7 +141,7 @@ impl Row<'_> {
         }
         let sign = if run.is_open { &glyphs.unfolded } else { &glyphs.hidden };
         left.push(Span::new(Tone::Dim, format!("{sign} ")));
-        left.extend(words::run(deeds, glyphs));
+        left.extend(display_text::run(deeds, glyphs));
         let mut facts = Vec::new();
         let took = deeds.latest.zip(tree.nodes[run.first() as usize].time).map(|(end, begin)| end - begin);
         let took = took.filter(|&ms| with_times && ms >= 60_000);

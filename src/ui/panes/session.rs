@@ -6,13 +6,13 @@ use crate::base::numbers::{bytes, count, some_dollars, thousands};
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::base::time;
+use crate::catalog::SessionKey;
+use crate::catalog::search::SessionHit;
 use crate::config::Sort;
-use crate::library::SessionKey;
-use crate::library::search::SessionHit;
-use crate::ui::live;
+use crate::ui::paint::{Pen, both, cut};
 use crate::ui::panes::name::Name;
 use crate::ui::panes::{hits, project};
-use crate::ui::pen::{Pen, both, cut};
+use crate::ui::status_symbol;
 
 /// The columns from which on a session in a flat list always shows its project.
 const WIDE: usize = 64;
@@ -252,7 +252,7 @@ impl Row<'_> {
         let mut counts = Vec::new();
         // The sign is that of the most urgent one, as behind the age.
         if let Some(live) = self.model.library.live(self.key).filter(|live| live.all().len() > 1) {
-            let (tone, sign) = live::sign(live.told().map(|told| told.state), glyphs);
+            let (tone, sign) = status_symbol::sign(live.told().map(|told| told.state), glyphs);
             counts.push(Span::new(tone, format!("{sign}{} ", live.all().len())));
         }
         let labels = session.labels.len();
@@ -275,8 +275,10 @@ impl Row<'_> {
     fn age(self) -> [Span; 2] {
         let Self { model, key, .. } = self;
         let age = model.library[key].modified.map_or("?".into(), |then| time::age(model.now, then));
-        let live =
-            model.library.live(key).map(|live| live::sign(live.told().map(|told| told.state), self.pen.glyphs()));
+        let live = model
+            .library
+            .live(key)
+            .map(|live| status_symbol::sign(live.told().map(|told| told.state), self.pen.glyphs()));
         let (tone, sign) = live.unwrap_or((Tone::Dim, " "));
         [Span::new(Tone::Dim, format!("{age:>4} ")), Span::new(tone, sign)]
     }

@@ -2,19 +2,19 @@
 
 use ratatui::Frame;
 
-use crate::app::flows::ghost;
+use crate::app::flows::missing_parent;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{some_dollars, thousands};
 use crate::base::text::{Span, Tone, spans_text, spans_width, width};
 use crate::base::time;
+use crate::catalog::missing_parents::GhostKey;
 use crate::config::Sort;
 use crate::keymap::{Action, Place};
-use crate::library::ghosts::GhostKey;
+use crate::ui::paint::{Pen, both};
 use crate::ui::panes::session::{Row, Thread, entries_column, first_column};
 use crate::ui::panes::{hits, project};
-use crate::ui::pen::{Pen, both};
 use crate::ui::widgets::{List, key_of, tall_list, title};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
@@ -116,7 +116,10 @@ fn ghost_row(model: &Model, pen: &Pen<'_>, (row, key, forks): (usize, GhostKey, 
     let sign = if is_folded { &glyphs.closed } else { &glyphs.open };
     let mut right = if is_folded { format!("{} {} ", glyphs.hidden, thousands(forks)) } else { String::new() };
     right += &format!("gone {}  ", glyphs.gone);
-    let left = [Span::new(Tone::Dim, format!("  {sign} ")), Span::new(Tone::Dim, ghost::title(&model.context(), gone))];
+    let left = [
+        Span::new(Tone::Dim, format!("  {sign} ")),
+        Span::new(Tone::Dim, missing_parent::title(&model.context(), gone)),
+    ];
     both(&left, &[Span::new(Tone::Dim, right)], columns, glyphs)
 }
 

@@ -9,8 +9,8 @@ use crate::base::text::{Span, Tone, width};
 use crate::keymap::{Action, Place};
 use crate::render::DocLine;
 use crate::ui::empty::plain_rows;
+use crate::ui::paint::Pen;
 use crate::ui::panes::row;
-use crate::ui::pen::Pen;
 use crate::ui::widgets::{List, hits, key_of, list, title};
 
 /// The columns of the pane's name, at least.

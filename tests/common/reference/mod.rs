@@ -4,7 +4,7 @@
 mod entry;
 mod json;
 
-use pitree::session::entry::read;
+use pitree::session::entry::parse;
 use pitree::session::json::Reader;
 
 /// What there is to say of a line: its entry with all fields, or that it is no JSON; the same of its beginning alone, as if
@@ -20,7 +20,7 @@ fn said(line: &[u8]) -> Said {
 fn said_by_pitree(line: &[u8]) -> Said {
     let mut reader = Reader::new(line);
     let is_json = reader.skip().and_then(|_| reader.end());
-    [format!("{:?}", read::line(line)), format!("{:?}", read::beginning(line)), format!("{is_json:?}")]
+    [format!("{:?}", parse::line(line)), format!("{:?}", parse::beginning(line)), format!("{is_json:?}")]
 }
 
 /// Panics if pitree says something else of a line.

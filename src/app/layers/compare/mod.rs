@@ -10,9 +10,9 @@ use ratatui::layout::Rect;
 use crate::app::layers::answer::{Answer, View};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::{Glyphs, Span, Tone};
+use crate::catalog::compare::{Compared, End};
+use crate::catalog::{EntryRef, SessionKey};
 use crate::keymap::Action;
-use crate::library::compare::{Compared, End};
-use crate::library::{EntryRef, SessionKey};
 use crate::session::tree::{Index, Tree};
 use sections::{Section, sections};
 

@@ -5,9 +5,9 @@ use crate::base::text::{Glyphs, Span, Tone, clean, clean_lines, spans_width, wid
 use crate::render::wrap::Wrapped;
 use crate::render::{DocLine, diff};
 use crate::session::compare::Comparison;
+use crate::session::compare::description::{self, SIDES, Said};
 use crate::session::compare::files::{Both, Difference};
 use crate::session::compare::side::Side;
-use crate::session::compare::words::{self, SIDES, Said};
 
 /// From so many columns on, both sides stand next to each other: those of a terminal of 100 without the scroll bar.
 const WIDE: usize = 99;
@@ -46,12 +46,12 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     let sides = [&comparison.sides[0], &comparison.sides[1]];
     let numbers = |of: &dyn Fn(&Side) -> usize| sides.map(|side| thousands(of(side)));
     let files = &comparison.files;
-    let mut sections = vec![Section::new("Sides", String::new(), Body::Facts(words::facts(comparison)))];
+    let mut sections = vec![Section::new("Sides", String::new(), Body::Facts(description::facts(comparison)))];
     sections.push(Section::sides("Prompts", numbers(&|side| side.prompt_count), sides.map(prompts)));
     sections.push(Section::sides(
         "Tools",
         numbers(&|side| side.tools.iter().map(|tool| tool.calls).sum()),
-        sides.map(|side| side.tools.iter().flat_map(|tool| text(Tone::Tool, &words::tool(tool))).collect()),
+        sides.map(|side| side.tools.iter().flat_map(|tool| text(Tone::Tool, &description::tool(tool))).collect()),
     ));
     sections.push(Section::sides(
         "Errors",
@@ -61,7 +61,7 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
     sections.push(Section::sides(
         "Files of one side",
         [0, 1].map(|side| thousands(files.only[side].len())),
-        [0, 1].map(|side| files.only[side].iter().map(|(path, uses)| file(path, &words::uses(uses))).collect()),
+        [0, 1].map(|side| files.only[side].iter().map(|(path, uses)| file(path, &description::uses(uses))).collect()),
     ));
     let (changed, others): (Vec<&Both>, Vec<&Both>) = files.both.iter().partition(|both| both.difference.is_some());
     let others: Vec<DocLine> = others.into_iter().map(|both| file(&both.path, &uses(both))).collect();
@@ -81,7 +81,7 @@ pub(super) fn sections(comparison: &Comparison) -> Vec<Section> {
 
 /// How often each side touched a file.
 fn uses(both: &Both) -> String {
-    let [a, b] = [&both.uses[0], &both.uses[1]].map(words::uses);
+    let [a, b] = [&both.uses[0], &both.uses[1]].map(description::uses);
     format!("A: {a}; B: {b}")
 }
 
@@ -106,7 +106,7 @@ fn file(path: &str, uses: &str) -> DocLine {
 }
 
 fn differing(difference: &Difference, both: &Both) -> Vec<DocLine> {
-    let said = words::difference(difference, &both.uses).into_iter();
+    let said = description::difference(difference, &both.uses).into_iter();
     said.flat_map(|said| match said {
         Said::Words(words) => vec![DocLine::new(Tone::Dim, &words)],
         Said::Lines(lines) => diff::styled(&lines),

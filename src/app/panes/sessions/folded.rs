@@ -1,7 +1,7 @@
 //! What is folded, by names that outlive the program.
 
 use crate::app::panes::sessions::{Pane, RowKey};
-use crate::library::{Library, SessionKey};
+use crate::catalog::{Library, SessionKey};
 
 /// The most folds that are remembered.
 const MOST: usize = 5_000;

@@ -8,8 +8,8 @@ use crate::app::panes::sessions::{Pane, SessionRow};
 use crate::app::title::plain;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::{Glyphs, width};
-use crate::library::search::SessionHit;
-use crate::library::{Library, SessionKey};
+use crate::catalog::search::SessionHit;
+use crate::catalog::{Library, SessionKey};
 
 /// What a row has besides its name and the text of a hit, at the most: signs, counts, the age.
 const BESIDE: usize = 46;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::app::panes::sessions::{Pane, SessionRow};
-use crate::library::{Library, SessionKey};
+use crate::catalog::{Library, SessionKey};
 
 impl Pane {
     /// Whether a row is marked: a project is when all of its sessions are.

@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
+use crate::catalog::current_dir::Here;
+use crate::catalog::families::Families;
+use crate::catalog::missing_parents::GhostKey;
+use crate::catalog::search::SessionHit;
+use crate::catalog::{Library, ProjectKey, SessionKey};
 use crate::config::Sort;
-use crate::library::families::Families;
-use crate::library::ghosts::GhostKey;
-use crate::library::here::Here;
-use crate::library::search::SessionHit;
-use crate::library::{Library, ProjectKey, SessionKey};
 pub use projects::{Hidden, Project};
 
 /// What a row is known by, whatever its place.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::base::numbers::{count, some_dollars};
 use crate::base::paths::split_name;
-use crate::library::families::Families;
-use crate::library::{Library, ProjectKey, SessionKey};
+use crate::catalog::families::Families;
+use crate::catalog::{Library, ProjectKey, SessionKey};
 use crate::session::digest::entries::Tally;
 
 /// Hidden sessions of subagents, which sums include.

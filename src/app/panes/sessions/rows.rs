@@ -7,9 +7,9 @@ use std::sync::Arc;
 use crate::app::panes::sessions::{Hidden, Pane, RowKey, SessionRow, Totals, project_of, projects};
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
+use crate::catalog::missing_parents::GhostKey;
+use crate::catalog::{Library, ProjectKey, SessionKey};
 use crate::config::Sort;
-use crate::library::ghosts::GhostKey;
-use crate::library::{Library, ProjectKey, SessionKey};
 
 /// Columns of lines in front of a fork of a fork of a fork…
 const DEEPEST: usize = 36;

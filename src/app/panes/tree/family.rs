@@ -4,10 +4,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::base::text::{Span, Tone};
-use crate::library::others::Others;
-use crate::library::{EntryRef, Library, SessionKey};
+use crate::catalog::shared_entries::Others;
+use crate::catalog::{EntryRef, Library, SessionKey};
 use crate::session::digest::Shared;
-use crate::session::family::joined::Joined;
+use crate::session::family::merged::Joined;
 use crate::session::tree::Index;
 
 /// A file that was forked off the open session.

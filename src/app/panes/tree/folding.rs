@@ -2,7 +2,7 @@
 
 use crate::app::panes::tree::Pane;
 use crate::app::panes::tree::rows::{Item, TreeRows};
-use crate::library::EntryRef;
+use crate::catalog::EntryRef;
 
 impl Pane {
     /// Folds the selected row, or the run that it is in. Returns whether there was anything to fold.

@@ -1,37 +1,37 @@
 //! The tree pane: the open session, which of its rows are seen, and moving about in it.
 
-pub mod deeds;
+pub mod activity;
+pub mod display_text;
 pub mod family;
-pub mod find;
-mod finding;
+mod family_loading;
+mod find_in_session;
 mod folding;
-mod going;
-mod joining;
-mod lead;
+pub mod hits;
+mod navigation;
+pub mod pi_text;
+mod position;
+mod row_prefix;
 pub mod rows;
-mod spot;
-mod telling;
-pub mod text;
-pub mod words;
+mod summary_rows;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::app::ticket::Claim;
 use crate::app::widgets::cursor::Cursor;
+use crate::catalog::search::At;
+use crate::catalog::shared_entries::Others;
+use crate::catalog::{EntryRef, SessionKey};
 use crate::config::Filter;
-use crate::library::others::Others;
-use crate::library::search::At;
-use crate::library::{EntryRef, SessionKey};
 use crate::search::query::Query;
 use crate::session::entry::EntryId;
 use crate::session::entry::kind::Kind;
 use crate::session::tree::{Index, Tree};
-use deeds::{Deeds, Inherited};
+use activity::{Deeds, Inherited};
 use family::{Family, Fork, ToJoin, Wanted};
-use find::Find;
+use hits::Find;
+use position::{Selected, Spot};
 use rows::{Item, RowIndex, TreeRows, passes};
-use spot::{Selected, Spot};
 
 /// The state of the pane.
 #[derive(Debug, Default)]
@@ -254,7 +254,7 @@ impl Pane {
     /// The entry that a search points at, when its tree is there.
     pub(crate) fn pointed(&self) -> Option<Index> {
         let tree = self.own().filter(|tree| !tree.is_partial)?;
-        let at = self.pointed?.find(tree).map(|at| find::seen(tree, at))?;
+        let at = self.pointed?.find(tree).map(|at| hits::seen(tree, at))?;
         self.shown(EntryRef { session: self.session?, at })
     }
 
@@ -363,7 +363,7 @@ impl Pane {
             rows.tell_runs(&tree, is_part, is_open);
         }
         if self.filter == Filter::Turns && self.turns.is_empty() {
-            self.turns = deeds::turns(&tree);
+            self.turns = activity::turns(&tree);
         }
         if rows.entries > 0 && tree.goes_on_at(None) {
             rows.tell_start();

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::app::panes::tree::deeds::Run;
+use crate::app::panes::tree::activity::Run;
 use crate::app::panes::tree::family::Fork;
 use crate::base::text::Glyphs;
 use crate::config::Filter;

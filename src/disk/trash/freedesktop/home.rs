@@ -16,7 +16,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::disk::create;
-use crate::disk::trash::freedesktop::over;
+use crate::disk::trash::freedesktop::cross_device;
 use crate::system::kernel;
 
 /// The home trash during one request.
@@ -102,7 +102,7 @@ impl Home {
 /// That is not possible: then the file is where it was, and the place is given up.
 pub(super) fn put(path: &Path, item: &Path) -> Result<()> {
     let moved = match create::rename(path, item) {
-        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => over::copy(path, item).and_then(|()| {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => cross_device::copy(path, item).and_then(|()| {
             // Not in the place of this one before it is known to be whole.
             fs::remove_file(path).inspect_err(|_| drop(fs::remove_file(item)))
         }),

@@ -1,8 +1,8 @@
 //! The trashes of the FreeDesktop specification: that of the home by pitree itself, which knows the place of each file before
 //! it moves; others by the crate `trash`.
 
+mod cross_device;
 mod home;
-mod over;
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use crate::base::guard;
+use crate::base::catch_panic;
 use crate::disk::create;
-use crate::disk::trash::back::{NotBack, Wanted, in_words};
 pub(super) use crate::disk::trash::freedesktop::home::Home;
 use crate::disk::trash::freedesktop::home::{Lying, forget, info_of};
-use crate::disk::trash::join;
+use crate::disk::trash::merge;
+use crate::disk::trash::restore_error::{NotBack, Wanted, in_words};
 
 /// Moves a file to the trash, to the place that was taken for it if there is one.
 ///
@@ -57,7 +57,7 @@ fn move_back(item: &Path, to: &Path) -> io::Result<()> {
     match create::rename(item, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             let draft = create::draft(to);
-            over::copy(item, &draft)?;
+            cross_device::copy(item, &draft)?;
             create::rename(&draft, to).inspect_err(|_| drop(fs::remove_file(&draft)))?;
             create::sync_folder(to);
             let _ = fs::remove_file(item); // a second one in the trash is of no harm
@@ -76,7 +76,7 @@ pub(super) fn give_up(item: &Path) {
 pub(super) fn clear(path: &Path, item: &Path) {
     if path.symlink_metadata().is_ok() {
         // What can't be cleared away stays.
-        if join::has(path, item).unwrap_or(false) && fs::remove_file(item).is_ok() {
+        if merge::has(path, item).unwrap_or(false) && fs::remove_file(item).is_ok() {
             forget(item);
         }
         give_up(item);
@@ -98,7 +98,7 @@ impl Contents {
     pub(crate) fn read() -> Result<Self> {
         let mut lying = home::lying().context("can't look into the trash")?;
         // The crate panics at mount points whose names are no Unicode (5.3): those of the home come back all the same.
-        let others = guard::caught(trash::os_limited::list);
+        let others = catch_panic::caught(trash::os_limited::list);
         let others = others.and_then(|others| others.map_err(|error| in_words(&error))).map(|others| {
             lying.extend(others.into_iter().map(|item| Lying {
                 path: item.original_path(),

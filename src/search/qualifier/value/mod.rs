@@ -1,9 +1,9 @@
 //! The kinds of values that qualifiers have.
 
 pub(crate) mod bound;
+pub(crate) mod date;
 pub(crate) mod path;
 pub(crate) mod text;
-pub(crate) mod when;
 
 use std::fmt::{Debug, Display};
 

@@ -1,8 +1,8 @@
 //! Paths as they are compared: folded, with `/` only, `~` expanded, cut into components.
 
-use crate::base::fold::fold;
-use crate::search::here::HereAndNow;
+use crate::base::normalize::fold;
 use crate::search::qualifier::value::text::Text;
+use crate::search::scope::HereAndNow;
 
 /// A path that is looked for.
 pub(crate) struct Path {

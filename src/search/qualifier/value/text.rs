@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::base::fold::fold;
-use crate::base::js::is_js_space;
+use crate::base::javascript::is_js_space;
+use crate::base::normalize::fold;
 use crate::search::qualifier::value::Value;
 
 /// A text.

@@ -1,0 +1,119 @@
+//! Going on in a session whose directory is gone, such as a project that was moved, or a session of another machine: in the
+//! current directory, in the one that it became, or with the command copied.
+
+use std::path::{Path, PathBuf};
+
+use crate::app::command::{Command, GoOn};
+use crate::app::context::Context;
+use crate::app::flows::cancel_by;
+use crate::app::layers::answer::Purpose;
+use crate::app::layers::prompt::Prompt;
+use crate::app::layers::question::{Choice, Question};
+use crate::app::layers::{Layer, Layers};
+use crate::app::message::{Clip, Work};
+use crate::app::widgets::line::LineEdit;
+use crate::base::paths::shorten;
+use crate::base::text::Tone;
+use crate::disk::relocations::Candidate;
+use crate::pi::launch::Start;
+use crate::render::DocLine;
+
+/// As many files that a session touched are enough to know its directory again.
+const MOST_FILES: usize = 500;
+
+/// What is to be looked for.
+pub(crate) fn look(context: &Context<'_>, Start { path, cwd, .. }: &Start) -> Work {
+    let library = context.library;
+    let session = library.key_of(path).map(|key| &library[key]);
+    let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
+    let touched = touched.take(MOST_FILES).map(String::from).collect();
+    let known = library.project_dirs().filter(|dir| !library.gone_dirs.contains(&***dir));
+    let known = known.map(|dir| PathBuf::from(&**dir)).collect();
+    Work::LookForMoved { gone: cwd.into(), touched, known }
+}
+
+/// Asks where to go on.
+pub(crate) fn ask(context: &Context<'_>, go_on: &GoOn, candidates: &[Candidate]) -> Command {
+    let home = &context.setting.home;
+    let gone = &go_on.start.cwd;
+    let lines = vec![
+        DocLine::new(Tone::Warning, &shorten(gone, home)),
+        DocLine::new(Tone::Text, "pi asks for confirmation before it resumes in another directory."),
+    ];
+    let moved = |(key, candidate): (char, &Candidate)| {
+        let dir = candidate.dir.to_string_lossy();
+        let why = match candidate.of {
+            0 => "a repository of that name".into(),
+            of => format!("{} of the {of} files are there", candidate.files),
+        };
+        let what = format!("in {} ({why}); remembered for all sessions of that directory", shorten(&dir, home));
+        let elsewhere = Command::Elsewhere { then: go_on.clone(), dir: dir.into_owned() };
+        Choice::new(key, "moved", what, Some(elsewhere))
+    };
+    let mut choices: Vec<Choice<Command>> = ('1'..='9').zip(candidates).map(moved).collect();
+    let here = Start { cwd: String::new(), ..go_on.start.clone() };
+    let choice = Command::GoOn(GoOn { start: here.clone(), ..go_on.clone() });
+    let started = match shorten(&context.setting.here, home) {
+        dir if dir.is_empty() => "in the directory where pitree was started".into(),
+        dir => format!("in {dir}, where pitree was started"),
+    };
+    choices.push(Choice::new('h', "here", started, Some(choice)));
+    let purpose = Purpose::Directory(go_on.start.clone());
+    let prompt = Layer::Prompt(Prompt::new(purpose, "directory: ", &start(gone)));
+    let other = "in another directory; remembered for all sessions of this one";
+    choices.push(Choice::new('d', "directory", other, Some(Command::show(prompt))));
+    choices.push(Choice::new(
+        'y',
+        "copy",
+        "copy the command, to run it elsewhere",
+        Some(Command::Copy(Clip::Command(here))),
+    ));
+    choices.push(cancel_by('c'));
+    Command::show(Layer::Question(Question::new("The session's directory is gone", lines, choices)))
+}
+
+/// What a line for a directory begins with.
+fn start(gone: &str) -> String {
+    Path::new(gone).parent().map_or(String::new(), |parent| format!("{}/", parent.display()))
+}
+
+/// Goes on where a gone directory is said to be now. A line that says what is none stays, to be typed on.
+pub(crate) fn go(layers: &mut Layers<Command>, go_on: GoOn, kept: Result<PathBuf, String>) -> Command {
+    if let Some(prompt) = prompt(layers) {
+        match kept {
+            Ok(_) => drop(layers.pop()),
+            Err(why) => {
+                prompt.problem = Some(why);
+                return Command::nothing();
+            }
+        }
+    }
+    match kept {
+        Ok(dir) => {
+            let start = Start { cwd: dir.to_string_lossy().into_owned(), ..go_on.start };
+            Command::GoOn(GoOn { start, ..go_on })
+        }
+        Err(why) => Command::Complain("pi was not started", why),
+    }
+}
+
+/// The line for a directory, if it is on top.
+fn prompt(layers: &mut Layers<Command>) -> Option<&mut Prompt> {
+    match layers.top_mut() {
+        Some(Layer::Prompt(prompt)) if matches!(prompt.purpose, Purpose::Directory(_)) => Some(prompt),
+        _ => None,
+    }
+}
+
+/// Completes the directory in the line on top, if it is still what was `typed`, and lists the names that it could go on with.
+pub(crate) fn complete(layers: &mut Layers<Command>, (typed, path): (&str, &str), names: Vec<String>, home: &str) {
+    let Some(prompt) = prompt(layers).filter(|prompt| prompt.line.value() == typed) else { return };
+    prompt.problem = names.is_empty().then(|| "no directory goes on like this".into());
+    if !names.is_empty() {
+        // A slash at the end says that it is one directory.
+        let end = if path.ends_with('/') { "/" } else { "" };
+        let short = if typed.starts_with('~') { shorten(path, home) + end } else { path.into() };
+        prompt.line = LineEdit::new(&short);
+    }
+    prompt.options = if names.len() > 1 { names } else { Vec::new() };
+}

@@ -1,0 +1,45 @@
+//! A session that is gone and that others were forked from: what is known of it, and bringing it back from the trash.
+
+use std::path::Path;
+
+use crate::app::command::{After, Command};
+use crate::app::context::Context;
+use crate::app::flows::refusal;
+use crate::app::title::of_message;
+use crate::base::paths::shorten;
+use crate::base::text::clean;
+use crate::catalog::missing_parents::{Ghost, GhostKey, id_in_name};
+use crate::changes::Request;
+use crate::changes::history::Past;
+
+/// Enter on its row.
+pub(crate) fn confirm(context: &Context<'_>, key: GhostKey) -> Command {
+    let Some(ghost) = context.library.ghost(key) else { return Command::nothing() };
+    if let Some(why) = refusal(context) {
+        return Command::warn(why);
+    }
+    match in_trash(context, ghost) {
+        Some(past) => Command::Change(Request::Undo { number: Some(past.record.number) }, After::Show),
+        None => {
+            let path = shorten(&ghost.path.to_string_lossy(), &context.setting.home).into_owned();
+            Command::warn(format!("not in pitree's trash: {}", clean(&path)))
+        }
+    }
+}
+
+/// The change by which it is in the trash, if that is known.
+pub(crate) fn in_trash<'a>(context: &Context<'a>, ghost: &Ghost) -> Option<&'a Past> {
+    let is_it = |past: &&Past| past.is_away() && !past.is_emptied && is_same(past.record.change.path(), &ghost.path);
+    context.past.iter().find(is_it)
+}
+
+/// Whether two paths are of one file: the same, or by the name that pi gave it, where one of them goes through a link.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || (id_in_name(one).is_some() && one.file_name() == other.file_name())
+}
+
+/// What it is called, by the first message that its forks have from it.
+pub fn title(context: &Context<'_>, ghost: &Ghost) -> String {
+    let first = ghost.forks.first().and_then(|&fork| context.library.get(fork)?.typed_message().map(str::to_owned));
+    of_message(first.as_deref().unwrap_or("(no messages)").trim())
+}

@@ -1,0 +1,78 @@
+//! Where one was before each jump, and where one went back from.
+
+use std::collections::VecDeque;
+
+use crate::catalog::{EntryRef, SessionKey};
+use crate::keymap::Place;
+
+/// The most that is kept.
+const MOST: usize = 100;
+
+/// Where one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The pane.
+    pub focus: Place,
+    /// The selected session.
+    pub session: Option<SessionKey>,
+    /// Its selected entry.
+    pub entry: Option<EntryRef>,
+}
+
+/// The jumps.
+#[derive(Debug, Default)]
+pub struct Jumps {
+    back: VecDeque<Spot>,
+    forward: Vec<Spot>,
+}
+
+impl Jumps {
+    /// Somebody jumps from here.
+    pub fn leave(&mut self, here: Spot) {
+        self.forward.clear();
+        self.push(here);
+    }
+
+    fn push(&mut self, here: Spot) {
+        if self.back.back() != Some(&here) {
+            self.back.push_back(here);
+        }
+        if self.back.len() > MOST {
+            self.back.pop_front();
+        }
+    }
+
+    /// Where to go back to, or forward again, from here.
+    pub fn next(&mut self, here: Spot, forward: bool) -> Option<Spot> {
+        let mut take = || if forward { self.forward.pop() } else { self.back.pop_back() };
+        // Where one has come to on foot is no step.
+        let to = std::iter::from_fn(&mut take).find(|to| *to != here)?;
+        match forward {
+            true => self.push(here),
+            false => self.forward.push(here),
+        }
+        Some(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goes_back_and_forward_again() {
+        let spot = |at| Spot { focus: if at == 0 { Place::Sessions } else { Place::Tree }, session: None, entry: None };
+        let (list, tree) = (spot(0), spot(1));
+        let mut jumps = Jumps::default();
+        assert_eq!(jumps.next(list, false), None);
+        jumps.leave(list);
+        jumps.leave(list);
+        assert_eq!(jumps.next(tree, false), Some(list));
+        assert_eq!(jumps.next(list, false), None);
+        assert_eq!(jumps.next(list, true), Some(tree));
+        assert_eq!(jumps.next(tree, true), None);
+        assert_eq!(jumps.next(list, false), None, "one is there");
+        (0..300).for_each(|at| jumps.leave(spot(at % 2)));
+        assert_eq!(jumps.back.len(), MOST);
+    }
+}

@@ -1,0 +1,156 @@
+//! What the row of an entry says to people: its words first, without the signs of Markdown, paths from the directory that the
+//! session worked in. `pitree tree` prints the rows as pi does ([`text`](super::pi_text)).
+
+use crate::app::panes::tree::activity::Deeds;
+use crate::app::panes::tree::pi_text::{marks, said};
+use crate::base::numbers::{count, duration, some_dollars};
+use crate::base::paths::seen_from;
+use crate::base::text::{Glyphs, Span, Tone, spans_width};
+use crate::render::plain_markdown;
+use crate::session::entry::kind::Kind;
+use crate::session::entry::tool_call::Called;
+use crate::session::tree::node::Outcome;
+use crate::session::tree::{Index, Tree};
+
+/// The fewest columns that a path is cut to.
+const PATH: usize = 12;
+
+/// The row of an entry in about so many columns: what can't be read in part is cut in the middle.
+pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -> Vec<Span> {
+    let node = &tree.nodes[at as usize];
+    let mut spans = marks(tree, at, glyphs);
+    let failed = node.outcome == Outcome::Failed;
+    // Where nothing that was said tells of it.
+    if failed && matches!(node.kind, Kind::ToolResult | Kind::Bash) {
+        spans.push(Span::new(Tone::Error, "failed "));
+    }
+    let (word, tone, text) = match node.kind {
+        Kind::User => ("user  ", Tone::User, plain_markdown::words(node.words())),
+        Kind::Assistant => ("asst  ", Tone::Assistant, plain_markdown::words(&node.text)),
+        Kind::Bash => ("! ", Tone::Tool, without_cd(&node.text, &tree.header.cwd).into()),
+        Kind::BranchSummary => ("summary  ", Tone::Summary, plain_markdown::words(&node.text)),
+        Kind::ToolResult => {
+            let tone = if failed { Tone::Error } else { Tone::Tool };
+            let room = room.saturating_sub(spans_width(&spans));
+            let text = node.called.as_ref().map(|called| call(called, &tree.header.cwd, home, room, glyphs));
+            spans.push(Span::new(tone, text.unwrap_or_else(|| node.text.to_string())));
+            return spans;
+        }
+        Kind::Compaction => ("", Tone::Summary, (&*node.text).into()),
+        Kind::SystemRole | Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage | Kind::CustomMessage => {
+            ("", Tone::Text, (&*node.text).into())
+        }
+        Kind::ModelChange
+        | Kind::ThinkingLevel
+        | Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::Unknown => ("", Tone::Meta, (&*node.text).into()),
+    };
+    spans.extend([Span::new(tone, word), Span::new(said(node, tone), text)]);
+    spans
+}
+
+/// A tool call: `[read: src/auth.rs:10-40]`.
+fn call(called: &Called, cwd: &str, home: &str, room: usize, glyphs: &Glyphs) -> String {
+    let Called { name, path, about } = called;
+    let path = seen_from(cwd, path, home);
+    // With the brackets, the colon and the blank.
+    let least = |rest: usize| room.saturating_sub(name.len() + rest + 4).max(PATH);
+    let cut = |rest: usize| glyphs.cut_path(&path, least(rest));
+    match &**name {
+        "read" => format!("[{name}: {}{about}]", cut(about.len())),
+        "write" | "edit" | "ls" => format!("[{name}: {}]", cut(0)),
+        "bash" => format!("[{name}: {}]", without_cd(about, cwd)),
+        "grep" | "find" if path.is_empty() || path == "." => format!("[{name}: {about}]"),
+        "grep" | "find" => format!("[{name}: {about} in {}]", cut((about.len() + 4).min(room / 2))),
+        _ if path.is_empty() => format!("[{name}: {about}]"),
+        _ => format!("[{name}: {}]", cut(0)),
+    }
+}
+
+/// A command without going to the directory where it is anyway.
+fn without_cd<'a>(command: &'a str, cwd: &str) -> &'a str {
+    let there = || {
+        let rest = command.strip_prefix("cd ")?.trim_start();
+        let quote = |sign: char| rest.strip_prefix(sign)?.strip_prefix(cwd)?.strip_prefix(sign);
+        let rest = quote('"').or_else(|| quote('\'')).or_else(|| rest.strip_prefix(cwd))?;
+        let rest = rest.strip_prefix('/').unwrap_or(rest).trim_start();
+        Some(rest.strip_prefix("&&").or_else(|| rest.strip_prefix(';'))?.trim_start())
+    };
+    there().filter(|rest| !cwd.is_empty() && !rest.is_empty()).unwrap_or(command)
+}
+
+/// What a run of tool calls did: `9 tools · 1 failed  read 4 · bash 2 · edited hooks.ts, hooks.md`.
+pub fn run(deeds: &Deeds, glyphs: &Glyphs) -> Vec<Span> {
+    let dot = format!(" {} ", glyphs.dot);
+    let mut facts: Vec<String> = deeds.tools.iter().map(|(tool, uses)| format!("{} {uses}", tool.name)).collect();
+    facts.extend(changed(deeds));
+    let mut spans = vec![Span::new(Tone::Tool, count(deeds.calls, "tool", "tools"))];
+    // Before what is cut where there is little room.
+    if deeds.failed > 0 {
+        spans.push(Span::new(Tone::Error, format!("{dot}{} failed", deeds.failed)));
+    }
+    spans.push(Span::new(Tone::Dim, format!("  {}", facts.join(&dot))));
+    spans
+}
+
+/// The names of the files that were changed.
+fn changed(deeds: &Deeds) -> Option<String> {
+    let names: Vec<&str> = deeds.changed.iter().map(|called| called.file_name()).collect();
+    (!names.is_empty()).then(|| format!("edited {}", names.join(", ")))
+}
+
+/// What followed a prompt, the most telling first.
+pub fn turn(deeds: &Deeds, begun: Option<i64>) -> Vec<String> {
+    let mut facts = Vec::new();
+    facts.extend((deeds.calls > 0).then(|| count(deeds.calls, "tool", "tools")));
+    facts.extend((deeds.failed > 0).then(|| format!("{} failed", deeds.failed)));
+    facts.extend(some_dollars(deeds.cost));
+    let took = begun.zip(deeds.latest).map(|(begun, latest)| latest - begun);
+    facts.extend(took.filter(|&ms| ms >= 1000).map(|ms| duration(ms as f64)));
+    facts.extend(changed(deeds));
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::text::UNICODE;
+
+    #[test]
+    fn a_command_does_not_go_where_it_is() {
+        for (command, said) in [
+            ("cd /home/me/app && npm test", "npm test"),
+            ("cd /home/me/app/ && npm test", "npm test"),
+            ("cd \"/home/me/app\"; npm test", "npm test"),
+            ("cd '/home/me/app' &&npm test", "npm test"),
+            ("cd /home/me/app2 && npm test", "cd /home/me/app2 && npm test"),
+            ("cd /home/me/app", "cd /home/me/app"),
+            ("cd /home/me/app && ", "cd /home/me/app && "),
+            ("npm test", "npm test"),
+        ] {
+            assert_eq!(without_cd(command, "/home/me/app"), said);
+        }
+    }
+
+    #[test]
+    fn a_long_path_is_cut_in_the_middle() {
+        let called = Called {
+            name: "read".into(),
+            path: "/w/packages/coding-agent/src/core/hooks.ts".into(),
+            about: ":1-9".into(),
+        };
+        assert_eq!(
+            call(&called, "/w", "/home/me", 80, &UNICODE),
+            "[read: packages/coding-agent/src/core/hooks.ts:1-9]"
+        );
+        let said = call(&called, "/w", "/home/me", 40, &UNICODE);
+        assert!(
+            said.starts_with("[read: pack") && said.ends_with("core/hooks.ts:1-9]") && said.contains('…'),
+            "{said}"
+        );
+    }
+}

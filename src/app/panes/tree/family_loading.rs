@@ -1,0 +1,218 @@
+//! Showing several sessions in the tree of the open one: which are wanted, what is asked for, and how entries are named then.
+
+use std::sync::Arc;
+
+use crate::app::panes::tree::Pane;
+use crate::app::panes::tree::activity::Inherited;
+use crate::app::panes::tree::family::{Family, Fork, ToJoin, Wanted};
+use crate::app::panes::tree::position::Selected;
+use crate::catalog::shared_entries::Others;
+use crate::catalog::{EntryRef, Library, SessionKey};
+use crate::session::tree::{Index, Tree};
+
+impl Pane {
+    /// How an entry of the tree is named: by its own file.
+    pub fn entry(&self, at: Index) -> Option<EntryRef> {
+        match &self.family {
+            Some(family) => family.entry(at),
+            None => self.session.map(|session| EntryRef { session, at }),
+        }
+    }
+
+    /// Where an entry of a file is in the tree.
+    pub fn shown(&self, entry: EntryRef) -> Option<Index> {
+        match &self.family {
+            Some(family) => family.shown(entry),
+            None => {
+                let is_there = self.session == Some(entry.session)
+                    && self.tree.as_ref().is_some_and(|tree| (entry.at as usize) < tree.nodes.len());
+                is_there.then_some(entry.at)
+            }
+        }
+    }
+
+    /// The tree of a file of which entries are shown.
+    pub fn file(&self, session: SessionKey) -> Option<&Arc<Tree>> {
+        match &self.family {
+            Some(family) => family.joined.file(*family.places.get(&session)?),
+            None => self.tree.as_ref().filter(|_| self.session == Some(session)),
+        }
+    }
+
+    /// The tree of the open session alone.
+    pub fn own(&self) -> Option<&Arc<Tree>> {
+        self.file(self.session?)
+    }
+
+    /// Whether the whole family is wanted.
+    pub fn is_whole(&self) -> bool {
+        self.wanted.whole
+    }
+
+    /// Whether a session of the family is hidden.
+    pub(crate) fn is_hidden(&self, session: SessionKey) -> bool {
+        self.wanted.hidden.contains(&session)
+    }
+
+    /// Whether a session is wanted that says nothing of the family.
+    pub(crate) fn is_added(&self, session: SessionKey) -> bool {
+        self.wanted.added.contains(&session)
+    }
+
+    /// Shows the whole family as one tree, or the session alone. Returns whether it is the family.
+    pub(crate) fn toggle_family(&mut self) -> bool {
+        let whole = !self.wanted.whole;
+        self.wanted = Wanted { whole, ..Wanted::default() };
+        whole
+    }
+
+    /// Hides a session of the family, or shows it again; adds one that says nothing of it, or takes it away.
+    pub(crate) fn toggle_member(&mut self, session: SessionKey, is_of_family: bool) {
+        let set = if is_of_family { &mut self.wanted.hidden } else { &mut self.wanted.added };
+        if !set.remove(&session) {
+            set.insert(session);
+        }
+    }
+
+    /// Opens a fork in place, or closes it with what is opened in it.
+    pub(super) fn open_fork(&mut self, session: SessionKey, open: bool) -> bool {
+        if self.session == Some(session) {
+            return false; // it is always shown
+        }
+        let wanted = &mut self.wanted;
+        match (wanted.whole, open) {
+            (true, true) => wanted.hidden.remove(&session) | wanted.added.contains(&session),
+            (true, false) if wanted.added.contains(&session) => wanted.added.remove(&session),
+            (true, false) => wanted.hidden.insert(session),
+            (false, true) => wanted.opened.insert(session),
+            (false, false) => wanted.opened.remove(&session),
+        }
+    }
+
+    /// What is to be joined and was not asked for yet.
+    pub(crate) fn next_to_join(&mut self, library: &Library) -> Option<ToJoin> {
+        let now = (library.version(), self.wanted.clone());
+        if self.looked_at.as_ref() == Some(&now) {
+            return None;
+        }
+        self.looked_at = Some(now);
+        let to_join = self.session.filter(|&key| library.has(key)).and_then(|key| self.wanted.members(key, library));
+        let Some(to_join) = to_join else {
+            (self.asked, self.joining) = (None, None);
+            self.leave_family();
+            return None;
+        };
+        let asked = self.asked.as_ref();
+        // A file that grows all the time would never be joined if each growth began anew.
+        let is_grown = |asked: &ToJoin| {
+            asked.is_whole == to_join.is_whole
+                && asked.members.iter().map(|(key, _)| key).eq(to_join.members.iter().map(|(key, _)| key))
+        };
+        if asked.is_some_and(|asked| asked.is_same(&to_join) || (self.joining.is_some() && is_grown(asked))) {
+            return None;
+        }
+        self.asked = Some(to_join.clone());
+        Some(to_join)
+    }
+
+    /// Joining failed: what was shown before stays.
+    pub(crate) fn fail_to_join(&mut self) {
+        self.joining = None;
+        self.looked_at = None;
+        if self.family.is_none() {
+            (self.wanted, self.asked) = (Wanted::default(), None);
+        }
+    }
+
+    /// Shows the tree of several sessions.
+    pub(crate) fn show_family(&mut self, family: Arc<Family>) {
+        (self.joining, self.looked_at) = (None, None);
+        self.note_selection();
+        self.keep_selected();
+        self.tree = Some(family.joined.tree.clone());
+        self.forks.clone_from(&family.forks);
+        self.family = Some(family);
+        self.show_other();
+    }
+
+    /// Shows the open session alone again.
+    pub(super) fn leave_family(&mut self) {
+        let Some(own) = self.family.as_ref().and_then(|_| self.own().cloned()) else { return };
+        self.note_selection();
+        let is_others = |selected: &Selected| match *selected {
+            Selected::Fork(key, _) => self.own_forks.iter().all(|fork| fork.key != key),
+            Selected::Entry(entry) | Selected::Run(entry) => Some(entry.session) != self.session,
+            Selected::Inherited | Selected::Start => false,
+        };
+        // What stands in another file alone is left for the place where that left this one.
+        let left = self.selected.filter(is_others).and_then(|selected| self.anchor(selected));
+        let at = left.and_then(|at| self.nearest_own(at));
+        self.family = None;
+        self.forks.clone_from(&self.own_forks);
+        self.tree = Some(own);
+        if let Some(at) = at {
+            self.selected = self.entry_of_own(at).map(Selected::Entry);
+        }
+        self.show_other();
+    }
+
+    /// The nearest entry of the open session at or above an entry, by its place in that.
+    fn nearest_own(&self, at: Index) -> Option<Index> {
+        let (family, tree) = (self.family.as_ref()?, self.tree.as_ref()?);
+        let own = |at: Index| family.entry(at).filter(|entry| Some(entry.session) == self.session);
+        std::iter::successors(Some(at), |&at| tree.parent(at)).find_map(own).map(|entry| entry.at)
+    }
+
+    /// Takes the files that were forked off the session, and in which others its entries stand.
+    pub(crate) fn set_forks(&mut self, forks: Vec<Fork>, others: Others) {
+        self.others = others;
+        self.own_forks.clone_from(&forks);
+        if self.family.is_some() {
+            return;
+        }
+        let chosen = self.selected_fork().map(|fork| fork.key).or_else(|| self.awaited_fork.take());
+        let is_there = |key: &SessionKey| forks.iter().any(|fork| fork.key == *key);
+        self.selected = chosen.filter(is_there).map(|key| Selected::Fork(key, 0)).or(self.selected);
+        self.forks = forks;
+        self.rebuild();
+    }
+
+    /// What the list knows of the forks is something else now.
+    pub(crate) fn renew_forks(&mut self, library: &Library) {
+        for fork in self.forks.iter_mut().chain(&mut self.own_forks) {
+            fork.session = library[fork.key].clone();
+        }
+    }
+
+    /// In which other sessions an entry stands.
+    pub fn others_of(&self, at: Index) -> &[SessionKey] {
+        self.family.as_ref().map_or(&self.others, |family| &family.others).of(at)
+    }
+
+    /// Makes the rows of another tree of the same session.
+    fn show_other(&mut self) {
+        let inherited = self.own().and_then(|tree| Inherited::of(tree)).filter(|_| !self.is_whole());
+        let last = inherited.and_then(|inherited| self.shown(self.entry_of_own(inherited.last)?));
+        self.inherited = inherited.zip(last).map(|(inherited, last)| Inherited { last, ..inherited });
+        self.turns.clear();
+        self.rebuild();
+        self.find_awaited();
+    }
+
+    /// Where in the tree that is by which something selected is found.
+    pub(super) fn anchor(&self, selected: Selected) -> Option<Index> {
+        match selected {
+            Selected::Entry(entry) | Selected::Run(entry) => self.shown(entry),
+            Selected::Fork(key, part) => {
+                let fork = self.forks.iter().find(|fork| (fork.key, fork.part) == (key, part))?;
+                fork.start.or(fork.split)
+            }
+            Selected::Inherited | Selected::Start => None,
+        }
+    }
+
+    /// How an entry of the open session is named, by its place in that.
+    pub(super) fn entry_of_own(&self, at: Index) -> Option<EntryRef> {
+        self.session.map(|session| EntryRef { session, at })
+    }
+}

@@ -1,0 +1,193 @@
+//! Looking for words in the open session: from the line that is typed to the selected hit.
+
+use std::sync::Arc;
+
+use crate::app::panes::tree::Pane;
+use crate::app::panes::tree::hits::Find;
+use crate::catalog::{EntryRef, SessionKey};
+use crate::search::query::Query;
+use crate::search::text_match::Words;
+use crate::session::tree::{Index, Tree};
+
+/// A session with the tree of its file.
+type File = (SessionKey, Arc<Tree>);
+
+impl Pane {
+    /// Begins to look for something from where one is. Returns whether there is a tree to look in.
+    pub(crate) fn begin_find(&mut self) -> bool {
+        if self.tree.is_some() {
+            self.find = Some(Find::new(self.spot()));
+            self.rebuild();
+        }
+        self.tree.is_some()
+    }
+
+    /// Looks for these words now.
+    pub(crate) fn look_for(&mut self, words: Result<Arc<Words>, String>) {
+        self.kept = None;
+        let Some(find) = &mut self.find else { return };
+        find.is_following = true;
+        find.problem = words.as_ref().err().cloned();
+        find.words = words.unwrap_or_default();
+        self.begin_looking();
+    }
+
+    /// Takes over what a search over sessions looks for, unless something is looked for in this one: its hits are marked,
+    /// and gone to from the one that it points at. Returns whether it is to be looked for anew.
+    pub(crate) fn follow_query(&mut self, query: Option<&Arc<Query>>) -> bool {
+        let Some(tree) = self.tree.as_ref().filter(|tree| !tree.is_partial) else { return false };
+        self.is_arrived &= query.is_some();
+        let is_own = |find: &Find| find.query.is_none();
+        let is_same = |find: &Find| find.query.as_ref() == query && find.is_of(tree) && !find.is_behind();
+        if self.find.as_ref().map_or(query.is_none(), |find| is_own(find) || is_same(find)) {
+            return false;
+        }
+        let Some(query) = query else {
+            self.end_find();
+            return false;
+        };
+        // What was found before stays until it is known what is found now.
+        let was = self.find.take().filter(|was| was.is_of(tree));
+        let mut find = was.unwrap_or_else(|| Find::new(self.spot()));
+        (find.from, find.claim) = (self.spot(), None);
+        (find.words, find.query) = (Arc::new(Words::of(query)), Some(query.clone()));
+        // Where one has gone to a hit already, one may have gone on since.
+        let is_new = self.followed.replace(query.clone()).as_ref() != Some(query);
+        find.is_following = is_new && !std::mem::take(&mut self.is_arrived);
+        find.turn_to(tree);
+        if find.is_behind() {
+            find.go_on();
+        }
+        find.searching = true;
+        self.find = Some(find);
+        true
+    }
+
+    /// Whether a tree that was searched has made place for another one; begins to look through that.
+    pub(crate) fn look_again(&mut self) -> bool {
+        let is_other = |find: &Find| find.query.is_none() && self.tree.as_ref().is_some_and(|tree| !find.is_of(tree));
+        let is_other = self.find.as_ref().is_some_and(is_other);
+        if is_other {
+            self.begin_looking();
+        }
+        let is_behind = |find: &&mut Find| find.query.is_none() && !find.words.is_empty() && find.is_behind();
+        let behind = self.find.as_mut().filter(is_behind).map(Find::go_on);
+        is_other || behind.is_some()
+    }
+
+    fn begin_looking(&mut self) {
+        let (Some(find), Some(tree)) = (&mut self.find, &self.tree) else { return };
+        find.claim = None; // what is still found of the words before is of no use
+        (find.searching, find.progress) = (!find.words.is_empty(), None);
+        find.turn_to(tree);
+        if !find.searching {
+            find.forget_hits();
+            self.follow_hits();
+        }
+    }
+
+    /// What is to be searched, and from which entry on; if something is.
+    pub(crate) fn to_search(&self) -> Option<(Vec<File>, Index)> {
+        let find = self.find.as_ref().filter(|find| find.searching && find.query.is_none())?;
+        let members = self.family.as_ref().map(|family| family.members.iter().map(|(key, _)| *key).collect());
+        let sessions: Vec<SessionKey> = members.unwrap_or_else(|| self.session.into_iter().collect());
+        let files = sessions.into_iter().filter_map(|key| Some((key, self.file(key)?.clone()))).collect();
+        Some((files, if self.family.is_some() { 0 } else { find.start }))
+    }
+
+    /// Takes hits; the first ones take the place of those of the words before. The progress is in sessions.
+    pub(crate) fn take_hits(
+        &mut self,
+        hits: Vec<EntryRef>,
+        (is_first, is_last): (bool, bool),
+        progress: Option<(usize, usize)>,
+    ) {
+        let hits: Vec<Index> = hits.into_iter().filter_map(|hit| self.shown(hit)).collect();
+        let Some(find) = &mut self.find else { return };
+        find.progress = progress;
+        if hits.is_empty() && !is_first && !is_last {
+            return;
+        }
+        if is_first {
+            find.forget_hits();
+        }
+        find.add(hits.into_iter());
+        find.searching = !is_last;
+        self.follow_hits();
+    }
+
+    /// Makes the rows anew, and goes to the nearest hit from where the search began, or back there, if hits are followed.
+    fn follow_hits(&mut self) {
+        let Some(find) = self.find.as_ref().filter(|find| find.is_following) else { return self.rebuild() };
+        let from = find.from.clone();
+        if let Some(at) = self.pointed().filter(|&at| find.query.is_some() && find.is_hit(at)) {
+            return self.reselect(at);
+        }
+        let anchor = from.selected.and_then(|selected| self.anchor(selected));
+        match anchor.and_then(|at| find.nearest(at)) {
+            Some(hit) => self.reselect(hit),
+            None => self.go_back(from),
+        }
+    }
+
+    /// Somebody goes on: the selection does not go to hits that come later.
+    pub(crate) fn stop_following(&mut self) {
+        if let Some(find) = &mut self.find {
+            find.is_following = false;
+        }
+    }
+
+    /// All is as it was before something was looked for.
+    pub(crate) fn give_up_find(&mut self) {
+        if let Some(find) = self.find.take() {
+            self.go_back(find.from);
+        }
+    }
+
+    /// The hits stay, unless nothing was looked for.
+    pub(crate) fn keep_find(&mut self) {
+        if self.find.as_ref().is_some_and(|find| find.words.is_empty()) {
+            self.give_up_find();
+        }
+    }
+
+    /// Hides all but the hits, or shows all again.
+    pub(crate) fn toggle_only_hits(&mut self) {
+        let Some(find) = &mut self.find else { return };
+        find.only_hits = !find.only_hits;
+        self.kept = None;
+        self.folds.clear();
+        self.follow_hits();
+    }
+
+    /// Whether the selected entry is one that a search over sessions found.
+    pub(crate) fn is_at_hit(&self) -> bool {
+        let find = self.find.as_ref().filter(|find| find.query.is_some());
+        find.zip(self.selected_entry()).is_some_and(|(find, at)| find.is_hit(at))
+    }
+
+    /// Whether something is looked for in this session, whatever a search over all looks for.
+    pub(crate) fn has_own_find(&self) -> bool {
+        self.find.as_ref().is_some_and(|find| find.query.is_none())
+    }
+
+    /// Ends looking for something.
+    pub(crate) fn end_find(&mut self) {
+        self.find = None;
+        self.rebuild();
+    }
+
+    /// Goes to the next hit, or the previous one. Returns whether that was from the other end on; `None` without hits.
+    pub(crate) fn next_hit(&mut self, forward: bool) -> Option<bool> {
+        let here = self.selected_entry().or_else(|| self.selected_fork().and_then(|fork| fork.start.or(fork.split)));
+        let (hit, is_wrapped) = self.find.as_ref()?.next(here, forward)?;
+        self.select(hit);
+        Some(is_wrapped)
+    }
+
+    /// The words that are looked for, if an entry has them.
+    pub(crate) fn words_of(&self, entry: EntryRef) -> Option<Arc<Words>> {
+        let at = self.shown(entry)?;
+        self.find.as_ref().filter(|find| find.is_hit(at)).map(|find| find.words.clone())
+    }
+}

@@ -1,0 +1,112 @@
+//! Going to rows and entries of the tree, whatever hides them.
+
+use crate::app::panes::tree::Pane;
+use crate::app::panes::tree::position::Selected;
+use crate::app::panes::tree::rows::{Item, RowIndex};
+use crate::catalog::EntryRef;
+use crate::session::tree::Index;
+
+impl Pane {
+    /// pi's fold or jump up.
+    pub fn segment_up(&mut self) {
+        if !self.rows.list.is_empty() && !self.fold() {
+            self.go_to(self.rows.segment_up(self.cursor.at));
+        }
+    }
+
+    /// pi's unfold or jump down.
+    pub(crate) fn segment_down(&mut self) {
+        if !self.rows.list.is_empty() && !self.unfold() {
+            self.go_to(self.rows.segment_down(self.cursor.at));
+        }
+    }
+
+    /// Goes to the next or the previous branch point.
+    pub(crate) fn branch_point(&mut self, forward: bool) -> bool {
+        self.rows.branch_point(self.cursor.at, forward).is_some_and(|row| self.go_to(row))
+    }
+
+    pub(super) fn go_to(&mut self, row: RowIndex) -> bool {
+        self.jumped = true;
+        self.cursor.at = row;
+        true
+    }
+
+    /// Selects an entry: unfolds what hides it. Where the filter hides it, the nearest one above is selected.
+    pub fn select(&mut self, at: Index) {
+        self.show_at(at);
+        // A row that tells of it is opened, so that it is seen itself: what a fork inherited, and a run in that.
+        for _ in 0..2 {
+            let is_told = matches!(self.selected_item(), Some(Item::Run(_) | Item::Inherited));
+            if is_told && self.rows.row_of(at).is_some() && self.unfold() {
+                self.show_at(at);
+            }
+        }
+    }
+
+    /// The same when the rows are to be made anew.
+    pub(super) fn reselect(&mut self, at: Index) {
+        self.rebuild();
+        self.select(at);
+    }
+
+    /// Selects the row that an entry has, or that tells of it.
+    fn show_at(&mut self, at: Index) {
+        self.jumped = true;
+        let (Some(tree), Some(entry)) = (&self.tree, self.entry(at)) else { return };
+        self.selected = Some(Selected::Entry(entry));
+        let before = self.folds.len();
+        if before > 0 {
+            let mut is_above = vec![false; tree.nodes.len()];
+            std::iter::successors(tree.parent(at), |&at| tree.parent(at)).for_each(|at| is_above[at as usize] = true);
+            let folds = std::mem::take(&mut self.folds).into_iter();
+            let hides = |fold: &EntryRef| self.shown(*fold).is_some_and(|at| is_above[at as usize]);
+            self.folds = folds.filter(|fold| !hides(fold)).collect();
+        }
+        if self.folds.len() < before { self.rebuild() } else { self.cursor.follow(self.row_of_selected()) }
+    }
+
+    /// Goes to the leaf and stays there, as soon as the session is open, or stays where it is. Returns whether the leaf is
+    /// followed now.
+    pub(crate) fn toggle_follow(&mut self) -> bool {
+        self.follows = !self.follows && self.session.is_some();
+        if self.follows {
+            self.go_to_leaf();
+        }
+        self.follows
+    }
+
+    /// Follows the leaf no more if the selection was taken elsewhere. Returns whether it was.
+    pub(crate) fn note_leaving(&mut self) -> bool {
+        let leaf = self.tree.as_ref().and_then(|tree| Some(self.rows.nearest(tree, tree.leaf?)));
+        let is_left = self.follows && self.tree.is_some() && leaf != Some(self.cursor.at);
+        self.follows &= !is_left;
+        is_left
+    }
+
+    /// Goes to the leaf, where pi goes on.
+    pub(crate) fn go_to_leaf(&mut self) {
+        if let Some(leaf) = self.tree.as_ref().and_then(|tree| tree.leaf) {
+            self.show_at(leaf);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Library;
+    use crate::config::Filter;
+    use crate::session::digest::Digest;
+
+    #[test]
+    fn the_leaf_of_a_session_that_is_still_being_opened_is_followed() {
+        let mut pane = Pane::new(Filter::Default, true);
+        assert!(!pane.toggle_follow(), "of no session");
+        let mut library = Library::default();
+        library.add(vec![Digest::default()]);
+        pane.turn_to(library.keys().next());
+        assert!(pane.toggle_follow() && !pane.note_leaving() && pane.follows);
+        assert!(!pane.toggle_follow());
+    }
+}

@@ -1,0 +1,124 @@
+//! Rows that tell of many entries: a run of tool calls, and what a fork inherited. They are made of the rows that pi would
+//! draw, after those.
+
+use crate::app::panes::tree::activity::Run;
+use crate::app::panes::tree::rows::{Item, RowIndex, TreeRow, TreeRows, count_children};
+use crate::session::tree::{Index, Tree};
+
+/// The fewest tool calls that are told in one row.
+const SHORTEST: usize = 2;
+
+impl TreeRows {
+    /// Puts what a fork inherited, which ends at `last`, behind one row; nothing of it has a row unless it is `open`, or there
+    /// is nothing else to see.
+    pub(super) fn tell_inherited(&mut self, tree: &Tree, last: Index, open: bool) {
+        let mut on_path = vec![false; tree.nodes.len()];
+        tree.path(last).into_iter().for_each(|at| on_path[at as usize] = true);
+        let is_inherited = |row: &TreeRow| matches!(row.item, Item::Entry(at) if on_path[at as usize]);
+        // Where its last row stands: behind it begins what is the fork's own.
+        let Some(end) = self.list.iter().rposition(is_inherited) else { return };
+        let open = open || self.list.iter().all(is_inherited);
+        let old = std::mem::take(&mut self.list);
+        self.list.reserve(old.len() + 1);
+        let mut moved: Vec<RowIndex> = Vec::with_capacity(old.len());
+        let mut told = None;
+        for (at, row) in old.iter().enumerate() {
+            let is_hidden = !open && is_inherited(row);
+            if told.is_none() && (is_hidden || at > end) {
+                told = Some(self.list.len());
+                let parent = open.then(|| moved[end]);
+                self.list.push(TreeRow::new(Item::Inherited, parent, !open));
+            }
+            if is_hidden {
+                moved.extend(told);
+                continue;
+            }
+            moved.push(self.list.len());
+            let parent = match row.parent {
+                Some(parent) if open && parent == end => told,
+                parent => parent.map(|parent| moved[parent]),
+            };
+            self.list.push(TreeRow { parent, is_inherited: is_inherited(row), ..*row });
+        }
+        if told.is_none() {
+            self.list.push(TreeRow::new(Item::Inherited, Some(moved[end]), false));
+        }
+        self.settle(&moved);
+    }
+
+    /// Tells runs of tool calls in one row each. `is_part` says of which entries they may be made, `is_open` by its first
+    /// entry whether the rows of a run are seen as well.
+    pub(super) fn tell_runs(&mut self, tree: &Tree, is_part: impl Fn(Index) -> bool, is_open: impl Fn(Index) -> bool) {
+        let old = std::mem::take(&mut self.list);
+        self.list.reserve(old.len());
+        let mut moved: Vec<RowIndex> = Vec::with_capacity(old.len());
+        let mut at = 0;
+        while at < old.len() {
+            let entries = run(&old, at, &is_part);
+            let parent = old[at].parent.map(|parent| moved[parent]);
+            if entries.len() < SHORTEST {
+                moved.push(self.list.len());
+                self.list.push(TreeRow { parent, ..old[at] });
+                at += 1;
+                continue;
+            }
+            let head = self.list.len();
+            self.list.push(TreeRow::new(Item::Run(self.runs.len()), parent, false));
+            let above = old[at].parent.map(|parent| old[parent].item);
+            let above = above.and_then(|item| if let Item::Entry(at) = item { Some(at) } else { None });
+            let is_open = is_open(entries[0]);
+            let run = Run::new(tree, entries, above, is_open);
+            for (place, row) in old[at..at + run.entries.len()].iter().enumerate() {
+                if run.is_open {
+                    moved.push(self.list.len());
+                    self.list.push(TreeRow { parent: Some(head + place), in_run: true, ..*row });
+                } else {
+                    moved.push(head);
+                }
+            }
+            at += run.entries.len();
+            self.runs.push(run);
+        }
+        // Without a run all rows are where they were.
+        if !self.runs.is_empty() {
+            self.settle(&moved);
+        }
+    }
+
+    /// Says on top that pi goes on before the first message.
+    pub(super) fn tell_start(&mut self) {
+        let moved: Vec<RowIndex> = (1..=self.list.len()).collect();
+        for row in &mut self.list {
+            row.parent = row.parent.map(|parent| parent + 1);
+        }
+        self.list.insert(0, TreeRow::new(Item::Start, None, false));
+        self.settle(&moved);
+        self.leaf = None;
+    }
+
+    /// Finds everything again after rows have moved.
+    fn settle(&mut self, moved: &[RowIndex]) {
+        for row in self.row_of.iter_mut().filter(|row| **row != u32::MAX) {
+            *row = moved[*row as usize] as u32;
+        }
+        self.leaf = self.leaf.map(|row| moved[row]);
+        count_children(&mut self.list);
+    }
+}
+
+/// The entries of the run that begins at a row: rows that follow each other, each the only child of the one before it.
+fn run(list: &[TreeRow], first: RowIndex, is_part: impl Fn(Index) -> bool) -> Vec<Index> {
+    let mut entries = Vec::new();
+    for (at, row) in list.iter().enumerate().skip(first) {
+        match row.item {
+            Item::Entry(entry) if !row.folded && is_part(entry) && (at == first || row.parent == Some(at - 1)) => {
+                entries.push(entry);
+            }
+            _ => break,
+        }
+        if row.children != 1 {
+            break;
+        }
+    }
+    entries
+}

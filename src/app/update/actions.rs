@@ -1,0 +1,427 @@
+//! Doing actions: what a key of a pane leads to.
+
+use super::{commands, comparison, external_programs, family, find_in_session, search};
+use crate::app::command::{After, Command};
+use crate::app::context::Context;
+use crate::app::flows::{context_view, copy, delete, name, refusal, resume};
+use crate::app::jump_history::Spot;
+use crate::app::layers::Layer;
+use crate::app::layers::help::Help;
+use crate::app::layers::palette::PaletteKind;
+use crate::app::message::{Effect, Opener, Work};
+use crate::app::model::{Model, Pending, Scan};
+use crate::app::palettes;
+use crate::app::panes::layout::{Layout, TALL};
+use crate::app::panes::preview::Subject;
+use crate::base::numbers::{count, thousands};
+use crate::base::text::Tone;
+use crate::changes::Request;
+use crate::config::{Filter, Sort};
+use crate::keymap::{Action, Group, Key, Place};
+
+/// The most actions that the command palette lists as used lately.
+const MOST_RECENT: usize = 5;
+
+/// Notes that an action of the command palette is used.
+fn note_use(model: &mut Model, action: Action) {
+    if palettes::actions::is_listed(action) {
+        model.recent.retain(|&other| other != action);
+        model.recent.insert(0, action);
+        model.recent.truncate(MOST_RECENT);
+    }
+}
+
+pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+    note_use(model, action);
+    let page = if model.focus == Place::Sessions { model.sessions.page() } else { model.height(model.focus) };
+    let page = isize::try_from(page.saturating_sub(1).max(1)).unwrap_or(1);
+    match action {
+        Action::Quit => effects.push(Effect::Quit),
+        Action::Suspend => effects.push(Effect::Suspend),
+        Action::Help => {
+            model.layers.push(Layer::Help(Help { over: Some(model.focus), ..Help::default() }));
+        }
+        Action::Find => find_in_session::open(model),
+        Action::NextHit | Action::PreviousHit => find_in_session::next(model, action == Action::NextHit),
+        Action::JumpBack | Action::JumpForward => jump(model, action == Action::JumpForward),
+        Action::Palette => model.layers.push(Layer::Palette(palettes::actions::palette(&model.context()))),
+        Action::Labels => model.layers.push(Layer::Palette(palettes::labels::palette(&model.context()))),
+        Action::Files => {
+            let palette = palettes::files::palette(&model.context());
+            if let Some(palette) = palette {
+                model.layers.push(Layer::Palette(palette));
+            }
+        }
+        Action::Pager => external_programs::open(model, Opener::Pager, effects),
+        Action::Editor => external_programs::open(model, Opener::Editor, effects),
+        Action::Compare => comparison::open(model, effects),
+        Action::Reload => reload(model, effects),
+        Action::Up => go(model, -1),
+        Action::Down => go(model, 1),
+        Action::PageUp => go(model, -page),
+        Action::PageDown => go(model, page),
+        Action::HalfPageUp => go(model, -(page / 2).max(1)),
+        Action::HalfPageDown => go(model, (page / 2).max(1)),
+        Action::First => go(model, isize::MIN),
+        Action::Last => go(model, isize::MAX),
+        Action::PreviewUp => model.preview.scroll(-1),
+        Action::PreviewDown => model.preview.scroll(1),
+        Action::Wrap => {
+            let is_wrapped = model.preview.toggle_wrap();
+            model.say(
+                Tone::Dim,
+                if is_wrapped { "long lines wrap" } else { "long lines are cut: left and right scroll" },
+            );
+        }
+        Action::NextPane => turn(model, 1),
+        Action::PreviousPane => turn(model, Place::PANES.len() - 1),
+        Action::Zoom => model.sharing.zoomed = !model.sharing.zoomed,
+        Action::Larger | Action::Smaller => resize(model, action == Action::Larger),
+        Action::SharePreview => share_preview(model),
+        Action::NextEntry => step(model, 1),
+        Action::PreviousEntry => step(model, -1),
+        Action::Back => back(model, effects),
+        Action::Fold => fold(model),
+        Action::Unfold => unfold(model),
+        Action::FoldAll | Action::UnfoldAll => {
+            let fold = action == Action::FoldAll;
+            match model.focus {
+                Place::Sessions => model.sessions.fold_all(fold, &model.library, &model.setting.glyphs),
+                _ => model.tree.fold_all(fold),
+            }
+        }
+        Action::Confirm => confirm(model, effects),
+        Action::Rename => do_flow(model, name::rename, effects),
+        Action::Label => do_flow(model, name::label, effects),
+        Action::Fork => do_flow(model, name::fork, effects),
+        Action::Context => do_flow(model, context_view::open, effects),
+        Action::Delete => do_flow(model, delete::ask, effects),
+        Action::Copy => do_flow(model, copy::ask, effects),
+        Action::Undo => commands::carry(model, Command::Change(Request::UndoLast { sure: None }, After::Show), effects),
+        Action::Trash => look_back(model, PaletteKind::Trash, effects),
+        Action::History => look_back(model, PaletteKind::History, effects),
+        Action::Redo => commands::carry(model, Command::Change(Request::Redo, After::Show), effects),
+        Action::Mark => comparison::mark(model),
+        Action::MarkAll => mark_all(model),
+        Action::Search => search::open(model, "", effects),
+        Action::SearchEverything => search::toggle_everything(model, effects),
+        Action::NextSort | Action::WaitingFirst | Action::NamedOnly | Action::HereOnly | Action::ShowSubagents => {
+            list(model, action);
+        }
+        Action::ShowPaths => model.sessions.show_paths = !model.sessions.show_paths,
+        Action::NextFilter => model.tree.set_filter(model.tree.filter.next()),
+        Action::PreviousFilter => model.tree.set_filter(model.tree.filter.previous()),
+        Action::FilterDefault => model.tree.set_filter(Filter::Default),
+        Action::FilterNoTools => toggle_filter(model, Filter::NoTools),
+        Action::FilterUserOnly => toggle_filter(model, Filter::UserOnly),
+        Action::FilterLabeledOnly => toggle_filter(model, Filter::LabeledOnly),
+        Action::FilterAll => toggle_filter(model, Filter::All),
+        Action::FilterOutline => toggle_filter(model, Filter::Outline),
+        Action::FilterTurns => toggle_filter(model, Filter::Turns),
+        Action::ToolRuns => {
+            model.tree.toggle_runs();
+            let said = if model.tree.tells_runs {
+                "runs of tool calls in one row"
+            } else {
+                "every tool call in a row of its own"
+            };
+            model.say(Tone::Dim, said);
+        }
+        Action::SegmentUp => model.tree.segment_up(),
+        Action::SegmentDown => model.tree.segment_down(),
+        Action::PreviousBranchPoint | Action::NextBranchPoint => {
+            if !model.tree.branch_point(action == Action::NextBranchPoint) {
+                let way = if action == Action::NextBranchPoint { "below" } else { "above" };
+                model.say(Tone::Dim, format!("no branch point {way}"));
+            }
+        }
+        Action::GoToLeaf => model.tree.go_to_leaf(),
+        Action::Follow => {
+            let follows = model.tree.toggle_follow();
+            model.say(Tone::Dim, if follows { "following the leaf" } else { "no longer following" });
+        }
+        Action::Family => family::toggle(model),
+        Action::FamilyFiles => family::list(model),
+        Action::GoOver => family::go_over(model, effects),
+        Action::LabelTimes => model.tree.label_times = !model.tree.label_times,
+        // Layers do these themselves.
+        Action::ResumeHere
+        | Action::Accept
+        | Action::Cancel
+        | Action::Close
+        | Action::ListUp
+        | Action::ListDown
+        | Action::ListPageUp
+        | Action::ListPageDown
+        | Action::CopyPath
+        | Action::RenameLabel
+        | Action::ClearLabel
+        | Action::OnlyHits
+        | Action::Complete
+        | Action::CompleteBack
+        | Action::PreviousQuery
+        | Action::NextQuery
+        | Action::CharLeft
+        | Action::CharRight
+        | Action::WordLeft
+        | Action::WordRight
+        | Action::LineStart
+        | Action::LineEnd
+        | Action::DeleteBack
+        | Action::DeleteForward
+        | Action::DeleteWordBack
+        | Action::DeleteWordForward
+        | Action::DeleteToStart
+        | Action::DeleteToEnd
+        | Action::Yank
+        | Action::SideA
+        | Action::SideB
+        | Action::GoToCommon => {}
+    }
+}
+
+/// Lists what was changed; it is read anew each time.
+fn look_back(model: &mut Model, kind: PaletteKind, effects: &mut Vec<Effect>) {
+    if let Some(why) = refusal(&model.context()) {
+        return model.say(Tone::Warning, why);
+    }
+    model.past = None;
+    model.looking_back = Some(model.ask(Work::LookBack, effects));
+    model.layers.push(Layer::Palette(palettes::history::palette(&model.context(), kind)));
+}
+
+/// A key that does nothing in the pane with the keyboard: what shapes the tree does so from any pane, and of anything else
+/// it is said where it works.
+pub(super) fn act_elsewhere(model: &mut Model, key: Key, effects: &mut Vec<Effect>) {
+    let keymap = &model.setting.keymap;
+    let others = Place::PANES.iter().filter(|place| **place != model.focus);
+    let found = others.filter_map(|&place| Some((place, keymap.resolve(place, key)?))).next();
+    match found {
+        Some((_, action)) if action.group() == Group::Tree => act(model, action, effects),
+        Some((place, action)) => {
+            model.say(Tone::Dim, format!("{key} ({}) works in the {} pane", action.word(), place.name()));
+        }
+        None => {
+            let help = model.setting.key(Action::Help);
+            model.say(Tone::Dim, format!("{key} does nothing here; {help} lists the keys"));
+        }
+    }
+}
+
+/// Carries out what a flow wants.
+fn do_flow(model: &mut Model, flow: impl FnOnce(&Context<'_>) -> Command, effects: &mut Vec<Effect>) {
+    let command = flow(&model.context());
+    commands::carry(model, command, effects);
+}
+
+/// Enter, or a double click.
+pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
+    do_flow(model, resume::confirm, effects);
+}
+
+/// Reads all sessions, instead of going on with what was read before.
+pub(super) fn scan(model: &mut Model, effects: &mut Vec<Effect>) {
+    model.library.begin_reading();
+    let claim = Some(model.ask(Work::Scan { is_first: model.library.is_empty() }, effects));
+    model.scan = Scan { claim, changed: Default::default() };
+}
+
+fn reload(model: &mut Model, effects: &mut Vec<Effect>) {
+    scan(model, effects);
+    commands::open(model, effects);
+    model.say(Tone::Dim, "reading again");
+}
+
+/// pi ended: everything is read again, as it may have changed.
+pub(super) fn returned(model: &mut Model, failure: Option<String>, effects: &mut Vec<Effect>) {
+    reload(model, effects);
+    match failure {
+        Some(failure) => model.say(Tone::Warning, failure),
+        None => model.say(Tone::Dim, "pi ended; reading the sessions again"),
+    }
+}
+
+fn go(model: &mut Model, by: isize) {
+    match model.focus {
+        Place::Sessions => model.sessions.cursor.go(by, model.sessions.rows.len()),
+        Place::Tree => model.tree.cursor.go(by, model.tree.rows.list.len()),
+        _ if by == isize::MAX => model.preview.go_to_end(),
+        _ => model.preview.scroll(by),
+    }
+}
+
+fn resize(model: &mut Model, larger: bool) {
+    let is_zoomed = std::mem::take(&mut model.sharing.zoomed);
+    if !model.sharing.resize(model.screen(), larger) && !is_zoomed {
+        model.say(Tone::Dim, if larger { "this pane can't be larger" } else { "this pane can't be smaller" });
+    }
+}
+
+fn share_preview(model: &mut Model) {
+    let shown = model.sharing.toggle_preview(model.screen());
+    let is_seen = |layout: Layout| layout.preview.is_some() && (layout.is_stacked() || layout.tree.is_some());
+    if shown && !model.layout().is_some_and(is_seen) {
+        let is_room = model.focus == Place::Sessions && model.size.1 >= TALL;
+        model.say(
+            Tone::Dim,
+            if is_room { "the preview is below the tree" } else { "not enough rows for the preview as well" },
+        );
+    }
+}
+
+/// Goes to another entry without leaving the pane; from the list of sessions, and from a session's preview, to another
+/// session.
+fn step(model: &mut Model, by: isize) {
+    let is_of_list = match model.focus {
+        Place::Sessions => true,
+        Place::Tree => false,
+        _ => matches!(model.preview.subject, Subject::Session(_) | Subject::Project(_) | Subject::Ghost(_)),
+    };
+    if is_of_list {
+        model.sessions.cursor.go(by, model.sessions.rows.len());
+    } else {
+        model.tree.cursor.go(by, model.tree.rows.list.len());
+    }
+    // What it was about does not stay.
+    model.preview.turn_to(Subject::Nothing, model.now);
+    model.preview.is_of_list = is_of_list;
+}
+
+/// Goes back to where one was before a jump, or forward again.
+fn jump(model: &mut Model, forward: bool) {
+    let is_there = |spot: &Spot| spot.session.is_none_or(|session| model.library.has(session));
+    let here = model.spot();
+    let Some(spot) = std::iter::from_fn(|| model.jumps.next(here, forward)).find(is_there) else {
+        let text = if forward { "no jump to go forward to" } else { "no jump to go back to" };
+        return model.say(Tone::Dim, text);
+    };
+    if let Some(session) = spot.session.filter(|&session| model.sessions.selected_session() != Some(session)) {
+        model.sessions.select(session, &model.library, &model.setting.glyphs);
+    }
+    if let Some(entry) = spot.entry {
+        model.tree.go_to_entry(entry);
+    }
+    model.focus = spot.focus;
+}
+
+fn turn(model: &mut Model, by: usize) {
+    let at = Place::PANES.iter().position(|&place| place == model.focus).unwrap_or_default();
+    model.focus = Place::PANES[(at + by) % Place::PANES.len()];
+}
+
+/// Marks all sessions that have a row, or unmarks them. In the line of a search the footer says what marks are for.
+fn mark_all(model: &mut Model) {
+    let folded = model.sessions.toggle_all_marks();
+    let marked = count(model.sessions.marks.len(), "session marked", "sessions marked");
+    let is_typing = model.layers.has_search() && !model.sessions.marks.is_empty();
+    let key = |action| model.setting.key_in_line(action);
+    let text = match folded {
+        0 if is_typing => {
+            let dot = &model.setting.glyphs.dot;
+            format!("{marked} {dot} {}: move to trash {dot} {}: results", key(Action::Delete), key(Action::Down))
+        }
+        0 => marked,
+        folded => format!(
+            "{marked}, not those {} in folded rows: {} unfolds them",
+            thousands(folded),
+            model.setting.key(Action::UnfoldAll)
+        ),
+    };
+    model.say(Tone::Dim, text);
+}
+
+/// Another order of the list, or other sessions in it.
+fn list(model: &mut Model, action: Action) {
+    let is_searched = model.sessions.hits.is_some();
+    let shows = &mut model.sessions.shows;
+    let said = match action {
+        Action::NextSort if is_searched => {
+            model.sessions.next_order();
+            None
+        }
+        Action::NextSort => {
+            shows.sort = shows.sort.next();
+            Some(format!("sorted by {}", shows.sort.name()))
+        }
+        Action::WaitingFirst => {
+            let before = std::mem::replace(&mut model.sessions.sort_before, shows.sort);
+            shows.sort = if shows.sort == Sort::Live { before } else { Sort::Live };
+            Some(format!("sorted by {}", shows.sort.name()))
+        }
+        Action::NamedOnly => {
+            shows.named_only = !shows.named_only;
+            Some(if shows.named_only { "only sessions with a name" } else { "all sessions" }.into())
+        }
+        Action::HereOnly => {
+            shows.here_only = !shows.here_only;
+            Some(if shows.here_only { "only sessions of this directory" } else { "all sessions" }.into())
+        }
+        _ => {
+            shows.subagents = !shows.subagents;
+            Some(if shows.subagents { "sub-agents' sessions shown" } else { "sub-agents' sessions hidden" }.into())
+        }
+    };
+    match action {
+        Action::NextSort | Action::WaitingFirst => model.sessions.reorder(&model.library, &model.setting.glyphs),
+        _ => model.sessions.rebuild(&model.library, &model.setting.glyphs),
+    }
+    if let Some(said) = said {
+        model.say(Tone::Dim, said);
+    }
+}
+
+/// One step back: a change under way, what is looked for, the marks, a pane. At the first pane there is nothing to leave:
+/// quitting is another key, but for a picker.
+fn back(model: &mut Model, effects: &mut Vec<Effect>) {
+    let is_slow = |pending: &&Pending| pending.progress.is_some() || pending.waits.is_some();
+    if let Some(pending) = model.changes.iter().find(is_slow)
+        && !pending.claim.is_stopped()
+    {
+        return pending.claim.stop();
+    }
+    if find_in_session::end(model) {
+        return;
+    }
+    match model.focus {
+        Place::Tree if !model.marks.is_empty() => model.marks.clear(),
+        // One begins there.
+        Place::Tree if model.setting.at.is_some() && model.search.is_none() => effects.push(Effect::Quit),
+        Place::Tree => search::go_back(model),
+        Place::Sessions if !model.sessions.marks.is_empty() => model.sessions.marks.clear(),
+        Place::Sessions if model.search.is_some() => search::close(model, effects),
+        Place::Sessions => effects.extend(model.setting.picker.map(|_| Effect::Quit)),
+        _ => model.focus = Place::Tree,
+    }
+}
+
+fn fold(model: &mut Model) {
+    match model.focus {
+        // There is no pane to go back to.
+        Place::Sessions => drop(model.sessions.fold(&model.library, &model.setting.glyphs)),
+        Place::Tree if model.tree.fold_or_up() => {}
+        Place::Tree => model.focus = Place::Sessions,
+        _ if model.preview.scroll_sideways(false, model.height(Place::Preview)) => {}
+        _ => model.focus = Place::Tree,
+    }
+}
+
+fn unfold(model: &mut Model) {
+    match model.focus {
+        Place::Sessions if model.sessions.unfold(&model.library, &model.setting.glyphs) => {}
+        Place::Sessions if model.sessions.selected_session().is_none() => go(model, 1),
+        Place::Sessions => model.focus = Place::Tree,
+        Place::Tree if model.tree.unfold_or_in() => {}
+        Place::Tree => match model.tree.selected_fork().map(|fork| fork.key) {
+            Some(_) if model.tree.selected_fork().is_some_and(|fork| fork.is_open) => {
+                model.say(Tone::Dim, "this fork has nothing of its own yet");
+            }
+            Some(fork) => drop(model.sessions.select(fork, &model.library, &model.setting.glyphs)),
+            None => model.focus = Place::Preview,
+        },
+        _ => drop(model.preview.scroll_sideways(true, model.height(Place::Preview))),
+    }
+}
+
+fn toggle_filter(model: &mut Model, filter: Filter) {
+    model.tree.set_filter(if model.tree.filter == filter { Filter::Default } else { filter });
+}

@@ -1,0 +1,175 @@
+//! Carrying out commands.
+
+use super::search;
+use crate::app::command::{After, Command, GoOn};
+use crate::app::flows::{context_view, delete, missing_directory, refusal, resume};
+use crate::app::layers::Layer;
+use crate::app::layers::context::Sight;
+use crate::app::layers::note::Note;
+use crate::app::message::{Answer, Chosen, Effect, Work};
+use crate::app::model::{Errand, Model, Pending, Then};
+use crate::app::startup::Print;
+use crate::base::text::{Tone, width};
+use crate::catalog::{EntryRef, SessionKey};
+use crate::changes::Request;
+use crate::keymap::{Action, Place};
+use crate::pi::launch::Start;
+
+/// Does what is wanted.
+pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effect>) {
+    match command {
+        Command::All(commands) => commands.into_iter().for_each(|command| carry(model, command, effects)),
+        Command::Say(tone, text) => model.say(tone, text),
+        Command::SayDone(text) => model.say_done(text),
+        Command::Complain(title, error) => complain(model, title, error),
+        Command::Show(layer) => show(model, *layer),
+        Command::See(place) => {
+            let Sight { path, tree, at, .. } = place.clone();
+            model.seeing = Some(model.ask(Work::Context { path, tree, at }, effects));
+            let view = context_view::view(&model.context(), place);
+            model.layers.push(Layer::Context(view));
+        }
+        Command::Focus(place) => model.focus = place,
+        Command::Select(key) => {
+            let here = model.spot();
+            model.jumps.leave(here);
+            model.sessions.select(key, &model.library, &model.setting.glyphs);
+        }
+        Command::GoTo(entry) => go_to(model, entry),
+        Command::GoOver(session, entry) => {
+            if arrive(model, session) {
+                model.tree.go_to_id(session, entry);
+            }
+        }
+        Command::Toggle if model.focus == Place::Sessions => {
+            model.sessions.toggle(&model.library, &model.setting.glyphs);
+        }
+        Command::Toggle => drop(model.tree.toggle()),
+        Command::GoToHit => drop(search::go_to_hit(model)),
+        Command::Change(request, after) => change(model, request, after, effects),
+        Command::LookForPis => model.looking = Some(model.ask(Work::LookForPis, effects)),
+        Command::ToTrash(files) => {
+            let command = delete::go(&model.context(), files);
+            carry(model, command, effects);
+        }
+        Command::TellPi(pi, what) => errand(model, Work::TellPi(pi, what), Then::Tell, effects),
+        Command::AskPi(session, tree, at) => {
+            let claim = model.ask(Work::AskPi, effects);
+            model.asking_pi = Some((claim, Command::AskPi(session, tree, at)));
+        }
+        Command::GoOn(next) => go_on(model, next, effects),
+        Command::LookForMoved(then) => {
+            let work = missing_directory::look(&model.context(), &then.start);
+            errand(model, work, Then::GoOn(then), effects);
+        }
+        Command::Elsewhere { then, dir } => {
+            let work = Work::Remember { gone: then.start.cwd.clone(), dir };
+            errand(model, work, Then::GoOn(then), effects);
+        }
+        Command::Copy(clip) => errand(model, Work::Copy(clip), Then::Tell, effects),
+        Command::CopyText(body) => errand(model, Work::Text(body), Then::Tell, effects),
+        Command::Answer(answer) => effects.push(Effect::Answer(answer)),
+        Command::Quit => effects.push(Effect::Quit),
+    }
+}
+
+/// A line that is wanted is for a change.
+fn show(model: &mut Model, layer: Layer<Command>) {
+    match (&layer, refusal(&model.context())) {
+        (Layer::Prompt(_), Some(why)) => model.say(Tone::Warning, why),
+        _ => model.layers.push(layer),
+    }
+}
+
+fn complain(model: &mut Model, title: &str, error: String) {
+    if width(&error) + 2 <= usize::from(model.size.0) && !error.contains('\n') {
+        model.say(Tone::Error, error);
+    } else {
+        model.layers.push(Layer::Note(Note::new(title, error)));
+    }
+}
+
+/// Goes to an entry of any session, whatever hides it; as soon as its tree is open.
+fn go_to(model: &mut Model, entry: EntryRef) {
+    if model.tree.shown(entry).is_some() {
+        model.jumps.leave(model.spot());
+        model.focus = Place::Tree;
+        model.tree.go_to_entry(entry);
+    } else if arrive(model, entry.session) {
+        model.tree.go_to_entry(entry);
+    }
+}
+
+/// Turns to a session, to go to one of its entries. Returns whether it is there.
+fn arrive(model: &mut Model, session: SessionKey) -> bool {
+    let here = model.spot();
+    let is_there = model.sessions.select(session, &model.library, &model.setting.glyphs);
+    if is_there {
+        model.jumps.leave(here);
+        model.focus = Place::Tree;
+    } else {
+        let reload = model.setting.key(Action::Reload);
+        model.say(Tone::Warning, format!("this session is gone; {reload} reads all again"));
+    }
+    is_there
+}
+
+/// Has a change made, after those that were wanted before.
+fn change(model: &mut Model, request: Request, after: After, effects: &mut Vec<Effect>) {
+    if let Some(why) = refusal(&model.context()) {
+        return model.say(Tone::Warning, why);
+    }
+    let claim = model.ask(Work::Change { request: request.clone(), now: model.now }, effects);
+    if !model.changes.is_empty() {
+        model.say(Tone::Dim, "waiting for the previous change");
+    }
+    model.changes.push_back(Pending { claim, request, after, progress: None, waits: None });
+}
+
+/// Has something read, copied or asked.
+pub(super) fn errand(model: &mut Model, work: Work, then: Then, effects: &mut Vec<Effect>) {
+    let claim = model.ask(work, effects);
+    model.errands.push(Errand { claim, then });
+}
+
+/// Takes the next step of going on in pi.
+fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
+    // A program gets the text with the answer.
+    let copies = model.setting.picker != Some(Print::Json);
+    match resume::step(&mut next, copies) {
+        resume::NextStep::Read(body) => errand(model, Work::Text(body), Then::GoOn(next), effects),
+        resume::NextStep::Change(request, after) => change(model, request, after, effects),
+        resume::NextStep::Copy(clip) => errand(model, Work::Copy(clip), Then::GoOn(next), effects),
+        // Nothing that was begun is cut off by leaving.
+        resume::NextStep::Start if !model.changes.is_empty() => {
+            if let Some(last) = model.changes.back_mut() {
+                last.after = After::GoOn(Box::new(next));
+            }
+            model.say(Tone::Dim, "pi starts after the current change; any key cancels that");
+        }
+        resume::NextStep::Start => {
+            let GoOn { start, text, .. } = next;
+            effects.push(match model.setting.picker {
+                // A fork was made.
+                Some(Print::Json) => Effect::Answer(Answer::Json(Box::new(fork(model, start, text)))),
+                Some(_) => Effect::Answer(Answer::Command(start)),
+                None => Effect::Resume(start),
+            });
+        }
+    }
+}
+
+/// A new session, as a picker says it: at its leaf.
+fn fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<String>) -> Chosen {
+    let session = model.library.key_of(&path).and_then(|key| model.library.get(key));
+    let id = session.map_or(String::new(), |session| session.header.id.clone());
+    let name = session.and_then(|session| session.name.as_deref()).map(String::from);
+    Chosen { path, id, cwd, name, entry: None, draft }
+}
+
+/// Reads the tree of the session that the tree pane is about, instead of what was read before.
+pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
+    model.tree.is_outdated = false;
+    let session = model.tree.session.and_then(|key| model.library.get(key)).cloned();
+    model.tree.opening = session.map(|session| model.ask(Work::Open { path: session.path.clone() }, effects));
+}

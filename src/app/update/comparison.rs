@@ -1,0 +1,86 @@
+//! Comparing two ways: asked for, taken, shown, and what follows from there.
+
+use std::sync::Arc;
+
+use super::commands;
+use crate::app::command::Command;
+use crate::app::flows::compare;
+use crate::app::layers::Layer;
+use crate::app::message::{Effect, Work};
+use crate::app::model::Model;
+use crate::base::text::Tone;
+use crate::catalog::EntryRef;
+use crate::catalog::compare::Compared;
+use crate::keymap::{Action, Place};
+
+/// Marks the selected row, or takes its mark away.
+pub(super) fn mark(model: &mut Model) {
+    if model.focus == Place::Sessions {
+        return model.sessions.toggle_mark();
+    }
+    match model.context().whole_entry() {
+        Err(why) => model.say(Tone::Warning, why),
+        Ok((session, _, at)) => {
+            model.marks.toggle(EntryRef { session, at });
+            let (compare, mark) = (model.setting.key(Action::Compare), model.setting.key(Action::Mark));
+            let said = match model.marks.all().len() {
+                0 => "no entry is marked".into(),
+                1 => format!("1 marked: {compare} compares it with the selected entry, {mark} marks another one"),
+                marked => format!("{marked} marked: {compare} compares"),
+            };
+            model.say(Tone::Dim, said);
+        }
+    }
+}
+
+/// Has two ways compared.
+pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
+    match compare::ask(&model.context()) {
+        Err(why) => model.say(Tone::Warning, why),
+        Ok((layer, asked)) => {
+            model.comparing = Some(model.ask(Work::Compare(asked), effects));
+            model.layers.push(Layer::Compare(Box::new(layer)));
+        }
+    }
+}
+
+/// Takes what came of it.
+pub(super) fn take(model: &mut Model, compared: Result<Arc<Compared>, String>, effects: &mut Vec<Effect>) {
+    model.comparing = None;
+    match compared {
+        Ok(compared) => model.layers.comparisons_mut().for_each(|compare| compare.take(compared.clone())),
+        Err(error) => {
+            model.layers.close_comparisons();
+            commands::carry(model, Command::Complain("Not compared", error), effects);
+        }
+    }
+}
+
+/// Does what is wanted of the chosen side.
+pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) {
+    let Some(Layer::Compare(layer)) = model.layers.top() else { return };
+    if action == Action::Confirm
+        && let Some(asked) = compare::again(&model.context(), layer)
+    {
+        model.comparing = Some(model.ask(Work::Compare(asked), effects));
+        return model.say(Tone::Dim, "the session has grown since: it is compared again");
+    }
+    let command = compare::act(&model.context(), layer, action);
+    if matches!(command, Command::GoTo(_)) {
+        model.layers.close_comparisons();
+    }
+    commands::carry(model, command, effects);
+}
+
+/// Brings what is shown in line with the terminal; what nobody sees any more is not read.
+pub(super) fn settle(model: &mut Model) {
+    let (layers, view) = model.layers();
+    let mut is_there = false;
+    for compare in layers.comparisons_mut() {
+        compare.fit(view);
+        is_there = true;
+    }
+    if !is_there {
+        model.comparing = None;
+    }
+}

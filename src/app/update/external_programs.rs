@@ -1,0 +1,40 @@
+//! Showing what the preview is about in another program: a pager or an editor.
+
+use super::commands;
+use crate::app::card::{self, Room};
+use crate::app::message::{Body, Copy, Effect, Opener, Work};
+use crate::app::model::{Model, Then};
+use crate::app::panes::preview::Subject;
+use crate::base::text::{Tone, spans_text};
+
+/// Nothing of a card is cut for want of it.
+const ROOM: Room = Room { columns: 1000, rows: 1000 };
+
+/// Shows it: of an entry as it was written, of a session or a project the card.
+pub(super) fn open(model: &mut Model, with: Opener, effects: &mut Vec<Effect>) {
+    let tree = match model.preview.subject {
+        Subject::Entry(entry) => model.tree.file(entry.session).cloned(),
+        _ => None,
+    };
+    match (model.preview.subject, tree) {
+        (Subject::Entry(entry), Some(tree)) => {
+            let path = model.library[entry.session].path.clone();
+            commands::errand(model, Work::Written(Body { path, tree, at: entry.at }), Then::Open(with), effects);
+        }
+        (subject @ (Subject::Session(_) | Subject::Project(_) | Subject::Run(_) | Subject::Ghost(_)), _) => {
+            let lines = card::of(&model.context(), subject, ROOM);
+            let text = lines.iter().map(|line| spans_text(&line.spans) + "\n").collect();
+            effects.push(Effect::Open(Copy { with, name: "card.txt".into(), text }));
+        }
+        (Subject::Nothing | Subject::Entry(_), _) => model.say(Tone::Dim, "there is nothing to open"),
+    }
+}
+
+/// Takes the text of an entry, and shows it if that is still wanted.
+pub(super) fn take(model: &mut Model, ticket: u64, text: Result<String, String>, effects: &mut Vec<Effect>) {
+    let Some(Then::Open(with)) = model.end_errand(ticket) else { return };
+    match text {
+        Ok(text) => effects.push(Effect::Open(Copy { with, name: "entry.txt".into(), text })),
+        Err(error) => model.say(Tone::Error, error),
+    }
+}

@@ -1,0 +1,125 @@
+//! What is new in the session files: the list is brought up to date, and the open tree grows.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::commands;
+use crate::app::message::{Effect, Work};
+use crate::app::model::Model;
+use crate::app::panes::preview::Subject;
+use crate::app::panes::tree::family::Family;
+use crate::catalog::SessionKey;
+use crate::disk::incremental::News;
+use crate::render::entry;
+use crate::session::digest::Digest;
+use crate::session::tree::{Index, Tree};
+
+/// Begins to hear what is new, once all sessions are read.
+pub(super) fn watch(model: &mut Model, effects: &mut Vec<Effect>) {
+    if model.watching.is_none() && !model.setting.demo {
+        let known = model.library.keys().map(|key| model.library[key].clone()).collect();
+        model.watching = Some(model.ask(Work::Watch { known }, effects));
+        model.following_pis = Some(model.ask(Work::FollowPis, effects));
+    }
+}
+
+/// Takes what is new. What is known already, as pitree itself did it, changes nothing.
+pub(super) fn take(model: &mut Model, news: News, gone_dirs: Vec<String>) {
+    let News { mut read, unreadable, mut gone } = news;
+    read.retain(|digest| !is_known(model, digest));
+    model.library.unreadable.retain(|one| !gone.contains(&one.path));
+    for one in unreadable {
+        gone.extend(one.is_headless.then(|| one.path.clone()));
+        model.library.unreadable.retain(|other| other.path != one.path);
+        model.library.unreadable.push(one);
+    }
+    gone.retain(|path| model.library.key_of(path).is_some_and(|key| model.library.has(key)));
+    if read.is_empty() && gone.is_empty() {
+        return;
+    }
+    model.library.gone_dirs.extend(gone_dirs);
+    // Nothing takes the selection away from where it is.
+    model.sessions.touched |= !model.sessions.rows.is_empty();
+    let is_open = read.iter().any(|digest| is_open(model, &digest.path));
+    let is_searched = model.search.as_ref().is_some_and(|search| !search.is_outdated(&model.library));
+    bring(model, read, &gone);
+    if let Some(search) = model.search.as_mut().filter(|_| is_searched) {
+        search.put_off(&model.library);
+    }
+    model.tree.is_outdated |= is_open;
+}
+
+fn is_known(model: &Model, digest: &Digest) -> bool {
+    let known = model.library.key_of(&digest.path).and_then(|key| model.library.get(key));
+    known.is_some_and(|known| {
+        (known.bytes, known.mtime) == (digest.bytes, digest.mtime) && known.problems == digest.problems
+    })
+}
+
+/// Whether a file is that of the open session.
+pub(super) fn is_open(model: &Model, path: &Path) -> bool {
+    model.tree.session.is_some() && model.library.key_of(path) == model.tree.session
+}
+
+/// Brings the list up to date with files that changed; gives the first session that is new in it.
+pub(super) fn bring(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> Option<SessionKey> {
+    if model.scan.claim.is_some() {
+        // What a scan under way read of them before does not count.
+        model.scan.changed.extend(read.iter().map(|session| &session.path).chain(gone).cloned());
+    }
+    let new = model.library.update(read, gone);
+    model.tree.renew_forks(&model.library);
+    list_anew(model);
+    new
+}
+
+/// The list of sessions changed.
+pub(super) fn list_anew(model: &mut Model) {
+    model.library.note_live(model.now);
+    model.sessions.rebuild(&model.library, &model.setting.glyphs);
+}
+
+/// Reads on in the open session if it has grown: when that is done that was asked for before.
+pub(super) fn grow(model: &mut Model, effects: &mut Vec<Effect>) {
+    if model.tree.is_outdated && model.tree.opening.is_none() {
+        commands::open(model, effects);
+    }
+}
+
+/// Shows the tree of the open session.
+pub(super) fn show(model: &mut Model, tree: Arc<Tree>) {
+    if !tree.is_partial {
+        model.tree.opening = None;
+    } else if model.tree.tree.is_some() {
+        return; // who has seen all of it does not want to see less for a moment
+    }
+    match (model.tree.own().filter(|before| tree.goes_on(before)), model.preview.subject) {
+        (Some(_), Subject::Entry(entry)) if Some(entry.session) != model.tree.session => {}
+        (Some(before), Subject::Entry(entry)) => model.preview.is_stale |= !is_shown_alike(before, &tree, entry.at),
+        (Some(_), _) => {}
+        // What the card or the preview says of the session is known only now.
+        (None, _) => model.preview.subject = Subject::Nothing,
+    }
+    model.tree.show(tree);
+}
+
+/// Shows the tree of several sessions; the preview is read again if what it shows is told in another way now.
+pub(super) fn show_family(model: &mut Model, family: Arc<Family>) {
+    let entry = match model.preview.subject {
+        Subject::Entry(entry) => Some(entry),
+        _ => None,
+    };
+    let file = |model: &Model| entry.and_then(|entry| model.tree.file(entry.session).cloned());
+    let before = file(model);
+    model.tree.show_family(family);
+    if let (Some(entry), Some(before), Some(now)) = (entry, before, file(model)) {
+        let is_there = |tree: &Tree| (entry.at as usize) < tree.nodes.len();
+        let is_alike = is_there(&before) && is_there(&now) && is_shown_alike(&before, &now, entry.at);
+        model.preview.is_stale |= !is_alike;
+    }
+}
+
+/// Whether an entry is shown as it was: with the same others, and the same label.
+fn is_shown_alike(before: &Tree, now: &Tree, at: Index) -> bool {
+    before.labels.get(&at) == now.labels.get(&at) && entry::related(before, at) == entry::related(now, at)
+}

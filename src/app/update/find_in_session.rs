@@ -1,0 +1,131 @@
+//! Looking for words in the open session, or in the text of the preview.
+
+use std::sync::Arc;
+
+use crate::app::flows::search::{Search, around};
+use crate::app::layers::Layer;
+use crate::app::message::{Body, Effect, Work};
+use crate::app::model::Model;
+use crate::app::panes::preview::Subject;
+use crate::app::widgets::line::LineEdit;
+use crate::base::text::Tone;
+use crate::keymap::Place;
+use crate::search::text_match::Words;
+
+/// Asks what to look for.
+pub(super) fn open(model: &mut Model) {
+    if model.focus == Place::Tree {
+        if !model.tree.begin_find() {
+            return;
+        }
+    } else {
+        model.preview.begin_search();
+    }
+    model.layers.push(Layer::Find(LineEdit::default()));
+}
+
+/// Takes what is typed so far.
+pub(super) fn typed(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    let words = Words::new(text).map(Arc::new);
+    if model.focus == Place::Preview {
+        return model.preview.look_for(words);
+    }
+    model.tree.look_for(words);
+    ask(model, effects);
+}
+
+/// Has the open session searched for the words.
+fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
+    let words = model.tree.find.as_ref().map(|find| find.words.clone());
+    let (Some((files, start)), Some(words)) = (model.tree.to_search(), words) else { return };
+    let with_path = |(key, tree)| Some((key, model.library.get(key)?.path.clone(), tree));
+    let files = files.into_iter().filter_map(with_path).collect();
+    let claim = model.ask(Work::Find { files, start, words }, effects);
+    if let Some(find) = &mut model.tree.find {
+        find.claim = Some(claim);
+    }
+}
+
+/// Esc in the line: all is as it was before.
+pub(super) fn give_up(model: &mut Model) {
+    match model.focus {
+        Place::Preview => model.preview.give_up(),
+        _ => model.tree.give_up_find(),
+    }
+}
+
+/// Enter in the line: the hits stay.
+pub(super) fn keep(model: &mut Model) {
+    match model.focus {
+        Place::Preview => model.preview.keep(),
+        _ => model.tree.keep_find(),
+    }
+}
+
+/// Ends what is looked for in a pane. Returns whether something was.
+pub(super) fn end(model: &mut Model) -> bool {
+    match model.focus {
+        Place::Preview => model.preview.end_search(),
+        Place::Tree if model.tree.has_own_find() => {
+            model.tree.end_find();
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Goes to the next hit, or the previous one.
+pub(super) fn next(model: &mut Model, forward: bool) {
+    let found = match model.focus {
+        Place::Preview => model.preview.next_hit(forward),
+        _ => model.tree.next_hit(forward),
+    };
+    match found {
+        None if model.focus == Place::Preview && model.preview.is_awaited() => {}
+        None => model.say(Tone::Dim, "no match in this session"),
+        Some(true) if forward => model.say(Tone::Dim, "end reached, continuing from the top"),
+        Some(true) => model.say(Tone::Dim, "top reached, continuing from the end"),
+        Some(false) => {}
+    }
+}
+
+/// Searches a tree that took the place of the one that was, and shows the words in the preview.
+pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
+    follow_search(model, effects);
+    if model.tree.look_again() {
+        ask(model, effects);
+    }
+    let words = match model.preview.subject {
+        Subject::Entry(entry) => model.tree.words_of(entry),
+        _ => None,
+    };
+    model.preview.show_words(words);
+    if let Some((lines, words)) = model.preview.take_due() {
+        let found = found_entry(model);
+        let claim = model.ask(Work::Look { lines, words, found }, effects);
+        model.preview.await_hits(claim);
+    }
+}
+
+/// The entry of the preview, if it was found by what is looked for in the tree.
+fn found_entry(model: &Model) -> Option<Body> {
+    let Subject::Entry(entry) = model.preview.subject else { return None };
+    let is_found = !model.preview.is_searched() && model.tree.words_of(entry).is_some();
+    let (session, tree) = (model.library.get(entry.session)?, model.tree.file(entry.session)?.clone());
+    is_found.then(|| Body { path: session.path.clone(), tree, at: entry.at })
+}
+
+/// The open session is searched for what a search over all found it by.
+fn follow_search(model: &mut Model, effects: &mut Vec<Effect>) {
+    let key = model.tree.session.filter(|&key| model.sessions.found(key).is_some());
+    let query = key.and(model.search.as_ref()).and_then(Search::answered).cloned();
+    if !model.tree.follow_query(query.as_ref()) {
+        return;
+    }
+    let (Some(key), Some(query), Some(tree)) = (key, query, model.tree.own().cloned()) else { return };
+    let (session, around) = (Box::new(model.library.sought_as(key)), Box::new(around(&model.context())));
+    let claim = model.ask(Work::Fulfil { query, around, session, tree }, effects);
+    if let Some(find) = &mut model.tree.find {
+        find.claim = Some(claim);
+    }
+}

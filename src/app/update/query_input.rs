@@ -1,0 +1,81 @@
+//! Keys in the line of a search over sessions. Keys that type nothing keep what they do in the list, as in pi's picker.
+
+use crossterm::event::KeyCode;
+
+use super::{actions, commands, search};
+use crate::app::flows::picker;
+use crate::app::message::Effect;
+use crate::app::model::Model;
+use crate::keymap::{Action, Key, Place};
+
+/// Takes a key and what it means there.
+pub(super) fn press(model: &mut Model, (key, action): (Key, Option<Action>), effects: &mut Vec<Effect>) {
+    let Some(search) = &mut model.search else { return };
+    let is_empty = search.line.value().is_empty();
+    // Behind the end of the line there is nothing that the key could delete.
+    let deletes = key.code() == KeyCode::Delete && !search.line.is_at_end();
+    match action.map(|action| if deletes { Action::DeleteForward } else { action }) {
+        Some(action @ (Action::Complete | Action::CompleteBack)) => {
+            if search.complete(action == Action::Complete) {
+                search::changed(model, effects);
+            }
+        }
+        Some(action @ (Action::PreviousQuery | Action::NextQuery)) => {
+            search::call_back(model, action == Action::NextQuery, effects);
+        }
+        Some(Action::Accept) => enter(model, effects),
+        Some(Action::Down) => search::go_to_results(model),
+        Some(Action::Cancel) if is_empty => search::close(model, effects),
+        Some(Action::Cancel) => {
+            search::note(model);
+            search::set_line(model, "", effects);
+        }
+        Some(action) if action.places().contains(&Place::Sessions) => {
+            search.choose();
+            actions::act(model, action, effects);
+        }
+        action if search.line.press(key, action) => search::changed(model, effects),
+        _ => search.note_completion(&model.values),
+    }
+}
+
+/// Takes what was pasted.
+pub(super) fn paste(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    if let Some(search) = model.search.as_mut().filter(|_| model.layers.has_search()) {
+        search.line.paste(text);
+        search::changed(model, effects);
+    }
+}
+
+/// Opens the saved query that has this key, if there is one and it is not for something else. Returns whether it did.
+pub(super) fn press_saved(model: &mut Model, key: Key, effects: &mut Vec<Effect>) -> bool {
+    let is_free = match model.layers.place() {
+        None => true,
+        Some(Place::Search) => matches!(key.code(), KeyCode::F(_)),
+        Some(_) => false,
+    };
+    let saved = model.setting.queries.iter().find(|saved| is_free && saved.key == Some(key));
+    let Some(query) = saved.map(|saved| saved.query.clone()) else { return false };
+    search::open(model, &query, effects);
+    true
+}
+
+/// Leaves the line; goes to the entry in which the selected session was found.
+fn enter(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(search) = &mut model.search else { return };
+    search.choose();
+    if search.line.value().trim().is_empty() {
+        return search::close(model, effects);
+    }
+    search.from_line = true;
+    search::note(model);
+    model.layers.close_search();
+    let context = model.context();
+    if picker::wants_session(&context) {
+        if let Some(command) = picker::confirm(&context) {
+            commands::carry(model, command, effects);
+        }
+    } else {
+        search::go_to_hit(model);
+    }
+}

@@ -1,0 +1,254 @@
+//! Searching all sessions: from the line that is typed to the hits in the list.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::app::flows::search::{Search, Wanted, around};
+use crate::app::layers::Layer;
+use crate::app::message::{Effect, Work};
+use crate::app::model::Model;
+use crate::app::widgets::line::LineEdit;
+use crate::base::text::Tone;
+use crate::catalog::search::SessionHit;
+use crate::catalog::suggestions::Elsewhere;
+use crate::keymap::Place;
+use crate::search::value_lists::Lists;
+
+/// Begins to search, or goes on where one was.
+pub(super) fn open(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    let here = model.spot();
+    model.focus = Place::Sessions;
+    model.layers.close_search();
+    if text.is_empty() {
+        model.layers.push(Layer::Search);
+        if model.search.is_some() {
+            return;
+        }
+    }
+    model.jumps.leave(here);
+    model.giving_back = None;
+    note(model);
+    model.search = Some(Search::new(&model.context(), text));
+    take_sessions(model, effects);
+    ask(model, effects);
+}
+
+/// Ends the search; the selection stays on the session that was chosen, or goes back to where the search began. What was
+/// kept for it is given back.
+pub(super) fn close(model: &mut Model, effects: &mut Vec<Effect>) {
+    go_to_start(model);
+    end(model, effects);
+    model.sessions.hits = None;
+    model.sessions.rebuild(&model.library, &model.setting.glyphs);
+}
+
+/// Goes back to where a search began, unless somebody chose a row since.
+fn go_to_start(model: &mut Model) {
+    if let Some(from) = model.search.as_ref().and_then(|search| search.from) {
+        model.sessions.select_key(from);
+    }
+}
+
+/// Keeps the query that is in the line, to be called back.
+pub(super) fn note(model: &mut Model) {
+    if let Some(search) = &model.search {
+        model.queries.note(search.line.value());
+    }
+}
+
+fn end(model: &mut Model, effects: &mut Vec<Effect>) {
+    note(model);
+    model.search = None;
+    model.layers.close_search();
+    model.values = Arc::default();
+    model.giving_back = Some(model.ask(Work::ForgetTexts, effects));
+}
+
+/// Somebody goes on in the list: the selection stays where it is, whatever is found.
+pub(super) fn stay(model: &mut Model) {
+    if let Some(search) = model.search.as_mut().filter(|_| !model.sessions.rows.is_empty()) {
+        search.choose();
+        search.from_line &= model.focus != Place::Sessions;
+    }
+}
+
+/// The text of the line is to be this one.
+pub(super) fn set_line(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
+    if let Some(search) = &mut model.search {
+        search.line = LineEdit::new(text);
+        changed(model, effects);
+    }
+}
+
+/// The line is another one.
+pub(super) fn changed(model: &mut Model, effects: &mut Vec<Effect>) {
+    if let Some(search) = &mut model.search {
+        search.begin_query();
+        search.note_completion(&model.values);
+    }
+    ask(model, effects);
+}
+
+/// Calls back a query that was typed before, or after that.
+pub(super) fn call_back(model: &mut Model, forward: bool, effects: &mut Vec<Effect>) {
+    let Some(search) = &model.search else { return };
+    match model.queries.next(search.line.value(), forward) {
+        Some(text) => set_line(model, &text, effects),
+        None => model.say(Tone::Dim, if forward { "no query after this one" } else { "no query before this one" }),
+    }
+}
+
+/// Switches between the conversation and everything in the files.
+pub(super) fn toggle_everything(model: &mut Model, effects: &mut Vec<Effect>) {
+    if let Some(search) = &mut model.search {
+        search.toggle_everything();
+        changed(model, effects);
+    }
+}
+
+/// Leaves the line for the list of hits, where letters are keys.
+pub(super) fn go_to_results(model: &mut Model) {
+    if model.sessions.rows.is_empty() {
+        return;
+    }
+    note(model);
+    model.layers.close_search();
+    stay(model);
+}
+
+/// Returns from the first hit to the line. Returns `true` if the selection is there.
+pub(super) fn return_to_line(model: &mut Model) -> bool {
+    let is_first = model.search.is_some() && model.focus == Place::Sessions && model.sessions.cursor.at == 0;
+    if is_first {
+        model.layers.push(Layer::Search);
+    }
+    is_first
+}
+
+/// Goes into the session that is selected, to the entry in which it was found if there is one. Returns whether it was found.
+pub(super) fn go_to_hit(model: &mut Model) -> bool {
+    let is_hit = model.sessions.selected_hit().is_some();
+    if is_hit {
+        let here = model.spot();
+        model.jumps.leave(here);
+        model.focus = Place::Tree;
+    }
+    is_hit
+}
+
+/// Goes back from a hit to the list, and to the line if one came from there.
+pub(super) fn go_back(model: &mut Model) {
+    model.focus = Place::Sessions;
+    if model.search.as_ref().is_some_and(|search| search.from_line) {
+        model.layers.push(Layer::Search);
+    }
+}
+
+/// Asks for what the line reads as.
+fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(mut search) = model.search.take() else { return };
+    let hits = match search.wanted(&model.context()) {
+        Wanted::Nothing => None,
+        Wanted::All => Some(None),
+        // Those that are read meanwhile are not shown: most of them would be gone again at once.
+        Wanted::Wait => Some(Some(HashMap::new())),
+        Wanted::Hits { query, around } => {
+            let sessions = search.sessions.clone();
+            search.searching = Some(model.ask(Work::Search { query, sessions, around }, effects));
+            None
+        }
+    };
+    model.search = Some(search);
+    if let Some(hits) = hits {
+        if hits.is_none() {
+            go_to_start(model);
+        }
+        model.sessions.hits = hits;
+        model.sessions.rebuild(&model.library, &model.setting.glyphs);
+    }
+}
+
+/// Takes the sessions as they are now: their texts are read.
+fn take_sessions(model: &mut Model, effects: &mut Vec<Effect>) {
+    let Some(mut search) = model.search.take() else { return };
+    search.take_sessions(&model.library, model.now);
+    search.reading = Some(model.ask(Work::ReadTexts(search.sessions.clone()), effects));
+    model.search = Some(search);
+}
+
+/// Whether it is time to search what changed by itself.
+pub(super) fn is_due(model: &Model) -> bool {
+    model.search.as_ref().and_then(Search::due).is_some_and(|due| due <= model.now)
+}
+
+/// After a message: the list may have changed.
+pub(super) fn follow_list(model: &mut Model, effects: &mut Vec<Effect>) {
+    let is_due = is_due(model);
+    let is_outdated =
+        |search: &Search| (search.is_outdated(&model.library) || is_due) && model.library.progress.finished;
+    if model.search.as_ref().is_some_and(is_outdated) {
+        if let Some(search) = model.search.as_mut().filter(|_| is_due) {
+            search.chosen = true; // nobody typed: the selection stays where it is
+        }
+        take_sessions(model, effects);
+        ask(model, effects);
+    }
+    // Somebody went to a session that was not found.
+    if model.sessions.hits.is_none() && model.search.as_ref().is_some_and(|search| search.answered().is_some()) {
+        end(model, effects);
+    }
+}
+
+/// Some of the texts were read.
+pub(super) fn take_read(model: &mut Model, done: usize, total: usize, effects: &mut Vec<Effect>) {
+    if model.search.as_mut().is_some_and(|search| search.take_read(done, total)) {
+        ask(model, effects);
+    }
+}
+
+/// Takes what the sessions have that qualifiers may ask for.
+pub(super) fn take_values(model: &mut Model, values: Arc<Lists>) {
+    model.values = values;
+    let is_typing = model.layers.has_search();
+    if let Some(search) = model.search.as_mut().filter(|_| is_typing) {
+        search.note_completion(&model.values);
+    }
+}
+
+/// Takes where a query that found nothing would find something.
+pub(super) fn take_elsewhere(model: &mut Model, found: Elsewhere) {
+    if let Some(search) = &mut model.search {
+        search.elsewhere = Some(found);
+    }
+}
+
+/// Nothing is found in all that was read: it is looked for where there would be something.
+pub(super) fn look_elsewhere(model: &mut Model, effects: &mut Vec<Effect>) {
+    let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.library.progress.finished;
+    let is_done = |search: &&Search| search.read.or(search.searched).is_none() && search.looking.is_none();
+    let Some(search) = model.search.as_ref().filter(|_| is_nothing).filter(is_done) else { return };
+    let Some(query) = search.answered().filter(|query| !query.words().is_empty()).cloned() else { return };
+    let (sessions, around) = (search.sessions.clone(), Box::new(around(&model.context())));
+    let claim = model.ask(Work::Elsewhere { query, sessions, around }, effects);
+    if let Some(search) = &mut model.search {
+        search.looking = Some(claim);
+    }
+}
+
+/// Takes what was found, all of it or `more`.
+pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, progress: Option<(usize, usize)>) {
+    let Some(search) = &mut model.search else { return };
+    let is_new = search.take_hits(progress);
+    let is_chosen = search.chosen;
+    let focused = if is_chosen && !is_new { model.sessions.focused_hits() } else { Vec::new() };
+    let mut hits = model.sessions.hits.take().filter(|_| more && !is_new).unwrap_or_default();
+    hits.extend(found.into_iter().map(|found| (found.session, found)));
+    search.keep(focused, &mut hits);
+    hits.retain(|&key, _| model.library.has(key));
+    search.entries = hits.values().map(|found| found.entries).sum();
+    model.sessions.hits = Some(hits);
+    model.sessions.rebuild(&model.library, &model.setting.glyphs);
+    if !is_chosen {
+        model.sessions.select_first_hit();
+    }
+}

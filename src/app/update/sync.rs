@@ -1,0 +1,168 @@
+//! Brings everything in line after a message: selections into sight, the tree to the selected session, the preview to
+//! the selected row, palettes to what is known.
+
+use super::{commands, comparison, family, file_changes, find_in_session, search};
+use crate::app::card;
+use crate::app::message::{Body, Effect, Work};
+use crate::app::model::Model;
+use crate::app::palettes;
+use crate::app::panes::preview::Subject;
+use crate::app::panes::sessions::SessionRow;
+use crate::app::panes::tree::rows::Item;
+use crate::base::text::Tone;
+use crate::catalog::search::At;
+use crate::catalog::{EntryRef, SessionKey};
+use crate::keymap::Place;
+
+/// Brings everything in line.
+pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
+    search::follow_list(model, effects);
+    search::look_elsewhere(model, effects);
+    model.sessions.note_selection();
+    if let Some(area) = model.area(Place::Sessions) {
+        let room = (area.body.width.into(), area.body.height.into());
+        model.sessions.fit(room, &model.library, &model.setting.glyphs);
+    }
+    follow_session(model, effects);
+    file_changes::grow(model, effects);
+    if model.tree.note_leaving() && model.notice.is_none() {
+        model.say(Tone::Dim, "no longer following");
+    }
+    model.tree.note_selection();
+    if let Some(area) = model.area(Place::Tree) {
+        let height = usize::from(area.body.height);
+        let cursor = &mut model.tree.cursor;
+        if std::mem::take(&mut model.tree.jumped) && !(cursor.top..cursor.top + height).contains(&cursor.at) {
+            cursor.top = cursor.at.saturating_sub(height / 2);
+        }
+        if std::mem::take(&mut model.tree.fresh) {
+            // What led to the selected entry is seen above it.
+            model.tree.cursor.top = model.tree.cursor.at.saturating_sub(height * 2 / 3);
+        }
+        model.tree.cursor.fit(model.tree.rows.list.len(), height);
+    }
+    follow_library(model);
+    ask_for_forks(model, effects);
+    family::settle(model, effects);
+    follow_selection(model, effects);
+    find_in_session::settle(model, effects);
+    comparison::settle(model);
+    if let Some(area) = model.area(Place::Preview) {
+        model.preview.fit(area.text().width.into(), area.body.height.into());
+    }
+}
+
+/// What palettes list changes with the sessions.
+fn follow_library(model: &mut Model) {
+    let mut layers = std::mem::take(&mut model.layers);
+    for palette in layers.palettes_mut() {
+        palettes::follow(&model.context(), palette);
+        palette.fit(model.size);
+    }
+    match layers.context_mut() {
+        Some(view) => view.fit(model.size),
+        None => model.seeing = None,
+    }
+    model.layers = layers;
+}
+
+fn follow_session(model: &mut Model, effects: &mut Vec<Effect>) {
+    let wanted = model.sessions.selected_session();
+    if wanted != model.tree.session {
+        model.tree.turn_to(wanted);
+        commands::open(model, effects);
+    }
+    let hit = model.sessions.selected_hit().and_then(|found| found.at);
+    model.tree.point_at(hit);
+}
+
+fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
+    let (Some(session), Some(tree)) = (model.tree.session, model.tree.own().cloned()) else { return };
+    if tree.is_partial {
+        return; // the whole one comes soon
+    }
+    let forks: Vec<SessionKey> = model.library.forks(session).collect();
+    if forks != model.tree.asked_forks {
+        let sessions = forks.iter().map(|&key| (key, model.library[key].clone())).collect();
+        model.tree.asked_forks = forks;
+        let kin = model.library.kindred(session);
+        let session = (session, model.library[session].clone());
+        model.tree.splitting = Some(model.ask(Work::Split { tree, session, forks: sessions, kin }, effects));
+    }
+}
+
+fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
+    let entry = || match model.tree.selected_item()? {
+        Item::Entry(at) => model.tree.entry(at).map(Subject::Entry),
+        Item::Fork(place) => Some(Subject::Session(model.tree.forks.get(place)?.key)),
+        // Who follows wants to see what comes.
+        Item::Run(run) if model.tree.follows => model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Entry),
+        Item::Run(run) => model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Run),
+        Item::Inherited => {
+            let session = model.tree.session?;
+            Some(Subject::Session(model.library.families().parent(session).unwrap_or(session)))
+        }
+        Item::Start => model.tree.session.map(Subject::Session),
+    };
+    let row = || match model.sessions.selected_row()? {
+        // The card of a session lists the labels or branches by which it was found.
+        SessionRow::Session { key, .. } if is_found_by_feature(model) => Some(Subject::Session(*key)),
+        // A session that was found by what an entry says shows that entry.
+        SessionRow::Session { .. } if model.tree.is_at_hit() => entry(),
+        SessionRow::Session { .. } if model.sessions.selected_hit().is_some_and(|found| found.at.is_some()) => {
+            entry().filter(|_| model.tree.pointed().is_some())
+        }
+        SessionRow::Session { key, .. } => Some(Subject::Session(*key)),
+        SessionRow::Ghost(key, _) => Some(Subject::Ghost(*key)),
+        SessionRow::Project(at) => Some(Subject::Project(model.sessions.projects.get(*at)?.key)),
+    };
+    let wanted = match model.focus {
+        Place::Sessions => row(),
+        Place::Tree => entry(),
+        // The preview stays with what it was about, unless that is gone.
+        _ if is_there(model, model.preview.subject) => Some(model.preview.subject),
+        _ if model.preview.is_of_list => row(),
+        _ => entry().or_else(row),
+    }
+    .unwrap_or_default();
+    let is_other = wanted != model.preview.subject;
+    if is_other {
+        model.preview.turn_to(wanted, model.now);
+    }
+    // What is read is waited for: of a file that grows all the time nothing would ever be shown.
+    let is_stale = model.preview.reading.is_none() && std::mem::take(&mut model.preview.is_stale);
+    if let (true, Subject::Entry(EntryRef { session, at })) = (is_other || is_stale, wanted)
+        && let Some(tree) = model.tree.file(session).cloned()
+    {
+        let path = model.library[session].path.clone();
+        model.preview.reading = Some(model.ask(Work::Read(Body { path, tree, at }), effects));
+    }
+    if is_other && matches!(wanted, Subject::Ghost(_)) && model.looking_back.is_none() {
+        // It may be in the trash.
+        model.past = None;
+        model.looking_back = Some(model.ask(Work::LookBack, effects));
+    }
+    if matches!(wanted, Subject::Project(_) | Subject::Session(_) | Subject::Run(_) | Subject::Ghost(_)) {
+        // A card is made of what is known, which grows while sessions are read.
+        let room = model.area(Place::Preview).map_or(model.size, |area| (area.text().width, area.text().height));
+        let room = card::Room { columns: room.0, rows: room.1 };
+        let lines = card::of(&model.context(), wanted, room);
+        model.preview.show(lines);
+    }
+}
+
+/// Returns `true` if the selected session was found by a feature of its tree, not by a text.
+fn is_found_by_feature(model: &Model) -> bool {
+    model.sessions.selected_hit().is_some_and(|found| matches!(found.at, Some(At::Newest(_))))
+}
+
+/// Whether what the preview is about is still there.
+fn is_there(model: &Model, subject: Subject) -> bool {
+    match subject {
+        Subject::Nothing => false,
+        Subject::Entry(entry) | Subject::Run(entry) => model.library.has(entry.session),
+        Subject::Session(key) => model.library.has(key),
+        Subject::Ghost(key) => model.library.ghost(key).is_some(),
+        Subject::Project(key) => model.sessions.projects.iter().any(|project| project.key == key),
+    }
+}

@@ -1,0 +1,361 @@
+//! What sessions share: forks and copies of files hold entries of others. Each entry counts once in a sum, and is the own
+//! one of the oldest session that has it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
+use std::sync::Arc;
+
+use crate::base::numbers::count;
+use crate::catalog::membership::Sets;
+use crate::disk::parallel;
+use crate::session::digest::details::Details;
+use crate::session::digest::entries::Tally;
+use crate::session::digest::{Digest, Shared};
+use crate::session::links::ById;
+
+/// What sessions share. They are named by numbers of the caller's choice.
+#[derive(Debug, Default)]
+pub(crate) struct Shares {
+    groups: Vec<Group>,
+    /// The group of each session, and its place there; most sessions share nothing.
+    of: Vec<Option<(u32, u32)>>,
+}
+
+/// Sessions that share entries.
+#[derive(Debug)]
+struct Group {
+    /// Their numbers, the oldest first.
+    members: Vec<(usize, Arc<Details>)>,
+    /// All of their entries: those that the same members have are one share.
+    shares: Vec<Share>,
+    /// What each has that no older one has.
+    own: Vec<Tally>,
+}
+
+/// The entries that some members of a group have, and no others of them.
+#[derive(Debug)]
+struct Share {
+    /// The places of these members.
+    members: Vec<u32>,
+    sum: Tally,
+}
+
+/// Has those details here that will be looked at because sessions share something: read by all processors, and not where
+/// somebody waits to draw.
+pub(crate) fn prepare(sessions: &[Shared]) {
+    let numbered: Vec<(usize, &Digest)> = sessions.iter().map(|session| &**session).enumerate().collect();
+    let members: Vec<usize> = kin(&numbered).into_iter().flatten().collect();
+    parallel::map(&members, |&at| {
+        sessions[at].details();
+    });
+}
+
+impl Shares {
+    /// Looks at sessions; `before` has what was found when some of them were looked at before.
+    pub(crate) fn new<'a>(sessions: impl Iterator<Item = (usize, &'a Digest)>, before: Self) -> Self {
+        let sessions: Vec<(usize, &Digest)> = sessions.collect();
+        let mut known: HashMap<usize, Group> = HashMap::new();
+        known.extend(before.groups.into_iter().filter_map(|group| Some((group.members.first()?.0, group))));
+        let mut shares = Self::default();
+        for mut kin in kin(&sessions) {
+            kin.sort_by_key(|&at| sessions[at].1.age());
+            let members = kin.iter().map(|&at| (sessions[at].0, sessions[at].1.details().clone()));
+            let members: Vec<(usize, Arc<Details>)> = members.collect();
+            for (place, &(session, _)) in (0..).zip(&members) {
+                shares.of.resize(shares.of.len().max(session + 1), None);
+                shares.of[session] = Some((shares.groups.len() as u32, place));
+            }
+            let known = members.first().and_then(|(first, _)| known.remove(first));
+            let known = known.filter(|known| is_same(&known.members, &members));
+            shares.groups.push(known.unwrap_or_else(|| Group::new(members)));
+        }
+        shares
+    }
+
+    /// Takes sessions that have other entries, and still share the same with the same ones.
+    pub(crate) fn grow<'a>(&mut self, sessions: impl Iterator<Item = (usize, &'a Digest)>) {
+        let mut grown = BTreeSet::new();
+        for (session, digest) in sessions {
+            let Some((group, place)) = self.of.get(session).copied().flatten() else { continue };
+            self.groups[group as usize].members[place as usize].1 = digest.details().clone();
+            grown.insert(group as usize);
+        }
+        for group in grown {
+            let members = std::mem::take(&mut self.groups[group].members);
+            self.groups[group] = Group::new(members);
+        }
+    }
+
+    fn place(&self, session: usize) -> Option<(&Group, usize, usize)> {
+        let (group, place) = (*self.of.get(session)?)?;
+        Some((self.groups.get(group as usize)?, group as usize, place as usize))
+    }
+
+    /// What a session has in common with those that it shares entries with.
+    pub(crate) fn kin(&self, session: usize) -> Option<u32> {
+        Some((*self.of.get(session)?)?.0)
+    }
+
+    /// The sessions that share entries with one, itself included, the oldest first.
+    pub(crate) fn members(&self, session: usize) -> impl Iterator<Item = usize> {
+        let group = self.place(session).map(|(group, ..)| group);
+        group.into_iter().flat_map(|group| group.members.iter().map(|(member, _)| *member))
+    }
+
+    /// What a session has that no older one has.
+    pub(crate) fn own(&self, session: usize, digest: &Digest) -> Tally {
+        self.place(session).map_or(digest.all, |(group, _, place)| group.own[place])
+    }
+
+    /// What some sessions have together.
+    pub(crate) fn sum<'a>(&self, sessions: impl Iterator<Item = (usize, &'a Digest)>) -> Tally {
+        let mut sum = Tally::default();
+        let mut groups: BTreeMap<usize, Vec<bool>> = BTreeMap::new();
+        for (session, digest) in sessions {
+            match self.place(session) {
+                Some((group, at, place)) => {
+                    groups.entry(at).or_insert_with(|| vec![false; group.members.len()])[place] = true;
+                }
+                None => sum += digest.all,
+            }
+        }
+        for (at, is_wanted) in groups {
+            let is_had = |share: &&Share| share.members.iter().any(|&place| is_wanted[place as usize]);
+            self.groups[at].shares.iter().filter(is_had).for_each(|share| sum += share.sum);
+        }
+        sum
+    }
+}
+
+fn is_same(some: &[(usize, Arc<Details>)], others: &[(usize, Arc<Details>)]) -> bool {
+    let is_same = |((a, one), (b, other)): (&(usize, _), &(usize, _))| a == b && Arc::ptr_eq(one, other);
+    some.len() == others.len() && some.iter().zip(others).all(is_same)
+}
+
+/// The sessions that share roots, by their places.
+fn kin(sessions: &[(usize, &Digest)]) -> Vec<Vec<usize>> {
+    let mut with_root: ById<usize> = ById::default();
+    // Each leads to one of its kin that stands before it, the first of them to itself.
+    let mut first: Vec<usize> = (0..sessions.len()).collect();
+    fn end(first: &mut [usize], mut at: usize) -> usize {
+        while first[at] != at {
+            first[at] = first[first[at]];
+            at = first[at];
+        }
+        at
+    }
+    for (at, (_, digest)) in sessions.iter().enumerate() {
+        for root in &digest.roots {
+            let other = *with_root.entry(*root).or_insert(at);
+            if other != at {
+                let (one, other) = (end(&mut first, at), end(&mut first, other));
+                first[one.max(other)] = one.min(other);
+            }
+        }
+    }
+    let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for at in 0..sessions.len() {
+        let first = end(&mut first, at);
+        if first != at {
+            groups.entry(first).or_insert_with(|| vec![first]).push(at);
+        }
+    }
+    groups.into_values().collect()
+}
+
+impl Group {
+    fn new(members: Vec<(usize, Arc<Details>)>) -> Self {
+        let mut sets = Sets::new(members.iter().map(|(_, details)| &details.entries.ids[..]));
+        let mut sums = vec![Tally::default(); sets.len()];
+        let mut own = vec![Tally::default(); members.len()];
+        for ((_, details), own) in members.iter().zip(&mut own) {
+            let entries = &details.entries;
+            let mut used = entries.used.iter().peekable();
+            for (at, id) in (0..).zip(&entries.ids) {
+                let used = used.next_if(|used| used.at == at);
+                // The oldest that has it takes it out of the map.
+                if let Some(share) = sets.of.remove(id) {
+                    let (cost, tokens) = used.map_or((0.0, 0.0), |used| (used.cost, used.tokens));
+                    let one = Tally { entries: 1, cost, tokens };
+                    sums[share as usize] += one;
+                    *own += one;
+                }
+            }
+        }
+        let is_empty = |sum: &Tally| sum.entries == 0;
+        let shares = (0..).zip(sums).filter(|(_, sum)| !is_empty(sum));
+        let shares = shares.map(|(share, sum)| Share { members: sets.members(share).collect(), sum }).collect();
+        Self { members, shares, own }
+    }
+}
+
+/// Something that several sessions have, as it is listed once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listed<S, T> {
+    /// The first session that has it.
+    pub(crate) session: S,
+    /// What it is.
+    pub(crate) what: T,
+    /// How many other sessions have it.
+    pub(crate) forks: usize,
+}
+
+/// In how many forks the same stands, behind the title of a session.
+pub(crate) fn in_forks(forks: usize) -> String {
+    if forks > 0 { format!("  in {}", count(forks, "fork", "forks")) } else { String::new() }
+}
+
+/// Lists once what several sessions have: at the first of them. What is the same has the same key; what a session has
+/// twice stays twice. All that a session has comes together, that of the oldest first.
+pub(crate) fn once<K: Eq + Hash, S: Copy + Eq, T>(all: impl Iterator<Item = (K, S, T)>) -> Vec<Listed<S, T>> {
+    let mut places: HashMap<K, usize> = HashMap::new();
+    // Of each key the first session, the last one, and how many follow the first.
+    let mut seen: Vec<(S, S, usize)> = Vec::new();
+    let mut listed = Vec::new();
+    for (key, session, what) in all {
+        let place = *places.entry(key).or_insert_with(|| {
+            seen.push((session, session, 0));
+            seen.len() - 1
+        });
+        let (first, last, forks) = &mut seen[place];
+        if *first == session {
+            listed.push((place, what));
+        } else if *last != session {
+            (*last, *forks) = (session, *forks + 1);
+        }
+    }
+    let listed = listed.into_iter().map(|(place, what)| Listed { session: seen[place].0, what, forks: seen[place].2 });
+    listed.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::session::digest::builder::Builder;
+    use crate::session::family::sample::{File, Step, files, fork, header};
+    use crate::session::lines::Line;
+
+    fn digest(number: usize, file: &File) -> Digest {
+        let text: String = file.iter().map(|line| format!("{line}\n")).collect();
+        let (mut builder, mut offset) = (Builder::new(""), 0);
+        for line in text.lines() {
+            builder.line(Line::new(offset, line.as_bytes(), true));
+            offset += line.len() as u64 + 1;
+        }
+        let digest = builder.finish(0, &mut |_| None).unwrap();
+        Digest { path: format!("{number:03}").into(), ..digest }
+    }
+
+    fn digests(files: &[File]) -> Vec<Digest> {
+        files.iter().enumerate().map(|(number, file)| digest(number, file)).collect()
+    }
+
+    fn look(digests: &[Digest], is_there: impl Fn(usize) -> bool, before: Shares) -> Shares {
+        Shares::new(digests.iter().enumerate().filter(|(number, _)| is_there(*number)), before)
+    }
+
+    /// What files use, each entry once, found as simply as can be.
+    fn slow<'a>(files: impl Iterator<Item = &'a File>) -> Tally {
+        let key = |line: &Value| {
+            let known = if line["type"] == "label" { [&line["targetId"], &line["label"]] } else { [&line["id"]; 2] };
+            (known.map(Value::to_string), line["timestamp"].to_string())
+        };
+        let lines = files.flat_map(|file| &file[1..]);
+        let all: BTreeMap<_, f64> =
+            lines.map(|line| (key(line), line["usage"]["cost"].as_f64().unwrap_or(0.0))).collect();
+        let cost = all.values().sum();
+        Tally { entries: all.len(), cost, tokens: cost * 10.0 }
+    }
+
+    proptest! {
+        #[test]
+        fn a_sum_counts_each_entry_once(
+            steps in proptest::collection::vec(any::<Step>(), 0..60),
+            there in any::<u64>(),
+            wanted in any::<u64>(),
+        ) {
+            let files = files(&steps);
+            let digests = digests(&files);
+            let is_there = |number: usize| (there >> (number % 64)) & 1 == 1;
+            let all = look(&digests, |_| true, Shares::default());
+            prop_assert_eq!(all.sum(digests.iter().enumerate()), slow(files.iter()));
+            let is_wanted = |number: usize| (wanted >> (number % 64)) & 1 == 1;
+            let some = || digests.iter().enumerate().filter(|(number, _)| is_wanted(*number));
+            let slow_some = slow(files.iter().enumerate().filter(|(number, _)| is_wanted(*number)).map(|(_, file)| file));
+            prop_assert_eq!(all.sum(some()), slow_some);
+            // When some are gone, what they alone had is gone, and nothing else.
+            let left = look(&digests, is_there, all);
+            let those = || digests.iter().enumerate().filter(|(number, _)| is_there(*number));
+            let slow_left = slow(files.iter().enumerate().filter(|(number, _)| is_there(*number)).map(|(_, file)| file));
+            prop_assert_eq!(left.sum(those()), slow_left);
+            let mut own = Tally::default();
+            those().for_each(|(number, digest)| own += left.own(number, digest));
+            prop_assert_eq!(own, slow_left);
+            let again = look(&digests, |_| true, left);
+            prop_assert_eq!(again.sum(digests.iter().enumerate()), slow(files.iter()));
+        }
+    }
+
+    fn used(id: &str, parent: Option<&str>, time: usize, cost: f64) -> Value {
+        json!({"type": "usage", "id": id, "parentId": parent, "timestamp": time, "usage": {"cost": cost}})
+    }
+
+    #[test]
+    fn a_fork_owns_what_is_new_in_it_and_all_of_it_when_its_parent_is_gone() {
+        let parent = vec![header(1, 3), used("a", None, 1, 1.0), used("b", Some("a"), 2, 2.0)];
+        let mut child = fork(&parent, 1, 5);
+        child.push(used("c", Some("a"), 6, 4.0));
+        let digests = digests(&[child, parent]);
+        let costs = |shares: &Shares| [0, 1].map(|number| shares.own(number, &digests[number]).cost);
+        let both = look(&digests, |_| true, Shares::default());
+        assert_eq!((costs(&both), both.sum(digests.iter().enumerate()).cost), ([4.0, 3.0], 7.0));
+        let orphan = look(&digests, |number| number == 0, both);
+        assert_eq!((costs(&orphan)[0], orphan.sum(digests.iter().enumerate().take(1)).cost), (5.0, 5.0));
+    }
+
+    #[test]
+    fn the_same_id_at_another_time_is_another_entry() {
+        let session = |time| vec![header(time, 3), used("00000001", None, time, 1.0)];
+        let digests = digests(&[session(1), session(2)]);
+        let shares = look(&digests, |_| true, Shares::default());
+        assert_eq!(shares.sum(digests.iter().enumerate()).cost, 2.0);
+    }
+
+    #[test]
+    fn copies_without_ids_or_times_count_once() {
+        let line = |text: &str| json!({"type": "usage", "note": text, "usage": {"cost": 1.0}});
+        let old = || vec![header(1, 1), line("a"), line("a"), line("b")];
+        let no_time = || vec![header(1, 3), json!({"type": "usage", "id": "a", "usage": {"cost": 1.0}})];
+        let digests = digests(&[old(), old(), no_time(), no_time()]);
+        let shares = look(&digests, |_| true, Shares::default());
+        assert_eq!(shares.sum(digests.iter().enumerate()).cost, 4.0);
+        assert_eq!([0, 1, 2, 3].map(|number| shares.own(number, &digests[number]).cost), [3.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn thousands_of_forks_take_no_longer_each() {
+        let mut parent = vec![header(0, 3)];
+        for at in 1..50 {
+            parent.push(used(&at.to_string(), Some(&(at - 1).to_string()), at, 1.0));
+        }
+        let parent = digest(0, &parent);
+        let digests: Vec<Digest> =
+            (0..5000).map(|number: usize| Digest { path: format!("{number:04}").into(), ..parent.clone() }).collect();
+        let shares = look(&digests, |_| true, Shares::default());
+        assert_eq!(shares.groups[0].shares.len(), 1);
+        assert_eq!(shares.sum(digests.iter().enumerate()).cost, 49.0);
+    }
+
+    #[test]
+    fn what_several_have_is_listed_once_at_the_first() {
+        let all =
+            [("x", 1, 'a'), ("y", 1, 'b'), ("y", 1, 'c'), ("y", 2, 'd'), ("z", 2, 'e'), ("y", 3, 'f'), ("y", 3, 'g')];
+        let listed: Vec<_> = once(all.into_iter()).into_iter().map(|it| (it.session, it.what, it.forks)).collect();
+        assert_eq!(listed, [(1, 'a', 0), (1, 'b', 2), (1, 'c', 2), (2, 'e', 0)]);
+    }
+}

@@ -1,0 +1,238 @@
+//! Families: who was forked from whom among some sessions, threaded as in pi's session list (0.87.1).
+
+use crate::catalog::key::SessionKey;
+use crate::session::digest::Digest;
+
+/// The forests of families among sessions.
+#[derive(Debug, Default)]
+pub struct Families {
+    /// Sessions without a parent among them, the family with the newest member first.
+    roots: Vec<SessionKey>,
+    /// What is known of each session, by its key; nothing of sessions that are not among them.
+    members: Vec<Member>,
+    len: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Member {
+    parent: Option<SessionKey>,
+    /// The ones with the newest member first.
+    forks: Vec<SessionKey>,
+    /// The newest time in the session and its forks, in milliseconds since 1970.
+    latest: i64,
+    /// How many hang at it, those of its forks included.
+    below: usize,
+}
+
+impl Families {
+    /// Ties sessions by their parents, which form no cycle. One whose parent is not among them is a root.
+    pub(super) fn new<'a>(
+        sessions: &[SessionKey],
+        parent: impl Fn(SessionKey) -> Option<SessionKey>,
+        digest: impl Fn(SessionKey) -> &'a Digest,
+    ) -> Self {
+        let size = sessions.iter().map(|key| key.place() + 1).max().unwrap_or_default();
+        let mut is_member = vec![false; size];
+        for key in sessions {
+            is_member[key.place()] = true;
+        }
+        let mut families = Self { members: vec![Member::default(); size], roots: Vec::new(), len: sessions.len() };
+        for &key in sessions {
+            let parent = parent(key).filter(|parent| is_member.get(parent.place()).is_some_and(|is| *is));
+            let member = &mut families.members[key.place()];
+            (member.parent, member.latest) = (parent, digest(key).order_time());
+            match parent {
+                Some(parent) => families.members[parent.place()].forks.push(key),
+                None => families.roots.push(key),
+            }
+        }
+        for key in families.preorder().into_iter().rev() {
+            let Member { parent: Some(parent), latest, below, .. } = families.members[key.place()] else { continue };
+            let parent = &mut families.members[parent.place()];
+            parent.latest = parent.latest.max(latest);
+            parent.below += 1 + below;
+        }
+        let latest: Vec<i64> = families.members.iter().map(|member| member.latest).collect();
+        // Copies are of one time: they stand in the same order at each start, whichever is read first.
+        let order = |&a: &SessionKey, &b: &SessionKey| {
+            let by_time = latest[b.place()].cmp(&latest[a.place()]);
+            by_time.then_with(|| digest(a).path.as_os_str().cmp(digest(b).path.as_os_str()))
+        };
+        let newest_first = |keys: &mut Vec<SessionKey>| keys.sort_by(order);
+        newest_first(&mut families.roots);
+        families.members.iter_mut().for_each(|member| newest_first(&mut member.forks));
+        families
+    }
+
+    /// Puts a session whose time is another one, and those above it, where they belong now.
+    pub(super) fn reorder<'a>(&mut self, key: SessionKey, digest: impl Fn(SessionKey) -> &'a Digest) {
+        let mut next = Some(key);
+        while let Some(key) = next {
+            let newest_fork = self.forks(key).first().map_or(i64::MIN, |&fork| self.latest(fork));
+            let latest = digest(key).order_time().max(newest_fork);
+            let parent = self.parent(key);
+            if latest == self.latest(key) {
+                return;
+            }
+            let mut siblings = match parent {
+                Some(parent) => std::mem::take(&mut self.members[parent.place()].forks),
+                None => std::mem::take(&mut self.roots),
+            };
+            let order = |families: &Self, a: SessionKey, b: SessionKey| {
+                let by_time = families.latest(b).cmp(&families.latest(a));
+                by_time.then_with(|| digest(a).path.as_os_str().cmp(digest(b).path.as_os_str()))
+            };
+            if let Ok(place) = siblings.binary_search_by(|&one| order(self, one, key)) {
+                siblings.remove(place);
+            }
+            self.members[key.place()].latest = latest;
+            let place = siblings.partition_point(|&one| order(self, one, key).is_lt());
+            siblings.insert(place, key);
+            match parent {
+                Some(parent) => self.members[parent.place()].forks = siblings,
+                None => self.roots = siblings,
+            }
+            next = parent;
+        }
+    }
+
+    /// The families of some of these sessions alone.
+    pub fn of<'a>(&self, sessions: &[SessionKey], digest: impl Fn(SessionKey) -> &'a Digest) -> Self {
+        Self::new(sessions, |key| self.parent(key), digest)
+    }
+
+    /// How many sessions there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Sessions without a parent among them, the family with the newest member first.
+    pub fn roots(&self) -> &[SessionKey] {
+        &self.roots
+    }
+
+    /// The session that one was forked from.
+    pub fn parent(&self, key: SessionKey) -> Option<SessionKey> {
+        self.members.get(key.place())?.parent
+    }
+
+    /// A session, the one that it was forked from, and so on up.
+    pub fn line(&self, key: SessionKey) -> impl Iterator<Item = SessionKey> {
+        std::iter::successors(Some(key), |&key| self.parent(key))
+    }
+
+    /// The sessions right below one, the ones with the newest member first.
+    pub fn forks(&self, key: SessionKey) -> &[SessionKey] {
+        self.members.get(key.place()).map_or(&[], |member| &member.forks)
+    }
+
+    /// How many sessions hang at one, those of its forks included.
+    pub fn below(&self, key: SessionKey) -> usize {
+        self.members.get(key.place()).map_or(0, |member| member.below)
+    }
+
+    /// The newest time in a session and its forks, in milliseconds since 1970.
+    pub(crate) fn latest(&self, key: SessionKey) -> i64 {
+        self.members.get(key.place()).map_or(i64::MIN, |member| member.latest)
+    }
+
+    /// A session and all below it.
+    pub fn family(&self, key: SessionKey) -> Vec<SessionKey> {
+        let mut family = vec![key];
+        let mut next = 0;
+        while let Some(&key) = family.get(next) {
+            family.extend(self.forks(key));
+            next += 1;
+        }
+        family
+    }
+
+    /// All sessions, parents before forks.
+    pub(crate) fn preorder(&self) -> Vec<SessionKey> {
+        self.below_all(&self.roots)
+    }
+
+    /// Some sessions and all below them, parents before forks.
+    pub(crate) fn below_all(&self, roots: &[SessionKey]) -> Vec<SessionKey> {
+        let mut order = Vec::new();
+        let mut stack: Vec<SessionKey> = roots.iter().rev().copied().collect();
+        while let Some(key) = stack.pop() {
+            order.push(key);
+            stack.extend(self.forks(key).iter().rev());
+        }
+        order
+    }
+}
+
+/// Cuts each cycle of parents, which pi's list drops, at its first session.
+pub(super) fn cut_cycles(parents: &mut [Option<SessionKey>]) {
+    let mut seen = vec![usize::MAX; parents.len()];
+    for start in 0..parents.len() {
+        let mut at = start;
+        loop {
+            if seen[at] == start {
+                parents[at] = None;
+                break;
+            }
+            if seen[at] != usize::MAX {
+                break;
+            }
+            seen[at] = start;
+            let Some(parent) = parents[at] else { break };
+            at = parent.place();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::Library;
+    use crate::catalog::tests::library;
+    use crate::session::digest::Digest;
+
+    fn names(library: &Library) -> String {
+        let order = library.families().preorder();
+        order.iter().map(|&key| library[key].path.to_str().unwrap()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn orders_families_by_their_newest_member() {
+        let library = library(&[
+            ("old", None, 1),
+            ("new", None, 5),
+            ("fork", Some("old"), 3),
+            ("newest", Some("fork"), 9),
+            ("sister", Some("old"), 4),
+            ("lost", Some("gone"), 2),
+        ]);
+        assert_eq!(names(&library), "old fork newest sister new lost");
+        let old = library.families().roots()[0];
+        assert_eq!((library.families().below(old), library.families().latest(old)), (3, 9));
+        let without_fork: Vec<_> = library.keys().filter(|key| library[*key].path.to_str() != Some("fork")).collect();
+        let some = library.families().of(&without_fork, |key| &library[key]);
+        assert_eq!(some.roots().len(), 4, "what hangs at a hidden one stands for itself");
+    }
+
+    #[test]
+    fn sessions_of_one_time_stand_in_one_order_whichever_is_read_first() {
+        for read in [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]] {
+            let mut library = library(&read.map(|name| (name, None, 1)));
+            assert_eq!(names(&library), "a b c");
+            library.add(vec![Digest { path: "ab".into(), modified: Some(1), ..Digest::default() }]);
+            assert_eq!(names(&library), "a ab b c");
+            let newest: Vec<_> = library.newest_first().iter().map(|&key| library[key].path.clone()).collect();
+            assert_eq!(newest, ["a", "ab", "b", "c"].map(std::path::PathBuf::from));
+        }
+    }
+
+    #[test]
+    fn shows_sessions_whose_parents_form_a_cycle() {
+        let library = library(&[("a", Some("b"), 1), ("b", Some("a"), 2), ("c", Some("c"), 3)]);
+        assert_eq!(names(&library), "c a b");
+    }
+}

@@ -1,0 +1,125 @@
+//! The files that tools touched in many sessions: each once, however it was named.
+
+use std::collections::HashMap;
+
+use crate::session::digest::Digest;
+use crate::session::digest::touched_files::{FileTouch, FileUse};
+use crate::session::links::ById;
+
+/// A file that tools touched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TouchedFile {
+    /// Its path, from the root where that is known.
+    pub path: String,
+    /// How often.
+    pub uses: FileUse,
+    /// Sessions with such calls of their own.
+    pub sessions: usize,
+    /// The last of them, in milliseconds since 1970.
+    pub latest: Option<i64>,
+}
+
+/// The files of sessions; what was touched last comes first. What a fork has from its parent counts once, for the oldest
+/// session that has it. `home` is what `~` stands for.
+pub fn outline<'a>(sessions: impl Iterator<Item = &'a Digest>, home: &str) -> Vec<TouchedFile> {
+    let mut sessions: Vec<&Digest> = sessions.collect();
+    sessions.sort_by_key(|session| session.age());
+    let mut places: HashMap<String, (usize, usize)> = HashMap::new(); // in `all`, and in the session that came last
+    let mut all: Vec<TouchedFile> = Vec::new();
+    let mut first: ById<usize> = ById::default();
+    for (number, session) in sessions.into_iter().enumerate() {
+        let mut known: Vec<Option<usize>> = vec![None; session.details().touches.paths.len()];
+        for &FileTouch { path, touch, time, entry, .. } in &session.details().touches.all {
+            if session.known_as(entry).is_some_and(|id| *first.entry(id).or_insert(number) != number) {
+                continue;
+            }
+            let at = *known[path as usize].get_or_insert_with(|| {
+                let path = full_path(session.details().touches.paths.get(path), &session.header.cwd, home);
+                let (at, last) = places.entry(path).or_insert_with_key(|path| {
+                    all.push(TouchedFile { path: path.clone(), uses: FileUse::default(), sessions: 0, latest: None });
+                    (all.len() - 1, usize::MAX)
+                });
+                all[*at].sessions += usize::from(*last != number);
+                *last = number;
+                *at
+            });
+            let file = &mut all[at];
+            file.uses.add(touch);
+            file.latest = file.latest.max(time);
+        }
+    }
+    all.sort_by(|a, b| b.latest.cmp(&a.latest).then_with(|| a.path.cmp(&b.path)));
+    all
+}
+
+/// A path that a tool was given in a session that worked in `cwd`, from the root, without `.` and `..`.
+pub(crate) fn full_path(path: &str, cwd: &str, home: &str) -> String {
+    let from_home = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_windows = path.get(1..3).is_some_and(|start| matches!(start, ":\\" | ":/"));
+    let joined = match from_home {
+        Some(rest) => format!("{home}{rest}"),
+        None if path.starts_with('/') || is_windows || cwd.is_empty() => path.into(),
+        None => format!("{cwd}/{path}"),
+    };
+    let root = if joined.starts_with('/') { "/" } else { "" };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in joined.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => drop(parts.pop()),
+            ".." if !root.is_empty() => {}
+            part => parts.push(part),
+        }
+    }
+    format!("{root}{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::entry::tool_call::Touch;
+
+    #[test]
+    fn a_file_has_one_path() {
+        for (path, wanted) in [
+            ("src/a.rs", "/home/me/app/src/a.rs"),
+            ("./src//b/../a.rs", "/home/me/app/src/a.rs"),
+            ("../../../../x", "/x"),
+            ("/etc/./hosts", "/etc/hosts"),
+            ("~/notes", "/home/me/notes"),
+            ("~other", "/home/me/app/~other"),
+            (r"C:\x", r"C:\x"),
+        ] {
+            assert_eq!(full_path(path, "/home/me/app", "/home/me"), wanted, "{path}");
+        }
+        assert_eq!(full_path("../a", "", ""), "../a");
+    }
+
+    #[test]
+    fn files_are_summed_over_sessions() {
+        let session = |cwd: &str, touches: &[(&str, Touch, i64)]| {
+            let mut session = Digest::default();
+            session.header.cwd = cwd.into();
+            for (path, (name, touch, time)) in (0..).zip(touches) {
+                session.details_mut().touches.paths.push(name);
+                let (touch, time) = (*touch, Some(*time));
+                session.details_mut().touches.all.push(FileTouch { path, said: 0, entry: 0, touch, time });
+            }
+            session
+        };
+        let one = session("/one", &[("a", Touch::Read, 1), ("./a", Touch::Edit, 3), ("b", Touch::Write, 2)]);
+        let two = session("/two", &[("/one/a", Touch::Read, 2), ("a", Touch::Read, 9)]);
+        let said: Vec<_> = outline([&one, &two].into_iter(), "")
+            .into_iter()
+            .map(|file| (file.path, file.uses.reads, file.uses.changes, file.sessions, file.latest))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                ("/two/a".into(), 1, 0, 1, Some(9)),
+                ("/one/a".into(), 2, 1, 2, Some(3)),
+                ("/one/b".into(), 0, 1, 1, Some(2)),
+            ]
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! Looks through all texts of one open session, entry by entry, and passes on which of them have something.
+
+use std::io::{Seek, SeekFrom};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::base::normalize::{fold, fold_into};
+use crate::disk::files::Files;
+use crate::disk::lines;
+use crate::search::byte_search::Probe;
+use crate::search::text_match::Words;
+use crate::session::entry::Entry;
+use crate::session::entry::kind::Kind;
+use crate::session::entry::text_fields;
+use crate::session::tree::{Index, Tree};
+
+/// How long entries are gathered before they are passed on: also how soon a search stops that nobody waits for.
+const BATCH: Duration = Duration::from_millis(40);
+
+/// Passes on the entries from one on whose texts, one on a line, have the words: in batches, the last of which says so;
+/// until all are looked through or `batch` returns false.
+pub fn each(
+    files: Files,
+    path: &Path,
+    (tree, start): (&Tree, Index),
+    words: &Words,
+    mut batch: impl FnMut(Vec<Index>, bool) -> bool,
+) {
+    let (mut found, mut folded) = (Vec::new(), String::new());
+    let mut due = Instant::now() + BATCH;
+    let probes = words.probes();
+    let may_have = |raw: &mut Raw<'_>| probes.iter().all(|probe| raw.may_have(probe));
+    let is_wanted = lines(files, path, (tree, start), may_have, |said| {
+        if let Some(Said { at, texts, .. }) = said {
+            folded.clear();
+            fold_into(&mut folded, texts);
+            found.extend(words.is_in(&folded).then_some(at));
+        }
+        let is_due = Instant::now() >= due;
+        if is_due {
+            due = Instant::now() + BATCH;
+        }
+        !is_due || batch(std::mem::take(&mut found), false)
+    });
+    if is_wanted {
+        batch(found, true);
+    }
+}
+
+/// An entry with its texts, one on a line.
+#[derive(Debug)]
+pub struct Said<'a> {
+    /// Its place among the entries.
+    pub at: Index,
+    /// The entry.
+    pub entry: &'a Entry<'a>,
+    /// Its texts, with its row and its label.
+    pub texts: &'a str,
+}
+
+/// An entry before it is read.
+#[derive(Debug)]
+pub struct Raw<'a> {
+    line: &'a [u8],
+    row: &'a str,
+    label: Option<&'a str>,
+    /// Row and label folded, as soon as they are needed.
+    folded: Option<String>,
+}
+
+impl Raw<'_> {
+    /// Whether a word may be in its texts.
+    pub fn may_have(&mut self, probe: &Probe) -> bool {
+        let Self { line, row, label, folded } = self;
+        let shown = || fold(&format!("{row}\n{}", label.unwrap_or_default()));
+        probe.next(line, 0).is_some() || probe.is_in_folded(folded.get_or_insert_with(shown))
+    }
+}
+
+/// Passes on the entries of a session from one on, `None` for one that `may_have` says false of, until `each` returns false;
+/// returns whether it never did. The row and the label of an entry belong to its texts; the entry that set the label has
+/// none. What can't be read any more is not there; that the file is gone is said where it is opened.
+pub fn lines(
+    files: Files,
+    path: &Path,
+    (tree, start): (&Tree, Index),
+    may_have: impl Fn(&mut Raw<'_>) -> bool,
+    mut each: impl FnMut(Option<Said<'_>>) -> bool,
+) -> bool {
+    let Ok(Some(mut file)) = files.session(path) else { return true };
+    // In a newer form several entries may stand in one line.
+    let start = if tree.header.is_newer() { 0 } else { start };
+    let start = tree.nodes.get(start as usize).filter(|_| start > 0).map_or(0, |node| node.offset);
+    if file.seek(SeekFrom::Start(start)).is_err() {
+        return true;
+    }
+    let (mut texts, mut is_wanted) = (String::new(), true);
+    let _ = lines::each(&mut file, start, u64::MAX, &mut Vec::new(), |line| {
+        // What was written since the tree was read is not in it.
+        let Ok(at) = tree.nodes.binary_search_by_key(&line.offset, |node| node.offset) else { return true };
+        let node = &tree.nodes[at];
+        let label = tree.labels.get(&(at as Index)).map(|label| &*label.text);
+        if node.kind == Kind::Label {
+            return true;
+        }
+        if !may_have(&mut Raw { line: line.bytes, row: &node.text, label, folded: None }) {
+            is_wanted = each(None);
+        } else if let Ok(Some(entry)) = line.read() {
+            texts.clear();
+            if !line.is_cut() {
+                text_fields::texts(&entry, line.bytes, &mut |_, text| {
+                    texts.push_str(&text.text());
+                    texts.push('\n');
+                });
+            }
+            texts.extend(label);
+            texts.push('\n');
+            texts.push_str(&node.text);
+            is_wanted = each(Some(Said { at: at as Index, entry: &entry, texts: &texts }));
+        }
+        is_wanted
+    });
+    is_wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::catalog::search::Searcher;
+    use crate::catalog::tests::library;
+    use crate::disk::load;
+    use crate::search::entry_match::{Holding, Parts};
+    use crate::search::qualifier::sample::here;
+    use crate::search::query::Query;
+
+    /// What is found where each entry is read.
+    fn slowly(path: &Path, tree: &Tree, mut each: impl FnMut(Said<'_>)) {
+        lines(
+            Files::Disk,
+            path,
+            (tree, 0),
+            |_| true,
+            |said| {
+                said.into_iter().for_each(&mut each);
+                true
+            },
+        );
+    }
+
+    proptest! {
+        /// Composed or not, in upper or lower case, escaped or as it is, in a text, a label or a row.
+        #[test]
+        fn what_is_not_read_has_no_hit(
+            texts in proptest::collection::vec("[eEé\u{301}\u{323}ẹ한하\u{1112}\u{1161}\u{11ab}글sſßẞσςΣiIİı\u{307}kK \n]{0,8}", 1..6),
+            escaped: bool,
+            (from, len, quoted, upper) in (0usize..8, 1usize..6, any::<bool>(), any::<bool>()),
+            of in 0usize..6,
+            sign in "(|-|re:)",
+        ) {
+            let said = &texts[of % texts.len()];
+            let word: String = said.chars().skip(from).take(len).collect();
+            let word = if upper { word.to_uppercase() } else { word };
+            let query = if quoted { format!("{sign}\"{word}\"") } else { format!("{sign}{word}") };
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("s.jsonl");
+            let mut file = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+            for (at, text) in texts.iter().enumerate() {
+                let text: String = text.chars().map(|c| match c {
+                    '\n' => "\\n".into(),
+                    c if escaped => format!("\\u{:04x}", u32::from(c)),
+                    c => c.to_string(),
+                }).collect();
+                let line = match at {
+                    1 => format!(r#"{{"type":"label","id":"1","parentId":"0","targetId":"0","label":"{text}"}}"#),
+                    _ => format!(r#"{{"type":"message","id":"{at}","parentId":null,"message":{{"role":"user","content":"{text}"}}}}"#),
+                };
+                file += &(line + "\n");
+            }
+            std::fs::write(&path, file).unwrap();
+            let tree = load::tree(Files::Disk, &path, "").unwrap();
+
+            if let Ok(words) = Words::new(&query) {
+                let (mut found, mut wanted) = (Vec::new(), Vec::new());
+                each(Files::Disk, &path, (&tree, 0), &words, |some, _| {
+                    found.extend(some);
+                    true
+                });
+                slowly(&path, &tree, |said| wanted.extend(words.is_in(&fold(said.texts)).then_some(said.at)));
+                prop_assert_eq!(found, wanted, "{:?}", query);
+            }
+            if let Ok(query) = Query::parse(&format!("all: e {query}")) {
+                let mut session = library(&[("s", None, 1)]).sought()[0].clone();
+                session.digest = std::sync::Arc::new(crate::session::digest::Digest { path: path.clone(), ..(*session.digest).clone() });
+                let asked = (Files::Disk, &session, &tree);
+                let found = Searcher::default().fulfilling(asked, (&query, &here()), || false).unwrap();
+                let (parts, mut holding) = (Parts::new(&query, &here()), Holding::default());
+                slowly(&path, &tree, |said| parts.in_line(said.entry, &fold(said.texts), said.at, &mut holding));
+                let wanted: Vec<Index> = holding.best().into_iter().map(|entry| entry.at).collect();
+                prop_assert_eq!(found, wanted, "{:?}", query);
+            }
+        }
+    }
+}

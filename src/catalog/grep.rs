@@ -1,0 +1,564 @@
+//! Looks for words in everything that sessions hold, tool output and thinking included: all files, by all processors,
+//! in the order in which they are given. Nothing is kept in memory; most lines are never decoded. How a word is found
+//! is said in [`crate::search::byte_search`], and where in [`crate::session::entry::text_fields`].
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::disk::files::Files;
+use crate::disk::lines::{self, Wanted};
+use crate::disk::parallel;
+use crate::disk::parallel::Stop;
+use crate::disk::scan::Unreadable;
+use crate::search::byte_search::{Probe, Snippet};
+use crate::session::entry::Entry;
+use crate::session::entry::parse;
+use crate::session::entry::text_fields;
+use crate::session::entry::text_fields::Field;
+use crate::session::lines::{Line, Lines};
+use crate::session::links::Index;
+use crate::session::text_spans;
+use crate::session::tree::active::Active;
+
+/// Up to this size, in bytes, a file is read once more for whether hits are on its active path: it costs more than the
+/// search does.
+const WORTH_READING_AGAIN: u64 = 8 * 1024 * 1024;
+
+/// An entry with one of the words in it. One with words in texts of several kinds is a hit for each kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryHit {
+    /// The session file.
+    pub path: PathBuf,
+    /// Where the line of the entry starts in the file, in bytes.
+    pub offset: u64,
+    /// The id of the entry; absent in v1.
+    pub id: Option<String>,
+    /// What kind of text it is.
+    pub field: Field,
+    /// The text around the first word that is in it.
+    pub snippet: Snippet,
+    /// Whether the entry is on the path from the root to the leaf, or a stub and so on no other branch; `None` in a large file, where finding out takes long.
+    pub active: Option<bool>,
+}
+
+/// What was found since the last batch.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Hits: those of one session together, in file order.
+    pub hits: Vec<EntryHit>,
+    /// Files that could not be read.
+    pub unreadable: Vec<Unreadable>,
+    /// Files searched so far.
+    pub done: usize,
+}
+
+/// In which order hits are passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they are found, the first of them at once.
+    Found,
+    /// As their files are given.
+    Given,
+}
+
+/// Looks for words in files and passes on in batches what is found, at most so many hits `in_one` session; until all are searched, `told` returns false or `is_stale` says that nobody waits for it any more. A session is
+/// found if each of the words is somewhere in one of its texts, whatever the case. White space in a word matches white
+/// space of any kind.
+pub fn each<P: AsRef<Path> + Sync>(
+    files: Files,
+    paths: &[P],
+    (words, in_one, order): (&[String], usize, Order),
+    is_stale: impl Fn() -> bool + Sync,
+    mut told: impl FnMut(Batch) -> bool,
+) {
+    let mut probes: Vec<Probe> = words.iter().filter_map(|word| Probe::new(word)).collect();
+    if probes.is_empty() {
+        return;
+    }
+    probes.sort_by_key(|probe| std::cmp::Reverse(probe.rarity()));
+    let grep = Grep { files, probes, most: in_one, is_stale: &is_stale };
+    let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
+    let is_told = |found: &Result<Vec<EntryHit>, _>| {
+        order == Order::Given || found.as_ref().map_or(true, |hits| !hits.is_empty())
+    };
+    let work = |&(at, path): &(usize, &Path), buffer: &mut Vec<u8>, stop: Stop<'_>| {
+        let found = grep.session(path, buffer, stop).map_err(|error| Unreadable::new(path, &error));
+        is_told(&found).then_some((at, found))
+    };
+    let lost = |&(at, path): &(usize, &Path), reason: String| Some((at, Err(Unreadable::new(path, &reason))));
+    let (mut waiting, mut next) = (BTreeMap::new(), 0);
+    parallel::each(&items, (work, lost), |read| {
+        let mut batch = Batch { done: read.done, ..Batch::default() };
+        waiting.extend(read.results);
+        while let Some(first) = waiting.first_entry().filter(|first| order == Order::Found || *first.key() == next) {
+            next = first.key() + 1;
+            match first.remove() {
+                Ok(hits) => batch.hits.extend(hits),
+                Err(unreadable) => batch.unreadable.push(unreadable),
+            }
+        }
+        !is_stale() && told(batch)
+    });
+}
+
+/// What is looked for, and how.
+struct Grep<'a> {
+    files: Files,
+    /// The rarest first.
+    probes: Vec<Probe>,
+    most: usize,
+    is_stale: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// A line that may have a word in it.
+struct Suspect<'a> {
+    offset: u64,
+    line: &'a [u8],
+    entry: Entry<'a>,
+    has_ids: bool,
+}
+
+impl Grep<'_> {
+    /// The hits in a session; none if it lacks a word.
+    fn session(&self, path: &Path, buffer: &mut Vec<u8>, stop: Stop<'_>) -> io::Result<Vec<EntryHit>> {
+        let mut folded = String::new();
+        if self.probes.len() > 1 {
+            for probe in &self.probes {
+                let mut is_there = false;
+                self.suspects(path, &[probe], (buffer, stop), |suspect| {
+                    suspect.texts(&[probe], &mut folded, |_, _| is_there = true);
+                    !is_there
+                })?;
+                if !is_there {
+                    return Ok(Vec::new());
+                }
+            }
+        }
+        let probes: Vec<&Probe> = self.probes.iter().collect();
+        let mut hits: Vec<EntryHit> = Vec::new();
+        self.suspects(path, &probes, (buffer, stop), |suspect| {
+            suspect.texts(&probes, &mut folded, |field, text| {
+                let is_again = hits.last().is_some_and(|last| last.offset == suspect.offset && last.field == field);
+                if !is_again
+                    && hits.len() < self.most
+                    && let Some(snippet) = Snippet::new(text, &probes)
+                {
+                    hits.push(suspect.hit(path, field, snippet));
+                }
+            });
+            hits.len() < self.most
+        })?;
+        if !hits.is_empty() && self.files.len(path)? <= WORTH_READING_AGAIN {
+            self.mark_active(path, &mut hits, buffer)?;
+        }
+        Ok(hits)
+    }
+
+    /// Calls `each` with the entries that may have one of the words in them, until it returns false. None, if the file
+    /// is no session.
+    fn suspects(
+        &self,
+        path: &Path,
+        probes: &[&Probe],
+        (buffer, stop): (&mut Vec<u8>, Stop<'_>),
+        mut each: impl FnMut(&Suspect<'_>) -> bool,
+    ) -> io::Result<()> {
+        let Some(file) = self.files.session(path)? else { return Ok(()) };
+        let mut header = Header::Unknown;
+        let is_wanted = || !stop.is_due() && !(self.is_stale)();
+        lines::blocks(&mut Wanted(file, is_wanted), 0, buffer, |offset, block| {
+            if !is_wanted() {
+                return false;
+            }
+            let from = header.look(block);
+            let has_ids = match header {
+                Header::Unknown => return true,
+                Header::None => return false,
+                Header::Version(version) => version >= 2.0,
+            };
+            lines_with(probes, block, from, |at, line| {
+                let mut each = |Line { offset, bytes: line, .. }| match parse::line(line) {
+                    Ok(Some(entry)) if !entry.is_header() => each(&Suspect { offset, line, entry, has_ids }),
+                    _ => true,
+                };
+                let line = Line::new(offset + at as u64, line, true);
+                match line.parts() {
+                    None => each(line),
+                    Some(parts) => parts.into_iter().all(each),
+                }
+            })
+        })
+    }
+
+    fn mark_active(&self, path: &Path, hits: &mut [EntryHit], buffer: &mut Vec<u8>) -> io::Result<()> {
+        let mut lines = Lines::default();
+        let mut file = self.files.open(path)?;
+        lines::each(&mut file, 0, u64::MAX, buffer, |line| {
+            lines.note(&line, &line.read());
+            !lines.is_refused()
+        })?;
+        let shape = lines.shape();
+        let (active, stubs) = (Active::new(&shape), lines.stubs(&shape));
+        for hit in hits {
+            let entry = lines.offsets().binary_search(&hit.offset);
+            hit.active = Some(entry.is_ok_and(|at| active.has(at as Index) || stubs[at]));
+        }
+        Ok(())
+    }
+}
+
+/// Calls `each` with the places in `block` and the bytes of the lines that may have one of the words in their texts, from
+/// the line at `from` on. Returns whether it never returned false.
+fn lines_with<'a>(
+    probes: &[&Probe],
+    block: &'a [u8],
+    mut from: usize,
+    mut each: impl FnMut(usize, &'a [u8]) -> bool,
+) -> bool {
+    let mut next: Vec<Option<usize>> = probes.iter().map(|probe| probe.next(block, from)).collect();
+    while let Some(at) = next.iter().flatten().min().copied() {
+        let start = memchr::memrchr(b'\n', &block[from..at]).map_or(from, |found| from + found + 1);
+        let end = memchr::memchr(b'\n', &block[at..]).map_or(block.len(), |found| at + found);
+        let line = &block[start..end];
+        let gap = text_spans::gap(line, at - start);
+        if gap.is_none() && !each(start, line) {
+            return false;
+        }
+        let behind = match gap.filter(|gap| *gap < line.len()) {
+            Some(gap) => start + gap,
+            None => (end + 1).min(block.len()),
+        };
+        for (probe, next) in probes.iter().zip(&mut next) {
+            if next.is_some_and(|next| next < behind) {
+                *next = probe.next(block, behind);
+            }
+        }
+        from = if behind > end { behind } else { start };
+    }
+    true
+}
+
+impl Suspect<'_> {
+    /// Calls `each` with the texts that have one of the words in them.
+    fn texts(&self, probes: &[&Probe], folded: &mut String, mut each: impl FnMut(Field, &str)) {
+        text_fields::texts(&self.entry, self.line, &mut |field, text| {
+            let mut may_be = probes.iter().filter(|probe| probe.next(text.raw(), 0).is_some()).peekable();
+            if may_be.peek().is_some() {
+                let text = text.text();
+                if may_be.any(|probe| probe.is_in(&text, folded)) {
+                    each(field, &text);
+                }
+            }
+        });
+    }
+
+    fn hit(&self, path: &Path, field: Field, snippet: Snippet) -> EntryHit {
+        let id = self.entry.id.filter(|_| self.has_ids).map(|id| id.text().into_owned());
+        EntryHit { path: path.to_path_buf(), offset: self.offset, id, field, snippet, active: None }
+    }
+}
+
+/// What the first line of a file that parses is.
+enum Header {
+    /// It was not met so far.
+    Unknown,
+    /// No header: the file is no session.
+    None,
+    /// One of this version.
+    Version(f64),
+}
+
+impl Header {
+    /// Looks for it in a block, unless it is known already. Returns where the lines after it start.
+    fn look(&mut self, block: &[u8]) -> usize {
+        let mut from = 0;
+        while matches!(self, Self::Unknown) && from < block.len() {
+            let end = memchr::memchr(b'\n', &block[from..]).map_or(block.len(), |found| from + found);
+            if let Ok(Some(entry)) = parse::line(&block[from..end]) {
+                let is_header = entry.starts_session();
+                *self = if is_header { Self::Version(entry.version.unwrap_or(1.0)) } else { Self::None };
+            }
+            from = (end + 1).min(block.len());
+        }
+        from
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "there is often just one")]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::base::normalize::fold;
+
+    const HEADER: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
+
+    /// More than any session here has.
+    const ALL: usize = 50;
+
+    fn all(paths: &[PathBuf], wanted: (&[String], usize, Order)) -> Vec<EntryHit> {
+        let mut hits = Vec::new();
+        each(
+            Files::Disk,
+            paths,
+            wanted,
+            || false,
+            |batch| {
+                assert!(batch.unreadable.is_empty());
+                hits.extend(batch.hits);
+                true
+            },
+        );
+        hits
+    }
+
+    /// What is found in one session, words apart by `|`.
+    fn find(text: &str, words: &str) -> Vec<EntryHit> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, text).unwrap();
+        let words: Vec<String> = words.split('|').map(String::from).collect();
+        all(&[path], (&words, ALL, Order::Found))
+    }
+
+    fn message(id: &str, parent: &str, rest: &str) -> String {
+        format!("{{\"type\":\"message\",\"id\":{id:?},\"parentId\":{parent:?},\"message\":{{{rest}}}}}\n")
+    }
+
+    #[test]
+    fn says_where_and_on_which_branch() {
+        let text = HEADER.to_string()
+            + &message("a", "", r#""role":"user","content":"Use JWT""#)
+            + &message("b", "a", r#""role":"toolResult","content":[{"type":"text","text":"No \"jwt\" here"}]"#)
+            + &message(
+                "c",
+                "a",
+                r#""role":"assistant","content":[{"type":"thinking","thinking":"j\u0057t?"},{"type":"text","text":"jwt jwt"},{"type":"text","text":"jwt"}]"#,
+            );
+        let hits = find(&text, "Jwt");
+        let said: Vec<_> = hits
+            .iter()
+            .map(|hit| {
+                (hit.id.as_deref().unwrap(), hit.field.name(), &*hit.snippet.text, &hit.snippet.ranges[..], hit.active)
+            })
+            .collect();
+        assert_eq!(
+            said,
+            [
+                ("a", "user", "Use JWT", &[4..7][..], Some(true)),
+                ("b", "tool", "No \"jwt\" here", &[4..7], Some(false)),
+                ("c", "thinking", "jWt?", &[0..3], Some(true)),
+                ("c", "assistant", "jwt jwt", &[0..3, 4..7], Some(true)),
+            ]
+        );
+        assert_eq!(hits[0].offset, HEADER.len() as u64);
+    }
+
+    #[test]
+    fn every_word_is_somewhere_in_the_session() {
+        let text = HEADER.to_string()
+            + &message("a", "", r#""role":"user","content":"one two""#)
+            + &message("b", "a", r#""role":"user","content":"three""#)
+            + &message("c", "b", r#""role":"user","content":"four\n  five""#);
+        let ids = |words: &str| find(&text, words).into_iter().map(|hit| hit.id.unwrap()).collect::<String>();
+        assert_eq!(ids("one|three"), "ab");
+        assert_eq!(ids("three|two|one"), "ab");
+        assert_eq!(ids("one|six"), "");
+        assert_eq!(ids("four five"), "c");
+        assert_eq!(find(&text, "R Five")[0].snippet.ranges, [3..11]);
+        assert_eq!(ids("|one"), "a");
+        assert_eq!(ids(""), "");
+    }
+
+    #[test]
+    fn only_sessions_are_searched_and_old_ones_have_no_ids() {
+        let line = message("a", "", r#""role":"user","content":"word""#);
+        assert_eq!(find(&line, "word"), []);
+        assert_eq!(find(&format!("no JSON\n\n{HEADER}{line}"), "word").len(), 1);
+        let old = find(&format!("{{\"type\":\"session\",\"id\":\"word\"}}\n{line}{line}"), "word");
+        assert_eq!(old.iter().map(|hit| (hit.id.as_deref(), hit.active)).collect::<Vec<_>>(), [(None, Some(true)); 2]);
+    }
+
+    #[test]
+    fn as_much_as_is_wanted() {
+        let dir = tempfile::tempdir().unwrap();
+        let line = message("a", "", r#""role":"user","content":"word""#);
+        let paths: Vec<PathBuf> = (0..20).map(|at| dir.path().join(format!("{at}.jsonl"))).collect();
+        for path in &paths {
+            std::fs::write(path, HEADER.to_string() + &line.repeat(5)).unwrap();
+        }
+        let words = ["word".to_string()];
+        let count = |in_one| all(&paths, (&words, in_one, Order::Given)).len();
+        assert_eq!((count(5), count(3)), (100, 60));
+        let hits = all(&paths, (&words, 1, Order::Given));
+        assert!(hits.iter().map(|hit| &hit.path).eq(&paths), "in order");
+    }
+
+    #[test]
+    fn nobody_waits_any_more() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        std::fs::write(&path, HEADER.to_string() + &message("a", "", r#""role":"user","content":"word""#)).unwrap();
+        let (paths, words) = (vec![path; 100], ["word".to_string()]);
+        let is_stale = AtomicBool::new(false);
+        let mut batches = 0;
+        each(
+            Files::Disk,
+            &paths,
+            (&words, ALL, Order::Found),
+            || is_stale.load(Ordering::Relaxed),
+            |_| {
+                is_stale.store(true, Ordering::Relaxed);
+                batches += 1;
+                true
+            },
+        );
+        assert_eq!(batches, 1);
+        each(
+            Files::Disk,
+            &paths,
+            (&words, ALL, Order::Found),
+            || false,
+            |_| {
+                batches += 1;
+                false
+            },
+        );
+        assert_eq!(batches, 2);
+    }
+
+    /// One character as it may stand in a file: what it means, and how it is spelled.
+    fn spelled() -> impl Strategy<Value = (char, Vec<u8>)> {
+        let alphabet: Vec<char> = "jJwWtTkKsSiIeEaA 16u0_;`/\"\\\n\t\u{a0}\u{17f}\u{212a}\u{130}\u{301}\u{307}éÉẹ漢\u{fa47}пПйßẞΣσς한\u{1112}\u{1161}が😀𐐀𐐨\u{1b}\u{a92b}\u{16af0}".chars().collect();
+        (proptest::sample::select(alphabet), 0u8..12).prop_map(|(c, how)| {
+            let escape = |upper: bool| -> String {
+                let digits = c.to_string().encode_utf16().map(|unit| format!("{unit:04x}")).collect::<Vec<_>>();
+                digits
+                    .into_iter()
+                    .map(|unit| format!("\\u{}", if upper { unit.to_uppercase() } else { unit }))
+                    .collect()
+            };
+            let short = match c {
+                '\n' => Some("\\n"),
+                '\t' => Some("\\t"),
+                '"' => Some("\\\""),
+                '\\' => Some("\\\\"),
+                '/' if how < 9 => Some("\\/"),
+                _ => None,
+            };
+            match how {
+                0 => (c, escape(false).into_bytes()),
+                1 => (c, escape(true).into_bytes()),
+                2 if c == 'u' => ('\u{fffd}', br"\ud83d".to_vec()), // a cut emoji
+                3 if c == 'u' => ('\u{fffd}', vec![0xff]),
+                _ => (c, short.map_or(if c < ' ' { escape(false) } else { c.into() }, String::from).into_bytes()),
+            }
+        })
+    }
+
+    type Spelled = Vec<(char, Vec<u8>)>;
+
+    fn text(spelled: &[(char, Vec<u8>)]) -> String {
+        spelled.iter().map(|(c, _)| c).collect()
+    }
+
+    /// An entry around a text: the line, and what it is a hit for, if for anything.
+    fn line(kind: u8, spelled: &Spelled) -> (Vec<u8>, Option<Field>) {
+        let (before, behind, field) = match kind {
+            0 => (r#"{"type":"message","id":"jwt","message":{"role":"user","content":""#, r#""}}"#, Some(Field::User)),
+            1 => (
+                r#"{"type":"message","id":"task","parentId":null,"message":{"role":"toolResult","toolName":"task","content":[{"type":"text","text":""#,
+                r#""}],"isError":false,"timestamp":16}}"#,
+                Some(Field::Tool),
+            ),
+            2 => (
+                r#"{"type":"message","message":{"role":"assistant","content":[{"type":"image","mimeType":"jwt","data":""#,
+                r#""}]}}"#,
+                None,
+            ),
+            3 => (
+                r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","name":"jwt","arguments":{"":{"":[""#,
+                r#""]}}}]}}"#,
+                Some(Field::Arguments),
+            ),
+            4 => (r#"{"type":"custom","data":[{""#, r#"":true}]}"#, Some(Field::Custom)),
+            5 => (r#"{"type":"label","targetId":"jwt","label":""#, r#""}"#, Some(Field::Label)),
+            6 => (r#"{"type":"session","id":"jwt","cwd":""#, r#""}"#, None),
+            _ => (r#"{"type":"message","id":""#, r#"","message":{"role":"system"}}"#, None),
+        };
+        let inside = spelled.iter().flat_map(|(_, bytes)| bytes.iter().copied());
+        (before.bytes().chain(inside).chain(behind.bytes()).collect(), field)
+    }
+
+    /// A search that decodes, folds and looks, and knows nothing of files.
+    fn plain(texts: &[(usize, Field, String)], words: &[String]) -> BTreeSet<(usize, &'static str)> {
+        let plain = |text: &str| {
+            let mut out = String::new();
+            for c in fold(text).chars() {
+                match c {
+                    '\n' | '\t' | ' ' | '\u{a0}' if out.ends_with(' ') => {}
+                    '\n' | '\t' | ' ' | '\u{a0}' => out.push(' '),
+                    c => out.push(c),
+                }
+            }
+            out
+        };
+        let words: Vec<String> = words.iter().map(|word| plain(word)).filter(|word| !word.is_empty()).collect();
+        let has = |word: &String, text: &str| plain(text).contains(word.as_str());
+        if words.is_empty() || !words.iter().all(|word| texts.iter().any(|(_, _, text)| has(word, text))) {
+            return BTreeSet::new();
+        }
+        let found = texts.iter().filter(|(_, _, text)| words.iter().any(|word| has(word, text)));
+        found.map(|(offset, field, _)| (*offset, field.name())).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn misses_nothing_and_invents_nothing(
+            lines in proptest::collection::vec((0u8..8, proptest::collection::vec(spelled(), 0..14)), 1..8),
+            // Where a word is cut from the texts, and how long it is; the last ones are made up.
+            cuts in proptest::collection::vec((0usize..8, 0usize..14, 1usize..7), 1..4),
+            made_up in proptest::option::weighted(0.1, proptest::collection::vec(spelled(), 1..4)),
+            upper: bool,
+        ) {
+            let (mut file, mut texts) = (HEADER.as_bytes().to_vec(), Vec::new());
+            for (kind, spelled) in &lines {
+                let (line, field) = line(*kind, spelled);
+                texts.extend(field.map(|field| (file.len(), field, text(spelled))));
+                file.extend(line);
+                file.push(b'\n');
+            }
+            let mut words: Vec<String> = cuts.iter().map(|(line, from, len)| {
+                let spelled = &lines[line % lines.len()].1;
+                let from = from % (spelled.len() + 1);
+                let word = text(&spelled[from..(from + len).min(spelled.len())]);
+                if upper { word.to_uppercase() } else { word }
+            }).collect();
+            words.extend(made_up.map(|spelled| text(&spelled)));
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("s.jsonl");
+            std::fs::write(&path, &file).unwrap();
+            let hits = all(std::slice::from_ref(&path), (&words, ALL, Order::Found));
+            let found: BTreeSet<_> = hits.iter().map(|hit| (hit.offset as usize, hit.field.name())).collect();
+            prop_assert_eq!(&found, &plain(&texts, &words), "{:?}", words);
+            for hit in &hits {
+                prop_assert!(!hit.snippet.ranges.is_empty());
+                let chars: Vec<char> = hit.snippet.text.chars().collect();
+                prop_assert!(hit.snippet.ranges.iter().all(|range| range.start < range.end && range.end <= chars.len()));
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_searched(bytes in proptest::collection::vec(any::<u8>(), 0..64), word: String) {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("s.jsonl");
+            std::fs::write(&path, [HEADER.as_bytes(), &bytes].concat()).unwrap();
+            let _ = all(&[path], (&[word], ALL, Order::Found));
+        }
+    }
+}

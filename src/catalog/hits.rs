@@ -1,0 +1,202 @@
+//! What of found sessions fulfils the query: how many entries, and each of them once. What forks have from their parent
+//! is the oldest session's among those that were found, and a fork with nothing else is no hit of its own.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::base::normalize::{fold, fold_into};
+use crate::catalog::find::{self, Raw, Said};
+use crate::catalog::search::{At, Searcher, SessionHit, Sought, each};
+use crate::catalog::search_cache::Kept;
+use crate::catalog::search_text;
+use crate::disk::files::Files;
+use crate::search::candidate::{Candidate, MatchField, MatchPlace, Titles};
+use crate::search::entry_match::{Fulfilling, Holding, Parts};
+use crate::search::matching::Tier;
+use crate::search::query::Query;
+use crate::search::scope::HereAndNow;
+use crate::session::links::{ById, Index};
+use crate::session::search_text::TextsBuf;
+use crate::session::tree::Tree;
+
+impl Searcher {
+    /// Says of found sessions how many entries fulfil the query, leaves out those with none of their own, and leads the
+    /// others to one of these; `None` if nobody waits any more.
+    pub fn gather(
+        &self,
+        (files, sessions): (Files, &Arc<[Sought]>),
+        (query, around): (&Query, &HereAndNow),
+        mut hits: Vec<SessionHit>,
+        is_stale: impl Fn() -> bool + Sync,
+    ) -> Option<Vec<SessionHit>> {
+        let parts = Parts::new(query, around);
+        if let Some(feature) = parts.feature() {
+            hits.iter_mut().for_each(|hit| hit.at = Some(At::Newest(feature)));
+        }
+        if !parts.are_known() {
+            return Some(hits);
+        }
+        let kept = self.kept_of(sessions);
+        let mut by_key: Vec<Option<&Sought>> = Vec::new();
+        for session in sessions.iter() {
+            let place = session.key.place();
+            by_key.resize(by_key.len().max(place + 1), None);
+            by_key[place] = Some(session);
+        }
+        let sought = |hit: &SessionHit| by_key.get(hit.session.place()).copied().flatten();
+        let is_on_disk = |hit: &SessionHit| sought(hit).is_some_and(|session| kept.is_on_disk(session));
+        let alone = |hit: &mut SessionHit| {
+            let is_nowhere = hit.hit.tier == Tier::Fuzzy && parts.is_a_word();
+            let session = sought(hit).filter(|_| !is_nowhere)?;
+            with(&kept, (files, session), |candidate| {
+                let entries = parts.in_known(&candidate).best();
+                if let Some(kin) = session.kin {
+                    return Some((kin, hit.session, entries));
+                }
+                if let Some(entry) = leads_to(hit, &entries) {
+                    lead((&kept, session), &candidate, &parts, hit, entry);
+                }
+                None
+            })
+        };
+        let shared: Vec<(u32, _, Vec<Fulfilling>)> = each(&mut hits, (is_on_disk, &is_stale), alone)?;
+        let mut families: HashMap<u32, Vec<(&Sought, Vec<Fulfilling>)>> = HashMap::new();
+        for (kin, key, entries) in shared {
+            let session = by_key.get(key.place()).copied().flatten();
+            families.entry(kin).or_default().extend(session.map(|session| (session, entries)));
+        }
+        let mut own = HashMap::new();
+        for family in families.into_values() {
+            own.extend(share_out(family, &parts).into_iter().map(|(session, own)| (session.key, own)));
+        }
+        hits.retain(|hit| !matches!(own.get(&hit.session), Some(Own::None)));
+        let in_family = |hit: &mut SessionHit| {
+            let (Own::Some(entries, forks), session) = (own.get(&hit.session)?, sought(hit)?) else { return None };
+            hit.forks = *forks;
+            let entry = leads_to(hit, entries)?;
+            with(&kept, (files, session), |candidate| lead((&kept, session), &candidate, &parts, hit, entry));
+            None::<()>
+        };
+        each(&mut hits, (is_on_disk, &is_stale), in_family)?;
+        Some(hits)
+    }
+
+    /// The entries of an open session that fulfil a query, in file order; `None` if nobody waits any more.
+    pub fn fulfilling(
+        &self,
+        (files, session, tree): (Files, &Sought, &Tree),
+        (query, around): (&Query, &HereAndNow),
+        is_stale: impl Fn() -> bool,
+    ) -> Option<Vec<Index>> {
+        let parts = Parts::new(query, around);
+        if parts.feature().is_some() {
+            return Some(parts.in_tree(tree));
+        }
+        let mut holding = Holding::default();
+        if parts.are_known() {
+            let kept = self.kept_of(std::slice::from_ref(session));
+            holding = with(&kept, (files, session), |candidate| {
+                let is_unread = candidate.texts.is_none();
+                let read = if is_unread { search_text::of(files, &session.digest.path).ok().flatten() } else { None };
+                let texts = candidate.texts.or_else(|| read.as_ref().map(TextsBuf::as_texts));
+                parts.in_known(&Candidate { texts, ..candidate })
+            });
+        }
+        let is_read = !parts.needs_lines() || {
+            let (probes, mut folded) = (parts.probes(), String::new());
+            let may_have =
+                |raw: &mut Raw<'_>| probes.as_ref().is_none_or(|probes| probes.iter().any(|probe| raw.may_have(probe)));
+            find::lines(files, &session.digest.path, (tree, 0), may_have, |said| {
+                if let Some(Said { at, entry, texts }) = said {
+                    folded.clear();
+                    if query.everything {
+                        fold_into(&mut folded, texts);
+                    }
+                    parts.in_line(entry, &folded, at, &mut holding);
+                }
+                !is_stale()
+            })
+        };
+        let is_there = |at: &Index| (*at as usize) < tree.nodes.len();
+        is_read.then(|| holding.best().into_iter().map(|entry| entry.at).filter(is_there).collect())
+    }
+}
+
+/// Does something with what is known of a session, as far as it was read.
+fn with<T>(kept: &Kept, (files, session): (Files, &Sought), act: impl FnOnce(Candidate<'_>) -> T) -> T {
+    let &Sought { ref digest, is_live, has_forks, .. } = session;
+    let titles = kept.get(session).map_or_else(Titles::default, |known| kept.titles(known));
+    kept.with_texts(files, session, |texts| act(Candidate { digest, titles, texts, is_live, has_forks }))
+}
+
+/// What of a session's entries is its own.
+enum Own {
+    /// Nothing: it is a fork that has them from others.
+    None,
+    /// These, and so many forks have nothing else.
+    Some(Vec<Fulfilling>, usize),
+}
+
+/// Gives each entry to the oldest of the found sessions that has it. A fork that was found by its own name is led to what is
+/// its own, if there is something.
+fn share_out<'a>(mut family: Vec<(&'a Sought, Vec<Fulfilling>)>, parts: &Parts) -> Vec<(&'a Sought, Own)> {
+    family.sort_by_key(|(session, _)| session.digest.age());
+    let name = |session: &'a Sought| session.digest.name.as_deref().filter(|name| parts.is_in(&fold(name)));
+    let id = |session: &'a Sought, entry: &Fulfilling| session.digest.known_as(entry.at);
+    let mut oldest: ById<usize> = ById::default();
+    for (session, entries) in family.iter().filter(|(session, _)| name(session).is_some()) {
+        oldest.extend(entries.iter().filter_map(|entry| id(session, entry)).map(|id| (id, usize::MAX)));
+    }
+    if !oldest.is_empty() {
+        for (place, (session, _)) in family.iter().enumerate() {
+            for id in &session.digest.details().entries.ids {
+                oldest.entry(*id).and_modify(|oldest| *oldest = place.min(*oldest));
+            }
+        }
+    }
+    let mut first: ById<usize> = ById::default();
+    let mut own: Vec<(&Sought, Own)> = Vec::with_capacity(family.len());
+    for (place, (session, mut entries)) in family.into_iter().enumerate() {
+        let id = |entry: &Fulfilling| id(session, entry);
+        let before = entries.first().and_then(id).and_then(|id| first.get(&id)).copied();
+        let is_own = |entry: &Fulfilling| id(entry).and_then(|id| oldest.get(&id)) == Some(&place);
+        if name(session).is_some() && entries.iter().any(is_own) {
+            entries.retain(is_own);
+        }
+        entries.retain(|entry| id(entry).is_none_or(|id| !first.contains_key(&id)));
+        let is_named_so = |other: &'a Sought| name(session).is_none_or(|own| name(other) == Some(own));
+        let share = match before.and_then(|before| own.get_mut(before)) {
+            Some((other, Own::Some(_, forks))) if entries.is_empty() && is_named_so(other) => {
+                *forks += 1;
+                Own::None
+            }
+            _ => Own::Some(entries, 0),
+        };
+        if let Own::Some(entries, _) = &share {
+            first.extend(entries.iter().filter_map(id).map(|id| (id, place)));
+        }
+        own.push((session, share));
+    }
+    own
+}
+
+/// Counts the entries of a hit, and says to which of them it is to be led: to none if it leads to one already.
+fn leads_to(hit: &mut SessionHit, entries: &[Fulfilling]) -> Option<Index> {
+    hit.entries = entries.len();
+    let is_there = |at: Index| entries.binary_search_by_key(&at, |entry| entry.at).is_ok();
+    if matches!(hit.at, Some(At::Place(at)) if is_there(at)) {
+        return None;
+    }
+    entries.iter().max_by_key(|entry| (entry.own, Reverse(entry.at))).map(|entry| entry.at)
+}
+
+/// Leads a hit to an entry.
+fn lead((kept, session): (&Kept, &Sought), known: &Candidate<'_>, parts: &Parts, hit: &mut SessionHit, entry: Index) {
+    let field = hit.hit.place.as_ref().map_or(MatchField::File, |place| place.field);
+    let place = parts.place(known, entry);
+    let place = place.unwrap_or(MatchPlace { field, entry: Some(entry), at: 0..0 });
+    hit.at = Some(At::Place(entry));
+    hit.hit.place = Some(place);
+    hit.quote(kept, session, known.texts);
+}

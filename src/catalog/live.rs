@@ -1,0 +1,329 @@
+//! In which sessions a pi is at work, and what tells so. One with pitree's extension says in which it is. Any other leaves no
+//! trace at a file, so that it is guessed: of as many of them as run in a directory, each is in one of as many sessions
+//! there that were written last; and one in any session that was written a moment ago, by a pi that can't be seen, or that
+//! was started in another directory.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::base::numbers::count;
+use crate::base::paths::shorten;
+use crate::base::text::{UNICODE, clean};
+use crate::base::time;
+use crate::catalog::{Library, ProjectKey, SessionKey};
+use crate::pi::running::Pis;
+pub use crate::pi::status::{State, Told};
+use crate::session::digest::Digest;
+
+/// So long, in milliseconds, a session is taken for one in which a pi is at work after it was written.
+const MOMENT: i64 = 120_000;
+
+/// What is said before a sign that a pi is at work.
+const AT_WORK: &str = "A pi seems to be at work";
+
+/// What is said of a pi whose file goes to the trash.
+pub(crate) const LOSES: &str = "A pi that loses its file goes on writing into a new one, which nothing can open; only when its session comes back from the trash are both joined. End it first, if there is one.";
+
+/// The columns of a title in a sentence.
+const TITLE: usize = 60;
+
+/// What is known of the pi in a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Live {
+    /// One is likely there.
+    Guessed,
+    /// Some report that they are there, and their states: the most urgent one first. Never empty.
+    Told(Vec<Told>),
+}
+
+impl Live {
+    /// The most urgent of the pis that report their states.
+    pub fn told(&self) -> Option<&Told> {
+        self.all().first()
+    }
+
+    /// The pis that report their states, the most urgent one first.
+    pub fn all(&self) -> &[Told] {
+        match self {
+            Self::Guessed => &[],
+            Self::Told(told) => told,
+        }
+    }
+}
+
+/// Orders pis by urgency: the person is asked, an error, an answer, work, nothing; the longest wait first.
+pub(crate) fn urgency(told: &Told) -> (State, i64, u32) {
+    (told.state, told.since, told.pid)
+}
+
+impl Library {
+    /// Takes the pis that run; `now` is in milliseconds since 1970.
+    pub fn set_pis(&mut self, pis: Pis, now: i64) {
+        self.pis = pis;
+        self.note_live(now);
+    }
+
+    /// Finds the sessions in which a pi is at work.
+    pub(crate) fn note_live(&mut self, now: i64) {
+        let mut live: HashMap<SessionKey, Live> = HashMap::new();
+        // One whose session is known by another path is found by its id.
+        let mut by_id: HashMap<&str, Vec<&Told>> = HashMap::new();
+        let mut told_in: HashMap<SessionKey, Vec<Told>> = HashMap::new();
+        for told in &self.pis.told {
+            match self.key_of(&told.session).filter(|&key| self.has(key)) {
+                Some(key) => told_in.entry(key).or_default().push(told.clone()),
+                None => by_id.entry(&told.id).or_default().push(told),
+            }
+        }
+        for key in self.keys().filter(|_| !by_id.is_empty()) {
+            for &told in by_id.get(&*self[key].header.id).into_iter().flatten() {
+                if self[key].path.file_name() == told.session.file_name() {
+                    told_in.entry(key).or_default().push(told.clone());
+                }
+            }
+        }
+        for (key, mut told) in told_in {
+            told.sort_by_key(urgency);
+            live.insert(key, Live::Told(told));
+        }
+        let mut in_dirs: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
+        // A sub-agent's is written by the pi of the session that it belongs to.
+        let runs_in = |dir: &Arc<str>| self.pis.by_dir.get(Path::new(&**dir)).copied().unwrap_or_default();
+        let runs: Vec<usize> = self.project_dirs().map(runs_in).collect();
+        let running = |key: SessionKey| runs[self.project(key).place()];
+        for key in self.keys().filter(|&key| self[key].owner.is_none() && running(key) > 0 && !live.contains_key(&key))
+        {
+            in_dirs.entry(self.project(key)).or_default().push(key);
+        }
+        for mut keys in in_dirs.into_values() {
+            keys.sort_by_key(|&key| std::cmp::Reverse((self[key].mtime, &self[key].path)));
+            let pis = keys.first().map_or(0, |&key| running(key));
+            live.extend(keys.into_iter().take(pis).map(|key| (key, Live::Guessed)));
+        }
+        for key in self.keys().filter(|&key| is_fresh(&self[key], now)) {
+            live.entry(key).or_insert(Live::Guessed);
+        }
+        self.live = live;
+    }
+
+    /// What is known of the pi in a session; nothing, if none seems to be there.
+    pub fn live(&self, key: SessionKey) -> Option<&Live> {
+        self.live.get(&key)
+    }
+
+    /// Whether a pi is likely at work in a session.
+    pub fn is_live(&self, key: SessionKey) -> bool {
+        self.live.contains_key(&key)
+    }
+
+    /// Where a session stands when those in which a pi waits for the person come first, the one that waits longest at the
+    /// top, then those with another pi.
+    pub(crate) fn live_rank(&self, key: SessionKey) -> (usize, i64) {
+        match self.live(key).map(Live::told) {
+            Some(Some(told)) => (told.state as usize, told.since),
+            Some(None) => (State::ALL.len(), 0),
+            None => (State::ALL.len() + 1, 0),
+        }
+    }
+
+    /// Counts the pis by their states, the most urgent state first; a guess has no state. Sessions for which `is_counted`
+    /// returns `false` are left out.
+    pub(crate) fn live_counts(&self, is_counted: impl Fn(SessionKey) -> bool) -> Vec<(Option<State>, usize)> {
+        let counted: Vec<&Live> = self.live.iter().filter(|&(&key, _)| is_counted(key)).map(|(_, live)| live).collect();
+        let told = |state| counted.iter().flat_map(|live| live.all()).filter(|told| told.state == state).count();
+        let guessed = counted.iter().filter(|live| live.told().is_none()).count();
+        let counts = State::ALL.map(|state| (Some(state), told(state))).into_iter().chain([(None, guessed)]);
+        counts.filter(|&(_, count)| count > 0).collect()
+    }
+
+    /// What tells that a pi is, or may be, at work in any of some sessions, a sentence for each sign; none if nothing does.
+    /// Any pi in the directory of a session counts: which of them it is in is a guess.
+    pub fn signs(&self, sessions: &[SessionKey], now: i64, home: &str) -> Vec<String> {
+        let sessions: Vec<&Digest> = sessions.iter().map(|&key| &*self[key]).collect();
+        signs(&sessions, &self.pis, now, home)
+    }
+}
+
+/// What tells that a pi may be at work in any of some sessions: see [`Library::signs`].
+pub(crate) fn signs(sessions: &[&Digest], pis: &Pis, now: i64, home: &str) -> Vec<String> {
+    let mut open: HashMap<&Path, Vec<&Told>> = HashMap::new();
+    for told in &pis.told {
+        open.entry(&told.session).or_default().push(told);
+    }
+    open.values_mut().for_each(|told| told.sort_by_key(|told| urgency(told)));
+    let open_at = |session: &Digest| open.get(&*session.path).or_else(|| open.get(&**session.real_path()));
+    let (mut told, mut running, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for &session in sessions {
+        match open_at(session) {
+            Some(pis) => told.extend(pis.iter().map(|pi| told_in_words(session, pi, sessions.len(), now))),
+            None if runs_in(pis, session) > 0 => running.push(session),
+            None => others.push(session),
+        }
+    }
+    let mut dirs: Vec<&str> = running.iter().map(|session| session.header.cwd.as_str()).collect();
+    dirs.sort_unstable();
+    dirs.dedup();
+    let runs = dirs.into_iter().map(|dir| format!("{AT_WORK}: a pi runs in {}", shorten(dir, home)));
+    let written = others.into_iter().filter(|session| is_fresh(session, now)).map(|session| {
+        let what = called(session, sessions.len());
+        let seconds = usize::try_from((now - session.mtime) / 1000).unwrap_or_default();
+        match seconds {
+            0 => format!("{AT_WORK}: {what} was written just now"),
+            _ => format!("{AT_WORK}: {what} was written {} ago", count(seconds, "second", "seconds")),
+        }
+    });
+    told.into_iter().chain(runs).chain(written).collect()
+}
+
+/// Returns `true` if a pi reports that it has a session open.
+pub(crate) fn is_open(session: &Digest, pis: &Pis) -> bool {
+    pis.told.iter().any(|told| told.session == session.path || told.session == *session.real_path())
+}
+
+/// What a session is called among so many that it is spoken of.
+fn called(session: &Digest, among: usize) -> String {
+    match among {
+        1 => "it".into(),
+        _ => format!("\"{}\"", UNICODE.cut(&clean(session.title()), TITLE)),
+    }
+}
+
+/// What a pi says of itself, in words.
+fn told_in_words(session: &Digest, told: &Told, among: usize, now: i64) -> String {
+    let (pid, state, lasting) = (told.pid, told.state.name(), time::lasting(now, told.since));
+    format!("A pi (process {pid}) has {} open: {state} {lasting}", called(session, among))
+}
+
+/// How many pis run in the directory of a session.
+fn runs_in(pis: &Pis, session: &Digest) -> usize {
+    let cwd = Path::new(&session.header.cwd);
+    pis.by_dir.get(cwd).copied().unwrap_or_default()
+}
+
+/// Whether a session was written a moment ago. The file tells, and its last entry that is neither a label nor a name: so
+/// copies are not taken for it, nor what pitree writes.
+fn is_fresh(session: &Digest, now: i64) -> bool {
+    let is_fresh = |time: i64| (now - time).abs() < MOMENT;
+    is_fresh(session.mtime) && session.written.is_some_and(is_fresh)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pi::processes::ByDir;
+
+    /// A library of sessions of these names, directories, times of the file and of the last entry.
+    fn library(sessions: &[(&str, &str, i64, i64)]) -> Library {
+        let session = |&(name, cwd, mtime, written): &(&str, &str, i64, i64)| {
+            let mut session = Digest { path: name.into(), mtime, written: Some(written), ..Digest::default() };
+            session.name = Some(name.into());
+            session.header.cwd = cwd.into();
+            session
+        };
+        let mut library = Library::default();
+        library.add(sessions.iter().map(session).collect());
+        library
+    }
+
+    fn live(library: &Library) -> Vec<&str> {
+        let live = library.keys().filter(|&key| library.is_live(key));
+        live.map(|key| library[key].path.to_str().unwrap()).collect()
+    }
+
+    fn pis(dirs: &[(&str, usize)]) -> Pis {
+        dirs.iter().map(|&(dir, count)| (dir.into(), count)).collect::<ByDir>().into()
+    }
+
+    fn told(session: &str, id: &str) -> Told {
+        Told {
+            pid: 7,
+            session: session.into(),
+            id: id.into(),
+            name: None,
+            entry: None,
+            cwd: "/a".into(),
+            state: State::Blocked,
+            since: 0,
+            model: None,
+            cost: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_pi_that_tells_is_where_it_says_and_the_others_are_elsewhere() {
+        let long_ago = -10 * MOMENT;
+        let mut library = library(&[("a", "/a", 1, 1), ("b", "/a", 3, 1), ("c", "/a", 2, 9)]);
+        let one = Pis { told: vec![told("b", "")], ..pis(&[("/a", 1)]) };
+        library.set_pis(one, long_ago);
+        assert_eq!(live(&library), ["b", "c"], "one tells, and one does not");
+        let key = library.key_of(Path::new("b")).unwrap();
+        assert_eq!(library.live(key).unwrap().told().unwrap().state, State::Blocked);
+        assert_eq!(library.signs(&[key], 60_000, ""), ["A pi (process 7) has it open: blocked for 1m"]);
+        library.set_pis(Pis { told: vec![told("/link/b", "")], ..Pis::default() }, long_ago);
+        assert_eq!(live(&library), ["b"], "by another path");
+        library.set_pis(Pis { told: vec![told("/link/b", "other")], ..Pis::default() }, long_ago);
+        assert_eq!(live(&library), [""; 0]);
+    }
+
+    #[test]
+    fn of_several_pis_in_a_session_the_most_urgent_one_comes_first() {
+        let mut library = library(&[("a", "/a", 1, 1)]);
+        let pi = |pid, state, since| Told { pid, state, since, ..told("a", "") };
+        let pis =
+            vec![pi(5, State::Waiting, 2), pi(6, State::Blocked, 3), pi(7, State::Waiting, 1), pi(8, State::Idle, 0)];
+        library.set_pis(Pis { told: pis, ..Pis::default() }, 60_000);
+        let key = library.key_of(Path::new("a")).unwrap();
+        let pids: Vec<u32> = library.live(key).unwrap().all().iter().map(|told| told.pid).collect();
+        assert_eq!(pids, [6, 7, 5, 8]);
+        assert_eq!(library.live(key).unwrap().told().unwrap().state, State::Blocked);
+        let signs = library.signs(&[key], 90_000, "");
+        assert_eq!(signs.len(), 4);
+        assert_eq!(signs[0], "A pi (process 6) has it open: blocked for 1m");
+        let counts = [(Some(State::Blocked), 1), (Some(State::Waiting), 2), (Some(State::Idle), 1)];
+        assert_eq!(library.live_counts(|_| true), counts);
+    }
+
+    #[test]
+    fn each_pi_of_a_directory_is_in_one_of_the_newest_sessions_there() {
+        let long_ago = -10 * MOMENT;
+        let mut library = library(&[("a", "/a", 1, 1), ("b", "/a", 3, 1), ("c", "/a", 2, 9), ("d", "/d", 5, 5)]);
+        for (dirs, wanted) in [
+            (&[][..], &[][..]),
+            (&[("/a", 1), ("", 1)], &["b"]),
+            (&[("/a", 2)], &["b", "c"]),
+            (&[("/a", 9), ("/d", 1)], &["a", "b", "c", "d"]),
+        ] {
+            library.set_pis(pis(dirs), long_ago);
+            assert_eq!(live(&library), wanted);
+        }
+    }
+
+    #[test]
+    fn what_was_written_a_moment_ago_is_live_and_what_was_copied_or_named_is_not() {
+        let now = 100 * MOMENT;
+        let old = now - MOMENT;
+        let mut library =
+            library(&[("pi", "/a", now - 1, now - 2), ("copied", "/a", now, old), ("restored", "/a", old, now)]);
+        library.set_pis(Pis::default(), now);
+        assert_eq!(live(&library), ["pi"]);
+        library.note_live(now + MOMENT);
+        assert_eq!(live(&library), [""; 0]);
+    }
+
+    #[test]
+    fn says_what_tells_that_a_pi_is_at_work() {
+        let now = 100 * MOMENT;
+        let sessions =
+            [("a", "/home/me/app", 1, 1), ("b", "/home/me/app", 2, 2), ("c", "/c", now - 40_999, now - 41_000)];
+        let mut library = library(&sessions);
+        library.set_pis(pis(&[("/home/me/app", 1)]), now);
+        let keys: Vec<SessionKey> = library.keys().collect();
+        let signs = |keys: &[SessionKey]| library.signs(keys, now, "/home/me");
+        let seems = |signs: &[&str]| -> Vec<String> { signs.iter().map(|sign| format!("{AT_WORK}: {sign}")).collect() };
+        assert_eq!(signs(&keys), seems(&["a pi runs in ~/app", "\"c\" was written 40 seconds ago"]));
+        assert_eq!(signs(&keys[..1]), seems(&["a pi runs in ~/app"]), "whichever it is in");
+        assert_eq!(signs(&keys[2..]), seems(&["it was written 40 seconds ago"]));
+        assert_eq!(signs(&[]), [""; 0]);
+    }
+}

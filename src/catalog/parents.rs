@@ -1,0 +1,181 @@
+//! Parents of forks: those at the path that a fork names, those that were moved, and those that are missing.
+
+use std::cell::LazyCell;
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::catalog::key::SessionKey;
+use crate::catalog::missing_parents::id_in_name;
+use crate::session::digest::{Digest, Shared};
+use crate::session::links::ById;
+
+/// The parents of forks.
+#[derive(Debug, Default)]
+pub(super) struct Parents {
+    /// The parents that were found.
+    pub(super) found: HashMap<SessionKey, SessionKey>,
+    /// The forks whose parents have other paths than the forks say.
+    pub(super) moved: BTreeSet<SessionKey>,
+    /// The forks whose parents are missing.
+    pub(super) orphans: BTreeSet<SessionKey>,
+}
+
+/// The parent of a fork.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parent<'a> {
+    /// The session has the path that the fork names.
+    Present(&'a Path),
+    /// The session has another path.
+    Moved(&'a Path),
+    /// No session is the parent.
+    Missing,
+}
+
+/// Finds the parents of all forks among some sessions.
+pub(crate) fn parents(sessions: &[Shared]) -> HashMap<&Path, Parent<'_>> {
+    let keys: Vec<SessionKey> = (0..sessions.len()).map(SessionKey::new).collect();
+    let mut forks = sessions.iter().zip(&keys).filter(|(session, _)| session.header.is_fork()).peekable();
+    if forks.peek().is_none() {
+        return HashMap::new();
+    }
+    let mut by_path: HashMap<&OsStr, SessionKey> = HashMap::with_capacity(sessions.len());
+    for (session, &key) in sessions.iter().zip(&keys) {
+        match session.real_path {
+            None => drop(by_path.insert(session.path.as_os_str(), key)),
+            Some(ref real_path) => drop(by_path.entry(real_path.as_os_str()).or_insert(key)),
+        }
+    }
+    let parents = Parents::new(&keys, |key| &sessions[key.place()], |path| by_path.get(path.as_os_str()).copied());
+    let parent = |key| match parents.found.get(key) {
+        Some(parent) if parents.moved.contains(key) => Parent::Moved(&sessions[parent.place()].path),
+        Some(parent) => Parent::Present(&sessions[parent.place()].path),
+        None => Parent::Missing,
+    };
+    forks.map(|(session, key)| (&*session.path, parent(key))).collect()
+}
+
+impl Parents {
+    /// Finds the parents by their paths, by the ids in their headers, and by the entries that forks inherited. `known`
+    /// returns the session with a real path.
+    pub(super) fn new<'a>(
+        keys: &[SessionKey],
+        digest: impl Fn(SessionKey) -> &'a Digest,
+        known: impl Fn(&Path) -> Option<SessionKey>,
+    ) -> Self {
+        let by_id = || keys.iter().map(|&key| (&*digest(key).header.id, key)).collect::<HashMap<_, _>>();
+        let by_id = LazyCell::new(by_id);
+        let (mut parents, mut lost) = (Self::default(), Vec::new());
+        for &key in keys {
+            let session = digest(key);
+            let id = session.header.parent_id.as_deref();
+            let named = session.parent_path.as_deref();
+            if named.is_none() && id.is_none() {
+                continue;
+            }
+            // Version 4 names a session by its id, and so does the name of a file that was moved.
+            let parent = named.and_then(&known).or_else(|| by_id.get(id?).copied());
+            if let Some(parent) = parent {
+                parents.found.insert(key, parent);
+                continue;
+            }
+            let other = named.and_then(id_in_name).and_then(|id| by_id.get(id).copied());
+            match other.filter(|&other| other != key && shares_root(digest(other), session)) {
+                Some(other) => parents.add_moved(key, other),
+                None => {
+                    lost.extend(named.map(|_| key));
+                    parents.orphans.insert(key);
+                }
+            }
+        }
+        for (fork, parent) in by_entries(lost, keys, digest) {
+            parents.orphans.remove(&fork);
+            parents.add_moved(fork, parent);
+        }
+        parents
+    }
+
+    fn add_moved(&mut self, fork: SessionKey, parent: SessionKey) {
+        self.found.insert(fork, parent);
+        self.moved.insert(fork);
+    }
+}
+
+/// Finds parents by the last entry that each fork inherited: of the sessions that have it, the parent is the youngest one
+/// that is older than the fork. A fork of the same file is a sibling. Details are read only of sessions that share roots.
+fn by_entries<'a>(
+    mut forks: Vec<SessionKey>,
+    keys: &[SessionKey],
+    digest: impl Fn(SessionKey) -> &'a Digest,
+) -> Vec<(SessionKey, SessionKey)> {
+    let mut roots: ById<u32> = forks.iter().flat_map(|&fork| &digest(fork).roots).map(|&root| (root, 0)).collect();
+    for root in keys.iter().filter(|_| !forks.is_empty()).flat_map(|&key| &digest(key).roots) {
+        roots.entry(*root).and_modify(|sessions| *sessions += 1);
+    }
+    let is_kin = |key: &SessionKey| digest(*key).roots.iter().any(|root| roots.get(root).is_some_and(|&n| n > 1));
+    forks.retain(is_kin);
+    let last = |fork: SessionKey| digest(fork).details().entries.last_inherited();
+    let mut holders: ById<Vec<SessionKey>> = forks.iter().filter_map(|&fork| Some((last(fork)?, Vec::new()))).collect();
+    let kin = keys.iter().filter(|key| !forks.is_empty() && is_kin(key));
+    for &key in kin {
+        for id in &digest(key).details().entries.ids {
+            holders.entry(*id).and_modify(|holders| holders.push(key));
+        }
+    }
+    let parent = |fork: SessionKey| {
+        let session = digest(fork);
+        let may_be = |other: &SessionKey| {
+            let other = digest(*other);
+            other.parent_path != session.parent_path && other.header.created < session.header.created
+        };
+        let holders = holders.get(&last(fork)?)?.iter().copied().filter(may_be);
+        // A moved file usually keeps its name.
+        let has_name =
+            |other: &Digest| other.path.file_name() == session.parent_path.as_deref().and_then(Path::file_name);
+        Some((fork, holders.max_by_key(|&other| (has_name(digest(other)), digest(other).age()))?))
+    };
+    forks.into_iter().filter_map(parent).collect()
+}
+
+/// Returns `true` if two sessions began with the same entry: one came from the other.
+fn shares_root(one: &Digest, other: &Digest) -> bool {
+    one.roots.iter().any(|root| other.roots.contains(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::links::IdHash;
+
+    /// A session of some entries, forked at a time from a file with the first `inherited` of them.
+    fn session(path: &str, parent: Option<&str>, created: i64, (entries, inherited): (&[u64], u32)) -> Digest {
+        let mut digest = Digest { path: path.into(), parent_path: parent.map(Into::into), ..Digest::default() };
+        (digest.header.created, digest.header.parent_session) = (Some(created), parent.map(Into::into));
+        let ids = entries.iter().map(|&entry| IdHash::number(entry)).collect::<Vec<_>>();
+        digest.roots = ids[..1].into();
+        (digest.details_mut().entries.ids, digest.details_mut().entries.inherited) = (ids, inherited);
+        digest
+    }
+
+    #[test]
+    fn a_renamed_parent_is_found_by_the_entries_that_its_forks_inherited() {
+        let sessions: Vec<Shared> = [
+            session("/grandparent", None, 1, (&[1, 2, 9], 0)),
+            session("/renamed", Some("/grandparent"), 2, (&[1, 2, 3, 4], 2)),
+            session("/fork", Some("/custom"), 3, (&[1, 2, 3, 5], 3)),
+            session("/sibling", Some("/custom"), 4, (&[1, 2, 3, 6], 3)),
+            session("/lost", Some("/gone"), 5, (&[1, 2, 8, 7], 3)),
+            session("/unrelated", Some("/gone too"), 6, (&[11, 12], 1)),
+        ]
+        .map(Into::into)
+        .into();
+        let parents = parents(&sessions);
+        let parent = |path: &str| parents.get(Path::new(path)).copied();
+        assert_eq!(parent("/grandparent"), None);
+        assert_eq!(parent("/renamed"), Some(Parent::Present("/grandparent".as_ref())));
+        assert_eq!(parent("/fork"), Some(Parent::Moved("/renamed".as_ref())));
+        assert_eq!(parent("/sibling"), Some(Parent::Moved("/renamed".as_ref())));
+        assert_eq!(parent("/lost"), Some(Parent::Missing), "the grandparent lacks an inherited entry");
+        assert_eq!(parent("/unrelated"), Some(Parent::Missing));
+    }
+}

@@ -1,0 +1,433 @@
+//! Holds sessions against queries, by all processors, and keeps what was read of them for the next key.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread;
+
+use crate::catalog::grep::{self, Order};
+pub use crate::catalog::search_cache::Sought;
+use crate::catalog::search_cache::{Kept, Known, Text};
+use crate::catalog::{SessionKey, search_text};
+use crate::disk::files::Files;
+use crate::disk::parallel::{self, threads};
+use crate::search::candidate::{Candidate, MatchField, Titles};
+use crate::search::matching::{Match, Matcher, Tier};
+use crate::search::query::Query;
+use crate::search::scope::HereAndNow;
+use crate::session::entry::text_fields::Field;
+use crate::session::search_text::{Room, Texts};
+use crate::session::tree::features::Feature;
+use crate::session::tree::{Index, Tree};
+
+/// Sessions that one thread tries before it looks whether anybody still waits.
+const BETWEEN_LOOKS: usize = 64;
+/// Fewer sessions are not worth a second thread.
+const WORTH_SPLITTING: usize = 256;
+/// How much of a text is shown before and behind a hit, in bytes.
+const AROUND_HIT: (usize, usize) = (36, 120);
+
+/// The most that is kept of texts, in bytes. What is beyond that is read again for each search.
+const MOST_KEPT: usize = 128 * 1024 * 1024;
+
+/// The most that is kept of texts that lie in the index, in bytes: those of some thousand short sessions, of which asking
+/// the system would be most of a search. The others are read there for each search, which is fast.
+const MOST_COPIED: usize = 8 * 1024 * 1024;
+
+/// A session that was found.
+#[derive(Clone, Debug)]
+pub struct SessionHit {
+    /// Which one.
+    pub session: SessionKey,
+    /// How well, and in what.
+    pub hit: Match,
+    /// The entry that it was found in.
+    pub at: Option<At>,
+    /// The text around; nothing where the list shows it anyway.
+    pub snippet: Option<Quote>,
+    /// Whether that is on the path from the root to the leaf.
+    pub is_active: Option<bool>,
+    /// How many of its entries fulfil the query, those that an older session has left out; 0 if that is not known.
+    pub entries: usize,
+    /// How many forks were found by the same entries alone.
+    pub forks: usize,
+}
+
+/// The text around what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quote {
+    /// What it is a piece of; `None` if it tells that itself.
+    pub of: Option<Field>,
+    /// The piece.
+    pub text: String,
+    /// Whether something stands before it.
+    pub is_cut: bool,
+}
+
+/// An entry of a session that may not be open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// By its place among the entries.
+    Place(Index),
+    /// By where its line starts in the file, in bytes.
+    Offset(u64),
+    /// The newest one with a feature, which only the tree tells.
+    Newest(Feature),
+}
+
+impl At {
+    /// Where the entry is in the tree of the session.
+    pub fn find(self, tree: &Tree) -> Option<Index> {
+        match self {
+            Self::Place(at) => Some(at).filter(|&at| (at as usize) < tree.nodes.len()),
+            Self::Offset(offset) => {
+                let found = tree.nodes.binary_search_by_key(&offset, |node| node.offset);
+                found.ok().map(|at| at as Index)
+            }
+            Self::Newest(feature) => tree.featured(feature).last().copied(),
+        }
+    }
+}
+
+/// What is known of sessions, and what was found last.
+#[derive(Debug)]
+pub struct Searcher {
+    /// The most that is kept of texts, in bytes.
+    most: usize,
+    kept: RwLock<Kept>,
+    last: Mutex<Option<Last>>,
+}
+
+/// The last search: one that narrows it looks only among its hits.
+#[derive(Debug)]
+struct Last {
+    query: Query,
+    sessions: Arc<[Sought]>,
+    generation: u64,
+    hits: Vec<usize>,
+}
+
+impl Default for Searcher {
+    fn default() -> Self {
+        Self::keeping(MOST_KEPT)
+    }
+}
+
+impl Searcher {
+    /// One that keeps so many bytes of texts at the most.
+    pub(crate) fn keeping(most: usize) -> Self {
+        Self { most, kept: RwLock::default(), last: Mutex::default() }
+    }
+
+    // What a thread that panicked left is whole: it is put in place by single steps.
+
+    fn kept(&self) -> RwLockReadGuard<'_, Kept> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kept_mut(&self) -> RwLockWriteGuard<'_, Kept> {
+        self.kept.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Last>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives back all that is kept.
+    pub(crate) fn forget(&self) {
+        *self.last() = None;
+        self.kept_mut().clear();
+    }
+
+    /// Reads the texts of sessions that are not known yet, in their order; says after each batch how many of how many
+    /// are, until all are or `told` returns false.
+    pub fn read(&self, files: Files, sessions: &[Sought], mut told: impl FnMut(usize, usize) -> bool) {
+        let missing: Vec<&Sought> = {
+            let kept = self.kept();
+            let is_known = |known: &Known| !matches!(known.text, Text::Unread);
+            sessions.iter().filter(|session| !kept.get(session).is_some_and(is_known)).collect()
+        };
+        let mut before = sessions.len() - missing.len();
+        let (lying, missing): (Vec<&Sought>, Vec<&Sought>) =
+            missing.into_iter().partition(|session| session.digest.is_stored());
+        let fetch = |session: &&Sought, room: &mut Room, _: parallel::Stop<'_>| {
+            let texts = session.digest.texts(room)?;
+            self.kept_mut().put(session, texts, self.most.min(MOST_COPIED));
+            None::<()>
+        };
+        let mut is_wanted = true;
+        parallel::each(&lying, (fetch, |_, _| None), |batch| {
+            is_wanted = told(before + batch.done, sessions.len());
+            is_wanted
+        });
+        if !is_wanted {
+            return;
+        }
+        before += lying.len();
+        let paths: Vec<_> = missing.iter().map(|session| &session.digest.path).collect();
+        let found = |at: usize, texts: Texts<'_>| self.kept_mut().put(missing[at], texts, self.most);
+        search_text::read(files, &paths, found, |batch| told(before + batch.done, sessions.len()));
+    }
+
+    /// Does something with what was read of a session, or is read now if there was no room to keep it.
+    pub(crate) fn with_texts<T>(&self, files: Files, session: &Sought, act: impl FnOnce(Option<Texts<'_>>) -> T) -> T {
+        self.kept().with_texts(files, session, act)
+    }
+
+    /// What is kept, with at least the titles of all these sessions.
+    pub(super) fn kept_of(&self, sessions: &[Sought]) -> RwLockReadGuard<'_, Kept> {
+        loop {
+            let kept = self.kept();
+            let missing: Vec<&Sought> = sessions.iter().filter(|session| kept.get(session).is_none()).collect();
+            if missing.is_empty() {
+                return kept;
+            }
+            drop(kept);
+            let mut kept = self.kept_mut();
+            missing.into_iter().for_each(|session| kept.know(session));
+        }
+    }
+
+    /// The sessions to try: all, or those that the last search found, if this one narrows it.
+    fn to_try(&self, query: &Query, sessions: &Arc<[Sought]>, generation: u64) -> Vec<usize> {
+        let last = self.last();
+        let is_same = |last: &&Last| Arc::ptr_eq(&last.sessions, sessions) && last.generation == generation;
+        let narrowed = last.as_ref().filter(is_same).filter(|last| query.narrows(&last.query));
+        narrowed.map_or_else(|| (0..sessions.len()).collect(), |last| last.hits.clone())
+    }
+
+    /// The sessions that match, the best first; `None` if `is_stale` says that nobody waits any more. A query that narrows
+    /// this one is searched among them.
+    pub fn search(
+        &self,
+        files: Files,
+        sessions: &Arc<[Sought]>,
+        (query, around): (&Query, &HereAndNow),
+        is_stale: impl Fn() -> bool + Sync,
+    ) -> Option<Vec<SessionHit>> {
+        let (hits, last) = self.find((files, true), sessions, (query, around), is_stale)?;
+        *self.last() = Some(last);
+        Some(hits)
+    }
+
+    /// As [`Searcher::search`] for a query that nobody typed: what is typed next goes on from the one before, and hits say
+    /// nothing of the text around.
+    pub(crate) fn look(
+        &self,
+        files: Files,
+        sessions: &Arc<[Sought]>,
+        (query, around): (&Query, &HereAndNow),
+        is_stale: impl Fn() -> bool + Sync,
+    ) -> Option<Vec<SessionHit>> {
+        self.find((files, false), sessions, (query, around), is_stale).map(|(hits, _)| hits)
+    }
+
+    fn find(
+        &self,
+        (files, is_quoted): (Files, bool),
+        sessions: &Arc<[Sought]>,
+        (query, around): (&Query, &HereAndNow),
+        is_stale: impl Fn() -> bool + Sync,
+    ) -> Option<(Vec<SessionHit>, Last)> {
+        let kept = self.kept_of(sessions);
+        let mut to_try = self.to_try(query, sessions, kept.generation);
+        let matcher = Matcher::new(query, around);
+        let is_on_disk = |at: &usize| kept.is_on_disk(&sessions[*at]);
+        let work = |at: &mut usize| {
+            let session = &sessions[*at];
+            let known = kept.get(session)?;
+            let hit = |texts: Option<Texts<'_>>| {
+                let mut hit = try_one(&matcher, session, kept.titles(known), texts)?;
+                if is_quoted {
+                    hit.quote(&kept, session, texts);
+                }
+                Some(hit)
+            };
+            let hit = if matcher.has_texts() { kept.with_texts(files, session, hit) } else { hit(None) };
+            hit.map(|hit| (*at, hit))
+        };
+        let mut hits = each(&mut to_try, (is_on_disk, is_stale), work)?;
+        let places = hits.iter().map(|(at, _)| *at).collect();
+        // Scattered letters are for what is nowhere as it was typed.
+        if hits.iter().any(|(_, found)| found.hit.tier < Tier::Fuzzy) {
+            hits.retain(|(_, found)| found.hit.tier < Tier::Fuzzy);
+        }
+        hits.sort_by_key(|(_, found)| found.hit.rank());
+        let last = Last { query: query.clone(), sessions: sessions.clone(), generation: kept.generation, hits: places };
+        Some((hits.into_iter().map(|(_, found)| found).collect(), last))
+    }
+
+    /// The sessions in which everything is to be searched: those in which all holds but the words, without which nothing
+    /// tells them apart, so that the newest come first. `None` if nobody waits any more.
+    pub(crate) fn fit<'a>(
+        &self,
+        (files, sessions): (Files, &'a Arc<[Sought]>),
+        (query, around): (&Query, &HereAndNow),
+        is_stale: impl Fn() -> bool + Sync,
+    ) -> Option<Vec<&'a Sought>> {
+        let found = self.look(files, sessions, (&query.without_words(), around), is_stale)?;
+        let by_key: HashMap<SessionKey, &Sought> = sessions.iter().map(|session| (session.key, session)).collect();
+        Some(found.iter().filter_map(|found| by_key.get(&found.session).copied()).collect())
+    }
+
+    /// The sessions in which everything is searched, as they are found, with how many of the sessions are done.
+    pub(crate) fn search_everything(
+        &self,
+        (files, sessions): (Files, &Arc<[Sought]>),
+        (query, around): (&Query, &HereAndNow),
+        is_stale: impl Fn() -> bool + Sync,
+        mut told: impl FnMut(Vec<SessionHit>, usize) -> bool,
+    ) {
+        let Some(fit) = self.fit((files, sessions), (query, around), &is_stale) else { return };
+        let by_path: HashMap<_, _> = fit.iter().map(|session| (session.digest.path.as_path(), *session)).collect();
+        let paths: Vec<_> = fit.iter().map(|session| &session.digest.path).collect();
+        let (words, skipped) = (query.words(), sessions.len() - fit.len());
+        grep::each(files, &paths, (&words, 1, Order::Found), is_stale, |batch| {
+            let mut found: Vec<SessionHit> = Vec::new();
+            for hit in batch.hits {
+                let Some(session) = by_path.get(hit.path.as_path()) else { continue };
+                // The hits of a session come together, and the first is the one to go to.
+                if found.last().is_none_or(|last| last.session != session.key) {
+                    found.push(of_everything(&hit, session));
+                }
+            }
+            told(found, skipped + batch.done)
+        });
+        told(Vec::new(), sessions.len());
+    }
+}
+
+/// Does `work` with each of the items, by all processors if they are many, and gives what it gives, in their order; `None`
+/// if `is_stale` says that nobody waits any more. That is asked now and then, and before each item that `takes_long`.
+pub(super) fn each<T: Send, R: Send>(
+    items: &mut [T],
+    (takes_long, is_stale): (impl Fn(&T) -> bool + Sync, impl Fn() -> bool + Sync),
+    work: impl Fn(&mut T) -> Option<R> + Sync,
+) -> Option<Vec<R>> {
+    let stop = AtomicBool::new(false);
+    let some = |items: &mut [T]| {
+        let mut done = Vec::new();
+        for (count, item) in items.iter_mut().enumerate() {
+            let is_due = count % BETWEEN_LOOKS == 0 || takes_long(item);
+            if is_due && (stop.load(Ordering::Relaxed) || is_stale()) {
+                stop.store(true, Ordering::Relaxed);
+                break;
+            }
+            done.extend(work(item));
+        }
+        done
+    };
+    let done = if items.len() < WORTH_SPLITTING {
+        some(items)
+    } else {
+        let size = items.len().div_ceil(threads());
+        thread::scope(|scope| {
+            let workers: Vec<_> = items.chunks_mut(size).map(|chunk| scope.spawn(|| some(chunk))).collect();
+            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+        })
+    };
+    (!stop.into_inner()).then_some(done)
+}
+
+fn of_everything(hit: &grep::EntryHit, session: &Sought) -> SessionHit {
+    SessionHit {
+        session: session.key,
+        hit: Match { tier: Tier::Text, score: 0, place: None, time: session.digest.order_time() },
+        at: Some(At::Offset(hit.offset)),
+        snippet: Some(Quote { of: Some(hit.field), text: hit.snippet.text.clone(), is_cut: false }),
+        is_active: hit.active,
+        entries: 0,
+        forks: 0,
+    }
+}
+
+fn try_one(matcher: &Matcher, session: &Sought, titles: Titles<'_>, texts: Option<Texts<'_>>) -> Option<SessionHit> {
+    let &Sought { ref digest, is_live, has_forks, .. } = session;
+    let hit = matcher.matches(&Candidate { digest, titles, texts, is_live, has_forks })?;
+    let entry = hit.place.as_ref().and_then(|place| place.entry);
+    let at = entry.map(At::Place);
+    Some(SessionHit { session: session.key, at, hit, snippet: None, is_active: None, entries: 0, forks: 0 })
+}
+
+impl SessionHit {
+    /// Says where it stands, and what around it.
+    pub(super) fn quote(&mut self, kept: &Kept, session: &Sought, texts: Option<Texts<'_>>) {
+        let entry = self.hit.place.as_ref().and_then(|place| place.entry);
+        let is_active = |entry| Some(kept.whose(session)?.active.has(entry));
+        self.is_active = entry.and_then(is_active);
+        self.snippet = snippet(&self.hit, kept, session, texts);
+    }
+}
+
+/// The text around a hit; nothing for one in what the list shows anyway.
+fn snippet(hit: &Match, kept: &Kept, session: &Sought, texts: Option<Texts<'_>>) -> Option<Quote> {
+    let (place, digest) = (hit.place.as_ref()?, &session.digest);
+    let whole = |text: String| Some(Quote { of: None, text, is_cut: false });
+    let passages = match place.field {
+        MatchField::Conversation => texts?.conversation,
+        MatchField::Summary => texts?.summaries,
+        MatchField::Label => {
+            let label = digest.labels.iter().find(|label| Some(label.at) == place.entry)?;
+            return whole(format!("[{}]", label.text));
+        }
+        MatchField::File => {
+            let details = digest.details_once();
+            let touched = details.touches.iter().find(|touched| Some(touched.entry) == place.entry)?;
+            return whole(touched.path.to_string());
+        }
+        MatchField::Name | MatchField::FirstMessage | MatchField::Id | MatchField::Cwd => return None,
+    };
+    let folded = passages.folded;
+    let (entry, text) = passages.around(place.at.start)?;
+    let start = folded.floor_char_boundary(place.at.start.saturating_sub(AROUND_HIT.0)).max(text.start);
+    // A phrase may go on in the next text.
+    let end = (place.at.end + AROUND_HIT.1).min(text.end.max(place.at.end));
+    let of = match place.field {
+        MatchField::Summary => Field::Summary,
+        _ if kept.whose(session)?.prompts.binary_search(&entry).is_ok() => Field::User,
+        _ => Field::Assistant,
+    };
+    let said = passages.said(start..folded.ceil_char_boundary(end));
+    Some(Quote { of: Some(of), text: said, is_cut: start > text.start })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Library;
+    use crate::disk::demo;
+    use crate::disk::scan::Sources;
+
+    fn found(searcher: &Searcher, sessions: &Arc<[Sought]>, query: &str) -> Vec<(SessionKey, Option<Quote>)> {
+        let here = HereAndNow { now_ms: 0, home: demo::HOME.into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
+        let query = Query::parse(query).unwrap();
+        let hits = searcher.search(Files::Demo, sessions, (&query, &here), || false).unwrap();
+        hits.into_iter().map(|hit| (hit.session, hit.snippet)).collect()
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_read_when_it_is_searched() {
+        let dirs = [demo::ROOT.into()];
+        let sources = Sources { files: Files::Demo, dirs: &dirs, home: demo::HOME, cache: None };
+        let library = Library::read(sources, 0, std::path::Path::to_path_buf);
+        let sessions = library.sought();
+        assert_eq!(sessions.len(), 17);
+        let all = Searcher::default();
+        all.read(Files::Demo, &sessions, |_, _| true);
+        let whole = all.kept().bytes;
+        for most in [0, whole / 3] {
+            let little = Searcher::keeping(most);
+            little.read(Files::Demo, &sessions, |_, _| true);
+            assert!(little.kept().bytes <= most);
+            for query in ["cookie", "redis expiry", "rfctauth", "edited:store.ts the", "-redis is:abandoned"] {
+                assert_eq!(found(&little, &sessions, query), found(&all, &sessions, query), "{query}, {most} bytes");
+            }
+        }
+        all.forget();
+        let kept = all.kept();
+        assert_eq!((kept.bytes, kept.sessions.len(), kept.shelves.bytes()), (0, 0, 0));
+        drop(kept);
+        let cookie = found(&all, &sessions, "cookie");
+        assert!(cookie.iter().all(|(_, snippet)| snippet.is_none()), "only titles are known");
+    }
+}

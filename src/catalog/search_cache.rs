@@ -1,0 +1,263 @@
+//! What is known of sessions that are searched: what a list shows of them, folded, and their texts as far as there is room.
+
+use std::cell::Cell;
+use std::sync::{Arc, OnceLock};
+
+use crate::catalog::text_arena::{Place, Shelves};
+use crate::catalog::{Library, SessionKey, search_text};
+use crate::disk::files::Files;
+use crate::search::candidate::{Titles, TitlesBuf};
+use crate::session::digest::{Digest, Shared};
+use crate::session::links::Index;
+use crate::session::search_text::{Passages, Room, Texts, TextsBuf};
+use crate::session::tree::active::Active;
+
+/// The most that stands there of sessions that have changed since, in bytes, before the rest is moved together.
+const MOST_DEAD: usize = 32 * 1024 * 1024;
+
+thread_local! {
+    /// Where a thread looks at texts that lie in the index.
+    static ROOM: Cell<Room> = Cell::default();
+}
+
+/// A session that is searched.
+#[derive(Clone, Debug)]
+pub struct Sought {
+    /// Which one.
+    pub key: SessionKey,
+    /// What the list knows of it.
+    pub digest: Shared,
+    /// Whether a pi is likely at work in it.
+    pub is_live: bool,
+    /// Whether others were forked from it.
+    pub has_forks: bool,
+    /// What the sessions have in common that share entries; nothing if it shares none.
+    pub kin: Option<u32>,
+}
+
+impl Library {
+    /// All sessions as a search needs them, the newest first.
+    pub fn sought(&self) -> Arc<[Sought]> {
+        self.newest_first().into_iter().map(|key| self.sought_as(key)).collect()
+    }
+
+    /// A session as a search needs it.
+    pub(crate) fn sought_as(&self, key: SessionKey) -> Sought {
+        Sought {
+            key,
+            digest: self[key].clone(),
+            is_live: self.is_live(key),
+            has_forks: self.forks(key).next().is_some(),
+            kin: self.kin(key),
+        }
+    }
+}
+
+/// What is known of sessions.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// By the places of their keys.
+    pub(super) sessions: Vec<Option<Known>>,
+    pub(super) shelves: Shelves,
+    /// How large the texts are, in bytes.
+    pub(super) bytes: usize,
+    /// How much stands on the shelves for nobody, in bytes.
+    dead: usize,
+    /// How often texts were added or forgotten.
+    pub(super) generation: u64,
+}
+
+/// What was read of a file when it had a length and a time.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    as_of: (u64, i64),
+    /// Name, id, directory, first message, labels.
+    titles: [Place; 5],
+    pub(super) text: Text,
+    whose: OnceLock<Whose>,
+}
+
+/// What hits say of entries: the little of a session's details that is kept for the next key.
+#[derive(Clone, Debug)]
+pub(super) struct Whose {
+    /// What the user said, in file order.
+    pub(super) prompts: Box<[Index]>,
+    /// The entries on the path from the root to the leaf.
+    pub(super) active: Active,
+}
+
+impl Whose {
+    fn new(digest: &Digest) -> Self {
+        let details = digest.details_once();
+        Self { prompts: details.prompts.clone(), active: details.active.clone() }
+    }
+}
+
+/// What was read of a session's text.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Text {
+    /// Nothing yet.
+    Unread,
+    /// It is here: conversation and summaries.
+    Kept([Place; 2]),
+    /// There was no room to keep it: it is read when it is searched.
+    OnDisk,
+}
+
+fn as_of(session: &Sought) -> (u64, i64) {
+    (session.digest.bytes, session.digest.mtime)
+}
+
+impl Kept {
+    /// What is known of a session as it is now.
+    pub(super) fn get(&self, session: &Sought) -> Option<&Known> {
+        let known = self.sessions.get(session.key.place())?.as_ref();
+        known.filter(|known| known.as_of == as_of(session))
+    }
+
+    /// Gives back all of it.
+    pub(super) fn clear(&mut self) {
+        *self = Self { generation: self.generation + 1, ..Self::default() };
+    }
+
+    /// Takes what the list knows of a session.
+    pub(super) fn know(&mut self, session: &Sought) {
+        self.forget(session.key);
+        let folded = TitlesBuf::new(&session.digest);
+        let Titles { name, id, cwd, first_message, labels } = folded.as_titles();
+        let [name, id, cwd, first_message] =
+            [name, id, cwd, first_message].map(|folded| Passages { folded, ..Passages::default() });
+        let titles = [name, id, cwd, first_message, labels].map(|title| self.shelves.put(title));
+        let known = Known { as_of: as_of(session), titles, text: Text::Unread, whose: OnceLock::new() };
+        let place = session.key.place();
+        if self.sessions.len() <= place {
+            self.sessions.resize(place + 1, None);
+        }
+        self.sessions[place] = Some(known);
+    }
+
+    /// Takes the texts of a session, if they are no more than there is room for.
+    pub(super) fn put(&mut self, session: &Sought, texts: Texts<'_>, most: usize) {
+        if self.get(session).is_none_or(|known| !matches!(known.text, Text::Unread)) {
+            self.know(session);
+        }
+        let texts = [texts.conversation, texts.summaries];
+        let bytes: usize = texts.iter().map(Passages::bytes).sum();
+        let text = match self.bytes + bytes <= most {
+            true => Text::Kept(texts.map(|passages| self.shelves.put(passages))),
+            false => Text::OnDisk,
+        };
+        self.bytes += text.places().iter().map(Place::bytes).sum::<usize>();
+        if let Some(known) = &mut self.sessions[session.key.place()] {
+            known.text = text;
+        }
+        self.generation += 1;
+    }
+
+    fn forget(&mut self, key: SessionKey) {
+        let Some(known) = self.sessions.get_mut(key.place()).and_then(Option::take) else { return };
+        let bytes = |places: &[Place]| places.iter().map(Place::bytes).sum::<usize>();
+        self.bytes -= bytes(known.text.places());
+        self.dead += bytes(known.text.places()) + bytes(&known.titles);
+        if self.dead > MOST_DEAD {
+            self.tidy();
+        }
+    }
+
+    /// Puts what is still for somebody on new shelves.
+    fn tidy(&mut self) {
+        let old = std::mem::take(&mut self.shelves);
+        self.dead = 0;
+        for known in self.sessions.iter_mut().flatten() {
+            let places = known.titles.iter_mut().chain(known.text.places_mut());
+            places.for_each(|place| *place = self.shelves.put(old.get(*place)));
+        }
+    }
+
+    pub(super) fn titles(&self, known: &Known) -> Titles<'_> {
+        let [name, id, cwd, first_message, labels] = known.titles.map(|place| self.shelves.get(place));
+        Titles { name: name.folded, id: id.folded, cwd: cwd.folded, first_message: first_message.folded, labels }
+    }
+
+    /// The texts of a session, if they are kept.
+    fn texts(&self, known: &Known) -> Option<Texts<'_>> {
+        let Text::Kept(places) = known.text else { return None };
+        let [conversation, summaries] = places.map(|place| self.shelves.get(place));
+        Some(Texts { conversation, summaries })
+    }
+
+    /// Whose its entries are, and which are on the path to the leaf: read when it is first asked for.
+    pub(super) fn whose(&self, session: &Sought) -> Option<&Whose> {
+        Some(self.get(session)?.whose.get_or_init(|| Whose::new(&session.digest)))
+    }
+
+    /// Whether the texts of a session must be read each time.
+    pub(super) fn is_on_disk(&self, session: &Sought) -> bool {
+        self.get(session).is_some_and(|known| matches!(known.text, Text::OnDisk))
+    }
+
+    /// Does something with the texts of a session: as they are kept, as they lie in the index, as they are now in its file
+    /// if there was no room to keep them, or without any as long as they were not read.
+    pub(super) fn with_texts<T>(&self, files: Files, session: &Sought, act: impl FnOnce(Option<Texts<'_>>) -> T) -> T {
+        if let Some(texts) = self.get(session).and_then(|known| self.texts(known)) {
+            return act(Some(texts));
+        }
+        if session.digest.is_stored() {
+            let mut room = ROOM.take();
+            if let Some(texts) = session.digest.texts(&mut room) {
+                let done = act(Some(texts));
+                ROOM.set(room);
+                return done;
+            }
+        }
+        let is_read_now = self.is_on_disk(session) || session.digest.is_stored();
+        let read = is_read_now.then(|| search_text::of(files, &session.digest.path).ok().flatten()).flatten();
+        act(read.as_ref().map(TextsBuf::as_texts))
+    }
+}
+
+impl Text {
+    fn places(&self) -> &[Place] {
+        if let Self::Kept(places) = self { places } else { &[] }
+    }
+
+    fn places_mut(&mut self) -> &mut [Place] {
+        if let Self::Kept(places) = self { places } else { &mut [] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::tests::library;
+    use crate::session::digest::Digest;
+    use crate::session::links::Index;
+    use crate::session::search_text::PassagesBuf;
+
+    #[test]
+    fn what_is_known_of_sessions_as_they_were_is_given_back() {
+        let library = library(&[("a", None, 1), ("b", None, 2)]);
+        let [still, growing] = &library.sought()[..] else { panic!("two sessions") };
+        let (mut growing, mut kept) = (growing.clone(), Kept::default());
+        let long = "x".repeat(MOST_DEAD / 4);
+        let put = |kept: &mut Kept, session: &Sought, at: Index, text: &str| {
+            let mut conversation = PassagesBuf::default();
+            conversation.push(at, text);
+            kept.put(session, Texts { conversation: conversation.as_passages(), ..Texts::default() }, usize::MAX);
+        };
+        put(&mut kept, still, 3, "Still");
+        for at in 0..20 {
+            growing.digest = Arc::new(Digest { bytes: at.into(), ..(*growing.digest).clone() });
+            put(&mut kept, &growing, at, &long);
+            assert!(kept.shelves.bytes() <= 2 * MOST_DEAD, "{} bytes after {at}", kept.shelves.bytes());
+        }
+        let texts = |session: &Sought| {
+            kept.with_texts(Files::Disk, session, |texts| {
+                let said = texts.unwrap().conversation.each();
+                said.map(|(at, text)| (at, text.to_string())).collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(texts(still), [(3, "still".to_string())]);
+        assert!(texts(&growing) == [(19, long)]);
+    }
+}

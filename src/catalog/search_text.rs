@@ -1,0 +1,117 @@
+//! Reads the texts of many session files: by all processors, in about the order in which they are asked for.
+
+use std::io;
+use std::path::Path;
+
+use crate::disk::files::Files;
+use crate::disk::lines::{self, Wanted};
+use crate::disk::parallel::{self, Stop};
+use crate::disk::scan::Unreadable;
+use crate::session::search_text::{Builder, Texts, TextsBuf};
+
+/// How far reading is.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Files that could not be read since the last batch.
+    pub unreadable: Vec<Unreadable>,
+    /// Files dealt with so far, those that are no sessions included.
+    pub done: usize,
+}
+
+/// Reads the texts of the files. `found` gets them at once and on any thread, with the place of their file among `paths`;
+/// nothing is kept of them here. `told` hears now and then how far that is, until all are read or it returns false.
+pub fn read<P: AsRef<Path> + Sync>(
+    files: Files,
+    paths: &[P],
+    found: impl Fn(usize, Texts<'_>) + Sync,
+    mut told: impl FnMut(Batch) -> bool,
+) {
+    let items: Vec<(usize, &Path)> = paths.iter().map(AsRef::as_ref).enumerate().collect();
+    let unreadable = |path: &Path, reason: String| Some(Unreadable::new(path, &reason));
+    let work = |(at, path): &(usize, &Path), (builder, buffer): &mut (Builder, Vec<u8>), stop: Stop<'_>| {
+        let read = texts(files, path, (builder, buffer), || stop.is_due());
+        match read {
+            Ok(read) => read.map(|texts| found(*at, texts)).and(None),
+            Err(error) => unreadable(path, error.to_string()),
+        }
+    };
+    let lost = |(_, path): &(usize, &Path), reason| unreadable(path, reason);
+    parallel::each(&items, (work, lost), |parallel::Batch { results, done }| told(Batch { unreadable: results, done }));
+}
+
+/// The texts of one file, as it is now; `None` if it is no session.
+///
+/// # Errors
+/// It can't be read.
+pub fn of(files: Files, path: &Path) -> io::Result<Option<TextsBuf>> {
+    let mut builder = Builder::default();
+    let is_session = texts(files, path, (&mut builder, &mut Vec::new()), || false)?.is_some();
+    Ok(is_session.then(|| builder.take()))
+}
+
+/// The texts of one file; `None` if it is no session, or nobody waits for it any more. Builder and buffer are to be used
+/// again.
+fn texts<'a>(
+    files: Files,
+    path: &Path,
+    (builder, buffer): (&'a mut Builder, &mut Vec<u8>),
+    is_stopped: impl Fn() -> bool,
+) -> io::Result<Option<Texts<'a>>> {
+    builder.clear();
+    let Some(file) = files.session(path)? else { return Ok(None) };
+    lines::each(&mut Wanted(file, || !is_stopped()), 0, u64::MAX, buffer, |line| {
+        builder.line(line);
+        !builder.is_refused() && !is_stopped()
+    })?;
+    Ok(if is_stopped() { None } else { builder.texts().ok() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn reads_all_files_and_says_which_it_could_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        for at in 0..20 {
+            let message = format!(r#"{{"type":"message","id":"a","message":{{"role":"user","content":"Say {at}"}}}}"#);
+            let text = format!("{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{message}\n");
+            std::fs::write(path(&at.to_string()), text).unwrap();
+        }
+        std::fs::write(path("other"), "{}\n").unwrap();
+        let paths: Vec<PathBuf> =
+            (0..20).map(|at| path(&at.to_string())).chain([path("other"), path("gone")]).collect();
+        let (said, mut unreadable, mut done) = (Mutex::new(Vec::new()), Vec::new(), 0);
+        let found = |at, texts: Texts<'_>| said.lock().unwrap().push((at, texts.conversation.folded.to_string()));
+        read(Files::Disk, &paths, found, |batch| {
+            unreadable.extend(batch.unreadable.into_iter().map(|unreadable| unreadable.path));
+            done = batch.done;
+            true
+        });
+        let mut said = said.into_inner().unwrap();
+        said.sort();
+        let mut wanted: Vec<_> = (0..20).map(|at| (at, format!("say {at}"))).collect();
+        wanted.sort();
+        assert_eq!((said, unreadable, done), (wanted, vec![path("gone")], 22));
+    }
+
+    #[test]
+    fn stops_when_nobody_waits_any_more() {
+        let paths = vec![PathBuf::from("gone"); 10_000];
+        let (mut batches, mut done) = (0, 0);
+        read(
+            Files::Disk,
+            &paths,
+            |_, _| {},
+            |batch| {
+                (batches, done) = (batches + 1, batch.done);
+                false
+            },
+        );
+        assert!(batches == 1 && done < paths.len(), "{batches} batches, {done} done");
+    }
+}

@@ -1,0 +1,114 @@
+//! The texts of many sessions in few large pieces, which allocators take from the system one by one and give back to it
+//! at once: what a search needs is gone with it, and no small piece that happens to live on holds the memory around it.
+
+use crate::session::links::Index;
+use crate::session::search_text::Passages;
+
+/// How large a piece is, in bytes; memory that was never written to is none. A little above 32 MB: smaller ones may come
+/// from what glibc keeps for itself (`DEFAULT_MMAP_THRESHOLD_MAX`, 2.41).
+const PIECE: usize = 33 * 1024 * 1024;
+
+/// Texts that are only ever added to.
+#[derive(Debug, Default)]
+pub(super) struct Shelves(Vec<Shelf>);
+
+#[derive(Debug)]
+struct Shelf {
+    folded: String,
+    starts: Vec<(u32, Index)>,
+    capitals: Vec<u8>,
+}
+
+/// Where texts stand.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    shelf: u32,
+    /// In bytes, from where to where.
+    folded: (u32, u32),
+    starts: (u32, u32),
+    capitals: (u32, u32),
+}
+
+impl Shelves {
+    /// Adds texts, and says where they stand.
+    pub(super) fn put(&mut self, Passages { folded, starts, capitals }: Passages<'_>) -> Place {
+        let has_room = |shelf: &Shelf| {
+            shelf.folded.capacity() - shelf.folded.len() >= folded.len()
+                && shelf.starts.capacity() - shelf.starts.len() >= starts.len()
+                && shelf.capitals.capacity() - shelf.capitals.len() >= capitals.len()
+        };
+        if !self.0.last().is_some_and(has_room) {
+            let most_starts = PIECE / size_of::<(u32, Index)>();
+            self.0.push(Shelf {
+                folded: String::with_capacity(folded.len().max(PIECE)),
+                starts: Vec::with_capacity(starts.len().max(most_starts)),
+                capitals: Vec::with_capacity(capitals.len().max(PIECE)),
+            });
+        }
+        let at = self.0.len() - 1;
+        let shelf = &mut self.0[at];
+        let run = |from: usize, len: usize| (from as u32, (from + len) as u32);
+        let place = Place {
+            shelf: at as u32,
+            folded: run(shelf.folded.len(), folded.len()),
+            starts: run(shelf.starts.len(), starts.len()),
+            capitals: run(shelf.capitals.len(), capitals.len()),
+        };
+        shelf.folded.push_str(folded);
+        shelf.starts.extend_from_slice(starts);
+        shelf.capitals.extend_from_slice(capitals);
+        place
+    }
+
+    /// How much stands there, in bytes.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        let bytes = |shelf: &Shelf| shelf.folded.len() + size_of_val(&*shelf.starts) + shelf.capitals.len();
+        self.0.iter().map(bytes).sum()
+    }
+
+    /// The texts at a place.
+    pub(super) fn get(&self, Place { shelf, folded, starts, capitals }: Place) -> Passages<'_> {
+        let run = |(from, to): (u32, u32)| from as usize..to as usize;
+        let shelf = self.0.get(shelf as usize);
+        shelf.map_or_else(Passages::default, |shelf| Passages {
+            folded: &shelf.folded[run(folded)],
+            starts: &shelf.starts[run(starts)],
+            capitals: &shelf.capitals[run(capitals)],
+        })
+    }
+}
+
+impl Place {
+    /// How much of a shelf they take, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let run = |(from, to): (u32, u32)| (to - from) as usize;
+        run(self.folded) + run(self.starts) * size_of::<(u32, Index)>() + run(self.capitals)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_come_back_from_where_they_were_put() {
+        let mut shelves = Shelves::default();
+        let long = "x".repeat(PIECE / 2);
+        let texts =
+            [("", &[][..]), ("a b", &[(0, 1), (2, 7)]), (&long, &[(0, 3)]), (&long, &[(0, 4)]), ("é", &[(0, 5)])];
+        let texts = texts.map(|(folded, starts)| Passages {
+            folded,
+            starts,
+            capitals: folded.get(..1).unwrap_or("").as_bytes(),
+        });
+        let places = texts.map(|passages| shelves.put(passages));
+        assert_eq!(shelves.0.len(), 2);
+        for (place, put) in places.into_iter().zip(texts) {
+            let found = shelves.get(place);
+            assert!(found.folded == put.folded && found.starts == put.starts && found.capitals == put.capitals);
+            assert_eq!(place.bytes(), put.bytes());
+        }
+        assert_eq!(Shelves::default().get(places[0]).folded, "");
+    }
+}

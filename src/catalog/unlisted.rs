@@ -1,0 +1,80 @@
+//! Session files that pi's list omits: those directly in its default session directory, where only folders of projects
+//! belong (1.5.2). They stand together, as one project.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::catalog::{Library, ProjectKey, SessionKey};
+use crate::disk::locate::is_project_folder;
+
+/// The files that pi's list omits.
+#[derive(Debug, Default)]
+pub(super) struct Unlisted {
+    /// The project of each.
+    projects: HashMap<SessionKey, ProjectKey>,
+    /// The projects, by the session directory.
+    by_dir: HashMap<String, ProjectKey>,
+}
+
+/// Returns the directory of a path and the name in it. Bytes, as taking paths apart is slow.
+fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memrchr(std::path::MAIN_SEPARATOR as u8, path)?;
+    Some((&path[..at], &path[at + 1..]))
+}
+
+impl Library {
+    /// Finds the files that pi's list omits.
+    pub(super) fn find_unlisted(&mut self, keys: &[SessionKey]) {
+        let folder = |key: SessionKey| Some(split(self[key].path.as_os_str().as_encoded_bytes())?.0);
+        let folders: HashSet<&[u8]> = keys.iter().filter_map(|&key| folder(key)).collect();
+        let with_projects: HashSet<&[u8]> = folders
+            .iter()
+            .filter_map(|folder| split(folder))
+            .filter(|(_, name)| is_project_folder(name))
+            .map(|(dir, _)| dir)
+            .collect();
+        let is_unlisted = |key: SessionKey| {
+            self[key].owner.is_none() && folder(key).is_some_and(|folder| with_projects.contains(folder))
+        };
+        let unlisted: Vec<SessionKey> =
+            keys.iter().copied().filter(|&key| !with_projects.is_empty() && is_unlisted(key)).collect();
+        self.unlisted.projects.clear();
+        for key in unlisted {
+            let dir = self[key].path.parent().unwrap_or(&self[key].path).to_string_lossy().into_owned();
+            let next = ProjectKey::new(self.dirs.len());
+            let project = *self.unlisted.by_dir.entry(dir.clone()).or_insert(next);
+            if project == next {
+                self.dirs.push(Arc::from(dir));
+            }
+            self.unlisted.projects.insert(key, project);
+        }
+    }
+
+    /// The project under which a family stands, by its root.
+    pub(crate) fn project_of_family(&self, root: SessionKey) -> ProjectKey {
+        let first = self.first_of(root);
+        self.unlisted.projects.get(&first).copied().unwrap_or_else(|| self.project(first))
+    }
+
+    /// Returns `true` if a project holds the files that pi's list omits.
+    pub(crate) fn is_unlisted(&self, project: ProjectKey) -> bool {
+        self.unlisted.by_dir.values().any(|&unlisted| unlisted == project)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::tests::library;
+
+    #[test]
+    fn files_beside_the_folders_of_projects_are_omitted_by_pi() {
+        let all = ["/s/--p--/a.jsonl", "/s/stray.jsonl", "/flat/b.jsonl", "/flat/x/c.jsonl", "/s/--p--/d/e.jsonl"];
+        let library = library(&all.map(|path| (path, None, 1)));
+        let unlisted = |path: &str| {
+            let key = library.key_of(path.as_ref()).unwrap();
+            let project = library.project_of_family(key);
+            library.is_unlisted(project).then(|| library.dir(project).to_string())
+        };
+        assert_eq!(all.map(unlisted), [None, Some("/s".into()), None, None, None]);
+    }
+}

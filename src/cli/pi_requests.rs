@@ -1,0 +1,50 @@
+//! `--by-pi`: the pi that has a session open writes a name or a label, so that it shows it.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::catalog::live::urgency;
+use crate::cli::output;
+use crate::disk::locate;
+use crate::pi::requests::{self, What};
+use crate::pi::running;
+use crate::pi::status::Told;
+
+/// Has the pi that says it has a session open do something.
+///
+/// # Errors
+/// None says so, or it did not do it.
+pub(super) fn tell(session: &Path, what: &What) -> Result<ExitCode> {
+    let state = locate::state_dir();
+    let (Some(state), Some(pi)) = (&state, open(session)) else {
+        bail!(
+            "no pi says that it has {} open: pitree's extension is not in it, or the session is another one; leave out --by-pi",
+            session.display()
+        );
+    };
+    if let Err(why) = requests::ask(state, &pi, what) {
+        bail!("{why}");
+    }
+    output::tell(&format!("pi (process {}) wrote it", pi.pid));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says so where a pi has a session open, which does not see what is written to it here.
+pub(super) fn warn(session: &Path) {
+    if let Some(pi) = open(session) {
+        output::tell(&format!(
+            "pi (process {}) has the session open, and shows this when it opens it again; with --by-pi it writes it itself",
+            pi.pid
+        ));
+    }
+}
+
+/// The most urgent of the pis that report that they have a session open.
+fn open(session: &Path) -> Option<Told> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
+    let told = running::told(locate::state_dir().as_deref());
+    let in_it = told.into_iter().filter(|told| real(&told.session) == real(session));
+    in_it.min_by_key(urgency)
+}

@@ -1,0 +1,35 @@
+//! Checks for other pis before a session is resumed: two pis in one session do not see each other's entries.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::catalog::live::{is_open, signs};
+use crate::cli::{Chosen, confirm, now, output, resolve};
+use crate::disk::locate;
+use crate::pi::running;
+
+/// The consequence of two pis in one session.
+const APART: &str = "Two pis in one session don't see each other's entries; --fork resumes in a new session.";
+
+/// Names the pis that may be at work in a session. Where one has it open and another one would start (`starts`), asks first.
+/// Returns `true` if pi may start.
+///
+/// # Errors
+/// The session or the terminal cannot be read, or there is no terminal to ask on.
+pub(super) fn may_start(session: &Path, starts: bool, chosen: &Chosen) -> Result<bool> {
+    let pis = running::running(locate::state_dir().as_deref());
+    let digest = resolve::digest(session)?;
+    let signs = signs(&[&digest], &pis, now(), &chosen.home);
+    for sign in &signs {
+        output::tell(&format!("{sign}."));
+    }
+    if !signs.is_empty() {
+        output::tell(APART);
+    }
+    if !starts || !is_open(&digest, &pis) {
+        return Ok(true);
+    }
+    anyhow::ensure!(confirm::is_possible(), "there is no terminal to ask on: --yes resumes the session beside that pi");
+    confirm::is_yes("Resume it anyway?")
+}

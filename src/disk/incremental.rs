@@ -1,0 +1,513 @@
+//! What is new in session files: which of those that may have changed did, and the digests of these. Of a file that grew
+//! only what is new in it is read, and a last line that is still being written is waited for.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::base::catch_panic;
+use crate::disk::files::{Files, Readable};
+use crate::disk::find;
+use crate::disk::fingerprint::Mark;
+use crate::disk::lines;
+use crate::disk::load;
+use crate::disk::scan::{self, SessionFile, Unreadable};
+use crate::disk::watch::Seen;
+use crate::session::digest::builder::Builder;
+use crate::session::digest::{Digest, Owner};
+use crate::session::lines::NotASession;
+use crate::session::partial_line::Last;
+use crate::session::problem::Problem;
+
+/// As long, in milliseconds, the rest of a line is waited for: then it counts as damage.
+const PATIENCE: i64 = 5000;
+
+/// Of so many files what was gathered is kept, so that only what is new in them is read.
+const KEPT: usize = 64;
+
+/// Whether a file was written so recently that the rest of a last line may still come.
+pub fn is_fresh(mtime: i64, now: i64) -> bool {
+    (now - mtime).abs() < PATIENCE
+}
+
+/// What is new.
+#[derive(Clone, Debug, Default)]
+pub struct News {
+    /// Sessions that are new, or other than they were.
+    pub read: Vec<Digest>,
+    /// Files that could not be read.
+    pub unreadable: Vec<Unreadable>,
+    /// Files that are not there any more.
+    pub gone: Vec<PathBuf>,
+}
+
+impl News {
+    /// Whether nothing is new.
+    pub fn is_empty(&self) -> bool {
+        self.read.is_empty() && self.unreadable.is_empty() && self.gone.is_empty()
+    }
+}
+
+/// By what a file is as it was: as coarse as what a digest has of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct AsOf {
+    bytes: u64,
+    mtime: i64,
+}
+
+impl AsOf {
+    fn of(found: &SessionFile) -> Self {
+        Self { bytes: found.bytes, mtime: found.mtime }
+    }
+}
+
+/// Files that pitree itself read or removed since they were looked at: nothing is new in them.
+#[derive(Debug, Default)]
+pub struct Noted(Mutex<Vec<(PathBuf, Option<AsOf>)>>);
+
+impl Noted {
+    /// Takes files that were just read, and those that are gone.
+    pub fn note(&self, read: &[Digest], gone: &[PathBuf]) {
+        let read = read.iter().map(|digest| {
+            let as_of = AsOf { bytes: digest.bytes, mtime: digest.mtime };
+            (digest.path.clone(), Some(as_of))
+        });
+        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.extend(read.chain(gone.iter().map(|path| (path.clone(), None))));
+    }
+
+    fn take(&self) -> Vec<(PathBuf, Option<AsOf>)> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// A file as it was looked at last.
+#[derive(Clone, Debug)]
+struct Known {
+    /// `None` if it is to be read whatever it is like.
+    as_of: Option<AsOf>,
+    owner: Option<Owner>,
+    /// With symbolic links resolved, if that differs.
+    real_path: Option<PathBuf>,
+}
+
+/// The session files as they were looked at last.
+#[derive(Debug, Default)]
+pub struct Reader {
+    home: String,
+    dirs: Vec<PathBuf>,
+    /// By bytes: to compare paths by their parts takes long.
+    known: BTreeMap<OsString, Known>,
+    /// The names of files that are reached by symbolic links, by what these lead to: only one of the names is told.
+    names: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
+    /// What was gathered of those that were read last, the last one at the end.
+    growing: Vec<(PathBuf, Growing)>,
+    /// The files whose last line is waited for, and until when.
+    waiting: BTreeMap<PathBuf, i64>,
+}
+
+impl Reader {
+    /// A reader of directories who knows sessions. In tool calls, paths below `home` start with `~`.
+    pub fn new<'a>(home: &str, dirs: &[PathBuf], sessions: impl IntoIterator<Item = &'a Digest>) -> Self {
+        let mut reader = Self { home: home.into(), dirs: dirs.into(), ..Self::default() };
+        for digest in sessions {
+            // The end may have been waited for.
+            let is_whole = !digest.problems.contains(&Problem::CutOff);
+            let as_of = is_whole.then_some(AsOf { bytes: digest.bytes, mtime: digest.mtime });
+            let (owner, real_path) = (digest.owner.clone(), digest.real_path.clone());
+            reader.know(&digest.path, Known { as_of, owner, real_path });
+        }
+        reader
+    }
+
+    fn know(&mut self, path: &Path, known: Known) {
+        if let Some(real) = &known.real_path {
+            self.names.entry(real.clone()).or_default().insert(path.into());
+        }
+        self.known.insert(path.into(), known);
+    }
+
+    /// Something, and if it is a file that is known, the others that are the same.
+    fn same_as<'a>(&'a self, path: &'a PathBuf) -> impl Iterator<Item = &'a PathBuf> {
+        let real = self.known.get(path.as_os_str()).and_then(|known| known.real_path.as_ref()).unwrap_or(path);
+        let others =
+            self.names.get(real).into_iter().flatten().chain(self.known.contains_key(real.as_os_str()).then_some(real));
+        std::iter::once(path).chain(others.filter(move |other| *other != path))
+    }
+
+    /// When something is to be looked at though nothing happens, in milliseconds since 1970: a line stays as it is.
+    pub fn due(&self) -> Option<i64> {
+        self.waiting.values().min().copied()
+    }
+
+    /// Looks at what may have changed, and passes on what is new; `now` is in milliseconds since 1970. Stops when `news`
+    /// returns false.
+    pub fn look(&mut self, seen: &Seen, noted: &Noted, now: i64, news: &mut dyn FnMut(News) -> bool) {
+        for (path, as_of) in noted.take() {
+            match (as_of, self.known.get_mut(path.as_os_str())) {
+                (Some(as_of), Some(known)) => known.as_of = Some(as_of),
+                (Some(_), None) => {} // whose sub-agent's it is, a walk says
+                (None, _) => self.forget(&path),
+            }
+        }
+        let (mut changed, mut gone) = (Vec::new(), Vec::new());
+        let mut is_all = seen.is_all;
+        for path in seen.paths.iter().flat_map(|path| self.same_as(path)) {
+            match self.known.get(path.as_os_str()) {
+                Some(known) => match scan::one(Files::Disk, path, known.owner.clone()) {
+                    Some(found) if known.as_of == Some(AsOf::of(&found)) => {}
+                    Some(found) => changed.push(found),
+                    None => gone.push(path.clone()),
+                },
+                None => is_all |= self.may_hold_sessions(path),
+            }
+        }
+        if is_all {
+            (changed, gone) = self.walk();
+        }
+        for (path, _) in self.waiting.iter().filter(|(_, due)| **due <= now) {
+            let owner = self.known.get(path.as_os_str()).and_then(|known| known.owner.clone());
+            let is_new = !changed.iter().any(|found| found.path == *path);
+            changed.extend(scan::one(Files::Disk, path, owner).filter(|_| is_new));
+        }
+        gone.iter().for_each(|path| self.forget(path));
+        for found in &changed {
+            let (owner, real_path) = (found.owner.clone(), found.real_path.clone());
+            self.know(&found.path, Known { as_of: Some(AsOf::of(found)), owner, real_path });
+        }
+        self.read(&changed, gone, now, news);
+    }
+
+    /// Whether something that is not known as a session may be one, or a folder of some.
+    fn may_hold_sessions(&self, path: &Path) -> bool {
+        let is_name = find::is_named_as_session(path);
+        let first = || path.join("").into_os_string();
+        let held = || self.known.range(first()..).next().is_some_and(|(below, _)| Path::new(below).starts_with(path));
+        match fs::metadata(path) {
+            Ok(metadata) => is_name || metadata.is_dir(),
+            Err(_) => held(),
+        }
+    }
+
+    /// Looks at all files: those that changed, and those that are gone.
+    fn walk(&self) -> (Vec<SessionFile>, Vec<PathBuf>) {
+        let found = scan::find(Files::Disk, &self.dirs);
+        let is_there: HashSet<&OsStr> = found.files.iter().map(|file| file.path.as_os_str()).collect();
+        // What can't be listed now need not be gone.
+        let unread: Vec<&PathBuf> =
+            found.unreadable.iter().filter(|one| !one.is_missing).map(|one| &one.path).collect();
+        let is_gone =
+            |path: &&Path| !is_there.contains(path.as_os_str()) && !unread.iter().any(|dir| path.starts_with(dir));
+        let gone = self.known.keys().map(Path::new).filter(is_gone).map(Path::to_path_buf).collect();
+        let is_other = |found: &SessionFile| {
+            let known = self.known.get(found.path.as_os_str());
+            known.is_none_or(|known| known.as_of != Some(AsOf::of(found)) || known.owner != found.owner)
+        };
+        (found.files.into_iter().filter(is_other).collect(), gone)
+    }
+
+    fn forget(&mut self, path: &Path) {
+        if let Some(real) = self.known.remove(path.as_os_str()).and_then(|known| known.real_path)
+            && let Some(names) = self.names.get_mut(&real)
+        {
+            names.remove(path);
+        }
+        self.waiting.remove(path);
+        self.growing.retain(|(of, _)| of != path);
+    }
+
+    /// Reads files and passes on what is new in them.
+    fn read(&mut self, changed: &[SessionFile], gone: Vec<PathBuf>, now: i64, news: &mut dyn FnMut(News) -> bool) {
+        let mut all = News { gone, ..News::default() };
+        let is_growing = |found: &&SessionFile| self.growing.iter().any(|(path, _)| *path == found.path);
+        let (mut single, many): (Vec<&SessionFile>, Vec<&SessionFile>) = changed.iter().partition(is_growing);
+        if many.len() <= KEPT {
+            single.extend(many);
+        } else {
+            // A folder of sessions came: all processors read it.
+            let many: Vec<SessionFile> = many.into_iter().cloned().collect();
+            scan::read(Files::Disk, &many, &self.home, |batch| {
+                let read = batch.sessions.into_iter().map(Arc::unwrap_or_clone).collect();
+                news(News { read, unreadable: batch.unreadable, ..std::mem::take(&mut all) })
+            });
+        }
+        for found in single {
+            let read = catch_panic::caught(|| self.grown(found, now));
+            match read.unwrap_or_else(|why| Err(Unreadable::new(&found.path, &why))) {
+                Ok(Some(digest)) => all.read.push(digest),
+                Ok(None) => all.gone.push(found.path.clone()),
+                Err(one) => all.unreadable.push(one),
+            }
+        }
+        if !all.is_empty() {
+            news(all);
+        }
+    }
+
+    /// The digest of a file that changed; `None` if it is no session.
+    fn grown(&mut self, found: &SessionFile, now: i64) -> Result<Option<Digest>, Unreadable> {
+        let unreadable = |error: &io::Error| Unreadable::file(&found.path, error);
+        self.waiting.remove(&found.path);
+        let place = self.growing.iter().position(|(path, _)| *path == found.path);
+        let growing = place.map(|place| self.growing.remove(place).1);
+        let session = Files::Disk.session(&found.path).map_err(|error| unreadable(&error))?;
+        let Some(mut file) = session else { return Ok(None) };
+        let mut growing =
+            growing.filter(|growing| growing.mark.holds(&mut file)).unwrap_or_else(|| Growing::new(&self.home));
+        let is_fresh = is_fresh(found.mtime, now);
+        let (read, waits) = growing.read(&mut file, found.mtime, is_fresh).map_err(|error| unreadable(&error))?;
+        if waits {
+            self.waiting.insert(found.path.clone(), found.mtime + PATIENCE);
+        }
+        match read {
+            Ok(digest) => {
+                self.growing.push((found.path.clone(), growing));
+                self.growing.drain(..self.growing.len().saturating_sub(KEPT));
+                Ok(Some(scan::placed(digest, found)))
+            }
+            Err(NotASession::NoHeader) => Ok(None),
+            Err(why) => Err(unreadable(&io::Error::other(why))),
+        }
+    }
+}
+
+/// What was gathered of a file, but for a last line that no line break follows.
+#[derive(Debug)]
+struct Growing {
+    builder: Builder,
+    mark: Mark,
+}
+
+impl Growing {
+    fn new(home: &str) -> Self {
+        Self { builder: Builder::new(home), mark: Mark::default() }
+    }
+
+    /// Reads what is new: the digest of all, and whether the rest of its last line is waited for.
+    fn read(
+        &mut self,
+        file: &mut Box<dyn Readable>,
+        mtime: i64,
+        is_fresh: bool,
+    ) -> io::Result<(Result<Digest, NotASession>, bool)> {
+        let start = self.builder.place();
+        file.seek(SeekFrom::Start(start))?;
+        let mut last = None;
+        lines::each(file, start, u64::MAX, &mut Vec::new(), |line| {
+            if line.ended {
+                self.builder.line(line);
+            } else {
+                last = Some(Last::new(&line));
+            }
+            !self.builder.is_refused()
+        })?;
+        self.mark = Mark::new(file, self.builder.place())?;
+        let mut whole = self.builder.clone();
+        let waits = is_fresh && last.as_ref().is_some_and(Last::is_torn);
+        if let Some(last) = last.filter(|_| !waits) {
+            whole.line(last.line());
+        }
+        let mut again = |offset| load::line_at(file, offset).ok();
+        Ok((whole.finish(mtime, &mut again), waits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::disk::load::{Opened, Reading};
+    use crate::session::tree::Tree;
+
+    const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}"#;
+
+    /// Long after all is written.
+    const LATE: i64 = i64::MAX / 2;
+
+    /// A line of some kind, with the number of its entry.
+    fn line(kind: u8, at: usize) -> String {
+        let head = |kind: &str| format!(r#""type":"{kind}","id":"{at}","parentId":"{}""#, at / 2);
+        match kind {
+            0 => "no JSON".into(),
+            1 => String::new(),
+            2 => format!(r#"{{{},"targetId":"{}","label":"label {at}"}}"#, head("label"), at / 3),
+            3 => format!(
+                r#"{{{},"message":{{"role":"assistant","content":[{{"type":"toolCall","id":"c{at}","name":"read","arguments":{{"path":"/f{at}"}}}}],"model":"m","usage":{{"cost":{{"total":1}}}}}}}}"#,
+                head("message")
+            ),
+            4 => format!(
+                r#"{{{},"message":{{"role":"toolResult","toolCallId":"c{}","content":"ok"}}}}"#,
+                head("message"),
+                at - 1
+            ),
+            5 => format!(r#"{{{},"name":"name {at}"}}"#, head("session_info")),
+            _ => format!(r#"{{{},"message":{{"role":"user","content":"prompt {at}"}}}}"#, head("message")),
+        }
+    }
+
+    /// What a look at some paths gives.
+    fn look(reader: &mut Reader, paths: &[&Path], now: i64) -> News {
+        let seen = Seen { paths: paths.iter().map(|path| path.to_path_buf()).collect(), is_all: false };
+        let mut all = News::default();
+        reader.look(&seen, &Noted::default(), now, &mut |news| {
+            all.read.extend(news.read);
+            all.gone.extend(news.gone);
+            all.unreadable.extend(news.unreadable);
+            true
+        });
+        all
+    }
+
+    /// All that is to be the same in two trees.
+    fn facts(tree: &Tree) -> String {
+        let mut labels: Vec<_> = tree.labels.iter().collect();
+        labels.sort_by_key(|(at, _)| **at);
+        let below: Vec<_> = (0..tree.nodes.len() as u32).map(|at| (tree.below(at), tree.children(at))).collect();
+        let (order, problems) = (tree.order(), &tree.problems);
+        format!("{:?} {order:?} {labels:?} {problems:?} {below:?} {} {}", tree.nodes, tree.end, tree.ended)
+    }
+
+    proptest! {
+        #[test]
+        fn what_grew_is_as_if_it_were_read_whole(
+            kinds in proptest::collection::vec(0u8..9, 0..30),
+            cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..8),
+            ends in any::<bool>(),
+        ) {
+            let lines: Vec<String> = kinds.iter().enumerate().map(|(at, kind)| line(*kind, at + 1)).collect();
+            let text = format!("{HEADER}\n{}{}", lines.join("\n"), if ends { "\n" } else { "" });
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len())).chain([text.len()]).collect();
+            cuts.sort_unstable();
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("s.jsonl");
+            fs::write(&path, "").unwrap();
+            let mut reader = Reader::new("", &[dir.path().into()], []);
+            let mut opened = Opened::default();
+            reader.know(&path, Known { as_of: None, owner: None, real_path: None });
+            for cut in cuts {
+                fs::write(&path, &text[..cut]).unwrap();
+                reader.known.get_mut(path.as_os_str()).unwrap().as_of = None;
+                let news = look(&mut reader, &[&path], LATE);
+                let whole = scan::again(&path, None, "").ok().flatten();
+                prop_assert_eq!(format!("{:?}", news.read.first()), format!("{:?}", whole));
+                let (grown, whole) = (opened.tree(Reading::new(Files::Disk, &path, ""), false), load::tree(Files::Disk, &path, ""));
+                prop_assert_eq!(grown.ok().as_deref().map(facts), whole.ok().as_ref().map(facts));
+            }
+        }
+    }
+
+    /// A directory with one session of some lines, and a reader who has read it once.
+    fn known(text: &str) -> (tempfile::TempDir, PathBuf, Reader) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.jsonl");
+        fs::write(&path, text).unwrap();
+        let mut reader = Reader::new("", &[dir.path().into()], []);
+        assert_eq!(look(&mut reader, &[&path], LATE).read.len(), 1);
+        (dir, path, reader)
+    }
+
+    fn lines(numbers: std::ops::Range<usize>) -> String {
+        numbers.map(|at| line(9, at) + "\n").collect()
+    }
+
+    #[test]
+    fn another_file_in_the_place_is_read_anew() {
+        let first = format!("{HEADER}\n{}", lines(1..5));
+        let same_length = first.replace("prompt 2", "prompt X");
+        let other_head = first.replace(r#""id":"s""#, r#""id":"t""#) + &lines(5..6);
+        let shorter = format!("{HEADER}\n{}", lines(1..2));
+        for text in [same_length, other_head, shorter, format!("{first}{}", lines(5..9))] {
+            let (_dir, path, mut reader) = known(&first);
+            let mut opened = Opened::default();
+            opened.tree(Reading::new(Files::Disk, &path, ""), false).unwrap();
+            fs::write(&path, &text).unwrap();
+            reader.known.get_mut(path.as_os_str()).unwrap().as_of = None;
+            let read = look(&mut reader, &[&path], LATE).read;
+            assert_eq!(format!("{:?}", read.first()), format!("{:?}", scan::again(&path, None, "").unwrap()));
+            let tree = opened.tree(Reading::new(Files::Disk, &path, ""), false).unwrap();
+            assert_eq!(facts(&tree), facts(&load::tree(Files::Disk, &path, "").unwrap()));
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_being_written_is_waited_for_and_then_shown_as_damage() {
+        let (_dir, path, mut reader) = known(&format!("{HEADER}\n{}", lines(1..2)));
+        let (half, rest) = (&line(9, 2)[..20], &line(9, 2)[20..]);
+        let text = fs::read_to_string(&path).unwrap() + half;
+        fs::write(&path, &text).unwrap();
+        let now = scan::one(Files::Disk, &path, None).unwrap().mtime;
+        let read = look(&mut reader, &[&path], now).read;
+        let is_cut = |problems: &[Problem]| problems.contains(&Problem::CutOff);
+        assert!(!is_cut(&read[0].problems) && read[0].entry_count == 1 && read[0].bytes == text.len() as u64);
+        let tree = |may_go_on| Opened::default().tree(Reading::new(Files::Disk, &path, ""), may_go_on).unwrap();
+        assert!(!is_cut(&tree(true).problems) && is_cut(&tree(false).problems));
+        let due = reader.due().unwrap();
+        assert!(due > now && look(&mut reader, &[], due - 1).is_empty());
+        assert!(is_cut(&look(&mut reader, &[], due).read[0].problems));
+        assert_eq!(reader.due(), None);
+        fs::write(&path, text + rest).unwrap();
+        let read = look(&mut reader, &[&path], now).read;
+        assert!(!is_cut(&read[0].problems) && read[0].entry_count == 2 && reader.due().is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_told_by_one_name_is_read_by_all() {
+        let (dir, path, _) = known(&format!("{HEADER}\n"));
+        let link = dir.path().join("link.jsonl");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let mut digests = [&path, &link].map(|path| scan::again(path, None, "").unwrap().unwrap());
+        for path in [&path, &link] {
+            let mut reader = Reader::new("", &[dir.path().into()], &digests);
+            let text = fs::read_to_string(path).unwrap() + &lines(1..2);
+            fs::write(path, text).unwrap();
+            assert_eq!(look(&mut reader, &[path], LATE).read.len(), 2);
+            digests = digests.map(|digest| scan::again(&digest.path, None, "").unwrap().unwrap());
+        }
+    }
+
+    #[test]
+    fn folders_come_and_go_and_what_is_known_is_not_read_again() {
+        let (dir, path, mut reader) = known(&format!("{HEADER}\n"));
+        let all = Seen { is_all: true, ..Seen::default() };
+        let mut seen = Vec::new();
+        let noted = Noted::default();
+        let mut walk = |reader: &mut Reader, noted: &Noted| {
+            seen.clear();
+            reader.look(&all, noted, LATE, &mut |news| {
+                seen.extend(news.read.into_iter().map(|digest| digest.path).chain(news.gone));
+                true
+            });
+            seen.clone()
+        };
+        assert!(walk(&mut reader, &noted).is_empty());
+        // More than are read one by one.
+        let folder = dir.path().join("--p--");
+        let paths: Vec<PathBuf> = (0..KEPT + 9).map(|at| folder.join(format!("{at}.jsonl"))).collect();
+        fs::create_dir(&folder).unwrap();
+        paths.iter().for_each(|path| fs::write(path, format!("{HEADER}\n")).unwrap());
+        fs::write(folder.join("notes.txt"), "").unwrap();
+        assert_eq!(look(&mut reader, &[&folder.join("notes.txt")], LATE).read.len(), 0);
+        assert_eq!(look(&mut reader, &[&folder], LATE).read.len(), paths.len());
+        assert!(look(&mut reader, &[&folder, &paths[0]], LATE).is_empty());
+        let moved = dir.path().join("--q--");
+        fs::rename(&folder, &moved).unwrap();
+        let news = look(&mut reader, &[&folder, &moved], LATE);
+        assert_eq!((news.read.len(), news.gone.len()), (paths.len(), paths.len()));
+        fs::remove_file(&path).unwrap();
+        assert_eq!(look(&mut reader, &[&path], LATE).gone, std::slice::from_ref(&path));
+        // What pitree did itself is no news to it.
+        fs::write(&path, format!("{HEADER}\n{}", lines(1..2))).unwrap();
+        assert_eq!(walk(&mut reader, &noted), std::slice::from_ref(&path));
+        fs::write(&path, format!("{HEADER}\n{}", lines(1..3))).unwrap();
+        noted.note(&[scan::again(&path, None, "").unwrap().unwrap()], &[]);
+        assert!(walk(&mut reader, &noted).is_empty());
+        fs::remove_file(&path).unwrap();
+        noted.note(&[], &[path]);
+        assert!(walk(&mut reader, &noted).is_empty());
+    }
+}

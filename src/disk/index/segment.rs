@@ -1,0 +1,334 @@
+//! A file of the index: a head, pieces of any kind, and at its end the table of what they are. It is written once, under
+//! another name, and never changed; whoever has it open can go on reading when another one has taken its place.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::disk::content::Content;
+use crate::disk::file_version::{Stamp, hash};
+use crate::disk::{create, files};
+use crate::system;
+
+/// What each of these files begins with.
+const MAGIC: [u8; 8] = *b"pitree-i";
+
+/// The modification time of a volume is its time of last use, updated at most this often.
+const USED: Duration = Duration::from_secs(24 * 3600);
+
+/// The most bytes of the path of a directory.
+const MOST_PATH: u64 = 1 << 16;
+
+/// The most that a table may have, in bytes.
+const MOST_TABLE: u64 = 1 << 32;
+
+/// Where a piece stands in a file. A hash of its bytes stands before them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Piece {
+    at: u64,
+    len: u32,
+}
+
+/// How a hash is written, in bytes.
+const HASH: usize = size_of::<u64>();
+
+/// What is kept of a session.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// The file as it was when it was read.
+    pub(super) stamp: Stamp,
+    /// Whether any change of the file since would have left another stamp.
+    pub(super) is_settled: bool,
+    /// Where its digest is among those of the table; of no length if it is no session.
+    pub(super) digest: (u32, u32),
+    pub(super) details: Piece,
+    pub(super) texts: Piece,
+    /// The bytes of the file that were read.
+    pub(super) content: Content,
+    /// With what reading can go on when the file has grown, if that is worth it.
+    pub(super) state: Option<Piece>,
+}
+
+/// What is kept of all.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) records: Vec<Record>,
+    /// Their digests; in a file that was read, behind the records.
+    digests: Vec<u8>,
+    /// Where they begin.
+    from: usize,
+}
+
+/// What stands at the beginning of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Head {
+    /// What the file is about, and in which form: see [`super::Index`].
+    of: u64,
+    /// A number of its own.
+    number: u64,
+    /// The number of the one that it adds to; 0 if none.
+    adds_to: u64,
+    /// The length of the path of the sessions directory, which follows the head.
+    dir: u64,
+    table: (u64, u64),
+    table_hash: u64,
+}
+
+/// The length of a head in bytes.
+const HEAD: usize = 9 * 8;
+
+impl Head {
+    fn to_bytes(self) -> Vec<u8> {
+        let numbers = [self.of, self.number, self.adds_to, self.dir, self.table.0, self.table.1, self.table_hash];
+        let mut bytes = [MAGIC.to_vec(), numbers.map(u64::to_le_bytes).concat()].concat();
+        bytes.extend(hash(&bytes).to_le_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; HEAD]) -> Option<Self> {
+        let number = |at: usize| bytes[8 * at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let head = Self {
+            of: number(1),
+            number: number(2),
+            adds_to: number(3),
+            dir: number(4),
+            table: (number(5), number(6)),
+            table_hash: number(7),
+        };
+        (head.to_bytes() == bytes).then_some(head)
+    }
+}
+
+/// An open file of the index.
+#[derive(Debug)]
+pub(super) struct Volume {
+    pub(super) pieces: Arc<Pieces>,
+    pub(super) number: u64,
+    pub(super) table: Table,
+    /// The length of the file in bytes.
+    pub(super) bytes: u64,
+}
+
+impl Table {
+    fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = postcard::to_allocvec(&self.records).map_err(io::Error::other)?;
+        bytes.extend(&self.digests);
+        Ok(bytes)
+    }
+
+    fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
+        let (records, digests) = postcard::take_from_bytes(&bytes).ok()?;
+        Some(Self { records, from: bytes.len() - digests.len(), digests: bytes })
+    }
+
+    /// The digest of a record, as it is written; `None` if it is not there.
+    pub(super) fn digest(&self, record: &Record) -> Option<&[u8]> {
+        let (from, len) = record.digest;
+        self.digests.get(self.from + from as usize..)?.get(..len as usize)
+    }
+
+    /// Takes a digest; says where it is.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(super) fn push(&mut self, digest: &[u8]) -> io::Result<(u32, u32)> {
+        let too_many = |_| io::ErrorKind::FileTooLarge;
+        let place =
+            (u32::try_from(self.digests.len()).map_err(too_many)?, u32::try_from(digest.len()).map_err(too_many)?);
+        self.digests.extend(digest);
+        Ok(place)
+    }
+}
+
+impl Volume {
+    /// Opens a file that is about `of` and adds to the one with a number; `None` if there is none that can be trusted.
+    pub(super) fn open(path: &Path, of: u64, adds_to: u64) -> Option<Self> {
+        let (pieces, head) = head(path)?;
+        if head.of != of || head.adds_to != adds_to {
+            return None;
+        }
+        let metadata = pieces.0.metadata().ok()?;
+        let bytes = metadata.len();
+        let (at, len) = head.table;
+        if len > MOST_TABLE || at.checked_add(len) != Some(bytes) {
+            return None;
+        }
+        let mut table = vec![0; usize::try_from(len).ok()?];
+        pieces.read_at(at, &mut table).ok()?;
+        if hash(&table) != head.table_hash {
+            return None;
+        }
+        let table = Table::from_bytes(table)?;
+        if let Ok(written) = metadata.modified()
+            && let Ok(age) = written.elapsed()
+            && age > USED
+        {
+            let _ = File::options().write(true).open(path).and_then(|file| file.set_modified(written + age));
+        }
+        Some(Self { pieces: Arc::new(pieces), number: head.number, table, bytes })
+    }
+
+    /// All that is kept of a session, as it is written: digest, details, texts and state; `None` if that is damaged.
+    pub(super) fn read<'a>(&'a self, record: &Record, rooms: &'a mut [Vec<u8>; 3]) -> Option<[&'a [u8]; 4]> {
+        let [one, two, three] = rooms;
+        let digest = self.table.digest(record)?;
+        let state = record.state.map_or(Some(&[][..]), |state| self.pieces.read(state, three))?;
+        Some([digest, self.pieces.read(record.details, one)?, self.pieces.read(record.texts, two)?, state])
+    }
+}
+
+/// Opens a volume that can be trusted and reads its head.
+fn head(path: &Path) -> Option<(Pieces, Head)> {
+    let file = files::open_regular(path, File::options().read(true)).ok()?;
+    let pieces = is_own(&file).then_some(Pieces(file))?;
+    let mut head = [0; HEAD];
+    pieces.read_at(0, &mut head).ok()?;
+    Some((pieces, Head::from_bytes(&head)?))
+}
+
+/// Returns the sessions directory of a volume; `None` if the file is not a volume of this form.
+pub(super) fn dir(path: &Path) -> Option<PathBuf> {
+    let (pieces, head) = head(path)?;
+    let mut dir = vec![0; usize::try_from(head.dir.min(MOST_PATH)).ok()?];
+    pieces.read_at(HEAD as u64, &mut dir).ok()?;
+    system::files::path_of(dir)
+}
+
+/// Whether a file is one's own, and nobody else's to write to. That others may read it is mended.
+fn is_own(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| system::files::is_own(&metadata)) && create::make_private(file).is_ok()
+}
+
+/// The pieces of a file.
+#[derive(Debug)]
+pub(super) struct Pieces(File);
+
+impl Pieces {
+    /// Reads a piece to where there is room for it; the bytes, unless they can't be read or are not those that were written.
+    pub(super) fn read<'a>(&self, piece: Piece, room: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+        room.resize(HASH + piece.len as usize, 0);
+        self.read_at(piece.at, room).ok()?;
+        let (written, bytes) = room.split_first_chunk()?;
+        (hash(bytes) == u64::from_le_bytes(*written)).then_some(bytes)
+    }
+
+    /// What a piece says.
+    pub(super) fn get<T: DeserializeOwned>(&self, piece: Piece) -> Option<T> {
+        postcard::from_bytes(self.read(piece, &mut Vec::new())?).ok()
+    }
+
+    fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<()> {
+        system::files::read_exact_at(&self.0, to, at)
+    }
+}
+
+/// A file of the index that is being written, under another name. Given up, it is gone.
+#[derive(Debug)]
+pub(super) struct Draft {
+    file: File,
+    path: PathBuf,
+    /// When it was begun.
+    pub(super) begun: Stamp,
+    dir: u64,
+    end: u64,
+    is_whole: bool,
+}
+
+impl Draft {
+    /// Begins a volume of a sessions directory that takes the place of `path`.
+    ///
+    /// # Errors
+    /// The draft cannot be created.
+    pub(super) fn begin(path: &Path, dir: &Path) -> io::Result<Self> {
+        create::private_folder(path.parent().unwrap_or(Path::new("")))?;
+        let (mut file, draft) = create::locked_draft(path)?;
+        let dir = dir.as_os_str().as_encoded_bytes();
+        let new = |file: &mut File| {
+            file.write_all(&[&[0; HEAD], dir].concat())?;
+            Ok::<_, io::Error>(Stamp::new(&file.metadata()?, &draft))
+        };
+        match new(&mut file) {
+            Ok(begun) => Ok(Self {
+                file,
+                path: draft,
+                begun,
+                dir: dir.len() as u64,
+                end: (HEAD + dir.len()) as u64,
+                is_whole: false,
+            }),
+            Err(error) => {
+                let _ = fs::remove_file(&draft);
+                Err(error)
+            }
+        }
+    }
+
+    /// How much was written, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// To read what was written.
+    ///
+    /// # Errors
+    /// The system has no file handles left.
+    pub(super) fn pieces(&self) -> io::Result<Pieces> {
+        self.file.try_clone().map(Pieces)
+    }
+
+    /// Adds pieces; says where they stand.
+    ///
+    /// # Errors
+    /// They can't be written.
+    pub(super) fn add<const N: usize>(&mut self, pieces: [&[u8]; N]) -> io::Result<[Piece; N]> {
+        let mut bytes = Vec::with_capacity(pieces.iter().map(|piece| HASH + piece.len()).sum());
+        let mut places = [Piece::default(); N];
+        for (place, piece) in places.iter_mut().zip(pieces) {
+            let len = u32::try_from(piece.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
+            *place = Piece { at: self.end + bytes.len() as u64, len };
+            bytes.extend(hash(piece).to_le_bytes());
+            bytes.extend(piece);
+        }
+        self.file.write_all(&bytes)?;
+        self.end += bytes.len() as u64;
+        Ok(places)
+    }
+
+    /// Writes the table, and puts the file in the place of `path`. `of` and `adds_to` are as for [`Volume::open`].
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub(super) fn finish(mut self, table: &Table, path: &Path, (of, adds_to): (u64, u64)) -> io::Result<()> {
+        use std::io::{Seek, SeekFrom};
+        let table = table.to_bytes()?;
+        self.file.write_all(&table)?;
+        let number = getrandom::u64().map_err(io::Error::other)?.max(1);
+        let head = Head {
+            of,
+            number,
+            adds_to,
+            dir: self.dir,
+            table: (self.end, table.len() as u64),
+            table_hash: hash(&table),
+        };
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&head.to_bytes())?;
+        let _ = self.file.unlock(); // on Windows a lock keeps others from reading
+        fs::rename(&self.path, path)?;
+        self.is_whole = true;
+        Ok(())
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.is_whole {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

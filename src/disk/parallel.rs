@@ -1,0 +1,224 @@
+//! Many files dealt with by all processors, first come first served, with what comes of it passed on in batches.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::base::catch_panic;
+
+/// How long results are gathered before they are passed on.
+const BATCH: Duration = Duration::from_millis(40);
+
+/// The most threads: more would wait for the disk.
+const MOST: usize = 8;
+
+/// As many threads work at once. The system is asked once: the answer is in files that take as long to read as a search in
+/// many sessions.
+pub fn threads() -> usize {
+    static THREADS: LazyLock<usize> =
+        LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from).min(MOST));
+    *THREADS
+}
+
+/// What came of the items since the last batch.
+#[derive(Debug)]
+pub(crate) struct Batch<R> {
+    /// The results.
+    pub(crate) results: Vec<R>,
+    /// Items done so far.
+    pub(crate) done: usize,
+}
+
+impl<T, E> Batch<Result<T, E>> {
+    /// What came of the items, apart from what went wrong.
+    pub(crate) fn split(self) -> (Vec<T>, Vec<E>) {
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        for result in self.results {
+            match result {
+                Ok(one) => good.push(one),
+                Err(one) => bad.push(one),
+            }
+        }
+        (good, bad)
+    }
+}
+
+/// Says when to stop.
+#[derive(Clone, Copy)]
+pub(crate) struct Stop<'a>(&'a AtomicBool);
+
+impl Stop<'_> {
+    /// Whether nobody waits for results any more.
+    pub(crate) fn is_due(self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Does `work` for each of the items, about in order, and passes what it gives on in batches, the first of them as soon
+/// as there is anything; until all are done or `batch` returns false. Each thread has a `B` to work with, such as a buffer.
+/// Where the work panics, `lost` says what comes of the item, told why.
+pub(crate) fn each<T: Sync, B: Default, R: Send>(
+    items: &[T],
+    (work, lost): (impl Fn(&T, &mut B, Stop<'_>) -> Option<R> + Sync, impl Fn(&T, String) -> Option<R> + Sync),
+    mut batch: impl FnMut(Batch<R>) -> bool,
+) {
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let count = threads();
+    let table =
+        Table { state: Mutex::new(State { results: Vec::new(), done: 0, working: count }), wanted: Condvar::new() };
+    thread::scope(|scope| {
+        for _ in 0..count {
+            scope.spawn(|| {
+                let _leaves = Leaves(&table);
+                let (mut own, stop) = (B::default(), Stop(&stop));
+                while !stop.is_due() {
+                    let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                    let result =
+                        catch_panic::caught(|| work(item, &mut own, stop)).unwrap_or_else(|why| lost(item, why));
+                    table.put(result);
+                }
+            });
+        }
+        let (mut told, mut is_first, mut due) = (0, true, Instant::now());
+        loop {
+            let (results, done, is_end) = table.take(due, is_first);
+            is_first &= results.is_empty();
+            due = Instant::now() + BATCH;
+            if (done > told || is_end) && !batch(Batch { results, done }) {
+                stop.store(true, Ordering::Relaxed);
+                return;
+            }
+            if is_end {
+                return;
+            }
+            told = done;
+        }
+    });
+}
+
+/// What `work` makes of each of the items, in their order, by all processors if they are many.
+pub(crate) fn map<I, R: Send>(items: I, work: impl Fn(I::Item) -> R + Sync) -> Vec<R>
+where
+    I: IntoIterator<Item: Send, IntoIter: ExactSizeIterator + Send>,
+{
+    /// As many are taken at a time.
+    const SOME: usize = 8;
+    let items = items.into_iter();
+    let len = items.len();
+    if len <= SOME {
+        return items.map(work).collect();
+    }
+    let next = Mutex::new(items);
+    let take = || {
+        let (mut done, mut some): (Vec<(usize, Vec<R>)>, _) = (Vec::new(), Vec::with_capacity(SOME));
+        loop {
+            let at = {
+                let mut items = next.lock().unwrap_or_else(PoisonError::into_inner);
+                let at = len - items.len();
+                some.extend(items.by_ref().take(SOME));
+                at
+            };
+            if some.is_empty() {
+                return done;
+            }
+            done.push((at, some.drain(..).map(&work).collect()));
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads()).map(|_| scope.spawn(take)).collect();
+        let mut done = take();
+        for other in others {
+            match other.join() {
+                Ok(part) => done.extend(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().flat_map(|(_, part)| part).collect()
+}
+
+/// Where the threads put their results. Nobody is woken for each of them: of small files there are many thousands a second.
+struct Table<R> {
+    state: Mutex<State<R>>,
+    wanted: Condvar,
+}
+
+struct State<R> {
+    results: Vec<R>,
+    done: usize,
+    /// Threads that are not at their end.
+    working: usize,
+}
+
+impl<R> Table<R> {
+    fn lock(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, result: Option<R>) {
+        let mut state = self.lock();
+        state.done += 1;
+        if state.results.is_empty() && result.is_some() {
+            self.wanted.notify_one();
+        }
+        state.results.extend(result);
+    }
+
+    /// Waits until it is time, or all threads have left, or with `at_once` there is a first result: what there is, how
+    /// many items are done, and whether that is all.
+    fn take(&self, due: Instant, at_once: bool) -> (Vec<R>, usize, bool) {
+        let is_early = |state: &mut State<R>| state.working > 0 && (!at_once || state.results.is_empty());
+        let wait = due.saturating_duration_since(Instant::now());
+        let (mut state, _) =
+            self.wanted.wait_timeout_while(self.lock(), wait, is_early).unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut state.results), state.done, state.working == 0)
+    }
+}
+
+/// Says that a thread is at its end, however it got there.
+struct Leaves<'a, R>(&'a Table<R>);
+
+impl<R> Drop for Leaves<'_, R> {
+    fn drop(&mut self) {
+        self.0.lock().working -= 1;
+        self.0.wanted.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_of_items_is_in_their_order() {
+        for count in [0, 1, 8, 9, 1000] {
+            let items: Vec<usize> = (0..count).collect();
+            assert_eq!(map(&items, |item| item * 2), (0..count).map(|item| item * 2).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn work_that_panics_costs_its_own_item_alone() {
+        let items: Vec<u32> = (0..100).collect();
+        let work = |item: &u32, (): &mut (), _: Stop<'_>| {
+            assert!(*item != 42, "not {item}");
+            Some(Ok(*item))
+        };
+        let lost = |item: &u32, why: String| Some(Err((*item, why)));
+        let (mut done, mut failed) = (Vec::new(), Vec::new());
+        each(&items, (work, lost), |batch| {
+            for result in batch.results {
+                match result {
+                    Ok(item) => done.push(item),
+                    Err(lost) => failed.push(lost),
+                }
+            }
+            true
+        });
+        assert_eq!(done.len(), 99);
+        assert_eq!(failed, [(42, "pitree stumbled over it, which is a defect of pitree: not 42".to_string())]);
+    }
+}

@@ -1,0 +1,45 @@
+//! What the recycle bin holds.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use trash::{TrashItem, TrashItemSize, os_limited};
+
+use crate::disk::trash::restore_error::{NotBack, Wanted, in_words};
+
+/// What is in the trash, by where it was.
+pub(crate) struct Contents(HashMap<PathBuf, Vec<TrashItem>>);
+
+impl Contents {
+    /// Looks into it.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub(crate) fn read() -> Result<Self> {
+        let items = os_limited::list().map_err(|error| anyhow!(in_words(&error)));
+        let mut by_path = HashMap::<PathBuf, Vec<TrashItem>>::new();
+        for item in items.context("can't look into the trash")? {
+            by_path.entry(item.original_path()).or_default().push(item);
+        }
+        Ok(Self(by_path))
+    }
+
+    /// Restores a file: the one deleted last of those with at least so many bytes.
+    ///
+    /// # Errors
+    /// It is not in the bin, or can't be moved: then it stays there.
+    pub(crate) fn take_back(&mut self, wanted: &Wanted<'_>) -> Result<()> {
+        let Wanted { path, known, at_least, .. } = *wanted;
+        let is_whole = |item: &TrashItem| {
+            let size = os_limited::metadata(item).map(|metadata| metadata.size);
+            matches!(size, Ok(TrashItemSize::Bytes(bytes)) if bytes >= at_least)
+        };
+        let items = self.0.get(known).into_iter().flatten().filter(|item| is_whole(item));
+        let Some(item) = items.max_by_key(|item| item.time_deleted) else {
+            return Err(NotBack::Emptied(path.into()).into());
+        };
+        let restored = os_limited::restore_all([item.clone()]).map_err(|error| anyhow!(in_words(&error)));
+        restored.with_context(|| format!("can't take {} back from the trash", path.display()))
+    }
+}

@@ -1,0 +1,81 @@
+//! Files to restore from the trash, the reasons why one cannot be restored, and errors of the crate `trash`.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::disk::fingerprint::Fingerprint;
+
+/// The trash has nothing to give back, or nowhere to give it to, and will not have it later by itself.
+#[derive(Debug)]
+pub(crate) enum NotBack {
+    /// The file is not in the trash.
+    #[cfg_attr(target_os = "macos", allow(dead_code, reason = "its trash tells nothing"))]
+    Emptied(PathBuf),
+    /// The trash holds another file under the name that it had there.
+    #[cfg_attr(
+        not(all(unix, not(target_os = "macos"))),
+        allow(dead_code, reason = "other trashes have no known names")
+    )]
+    Other {
+        /// The path before the deletion.
+        path: PathBuf,
+        /// The other file.
+        item: PathBuf,
+        /// The path from which that was deleted, if it is recorded.
+        from: Option<PathBuf>,
+    },
+    /// There is another file in its place.
+    Taken(PathBuf),
+}
+
+impl fmt::Display for NotBack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Emptied(path) => {
+                write!(f, "{} is not in the trash: it was emptied, or another trash took the file", path.display())
+            }
+            Self::Other { path, item, from } => {
+                let (path, item) = (path.display(), item.display());
+                let from = from.as_ref().map_or(String::new(), |from| format!(", deleted from {}", from.display()));
+                write!(f, "{path} is no longer in the trash: {item} is another file{from}, and stays there")
+            }
+            Self::Taken(path) => {
+                write!(f, "there is a file in its place, which stays as it is: {}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for NotBack {}
+
+/// A file to restore.
+#[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(dead_code, reason = "other trashes compare less"))]
+pub(crate) struct Wanted<'a> {
+    pub(super) path: &'a Path,
+    /// Its path as the trash records it.
+    pub(super) known: &'a Path,
+    pub(super) at_least: u64,
+    pub(super) file: Option<&'a Fingerprint>,
+}
+
+impl Wanted<'_> {
+    /// Returns `true` if a file in the trash may be this one.
+    #[cfg_attr(not(all(unix, not(target_os = "macos"))), allow(dead_code, reason = "other trashes compare less"))]
+    pub(super) fn is_at(&self, item: &Path) -> bool {
+        let is_long_enough = |item: fs::Metadata| !item.is_dir() && item.len() >= self.at_least;
+        item.symlink_metadata().is_ok_and(is_long_enough)
+            && self.file.is_none_or(|file| file.fits(item).unwrap_or(false))
+    }
+}
+
+/// The reason without the words for programmers.
+pub(super) fn in_words(error: &trash::Error) -> String {
+    match error {
+        trash::Error::Unknown { description } | trash::Error::Os { description, .. } => description.clone(),
+        #[cfg(all(unix, not(target_os = "macos")))]
+        trash::Error::FileSystem { path, source } => format!("{}: {source}", path.display()),
+        trash::Error::CouldNotAccess { target } => format!("can't reach {target}"),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,275 @@
+//! Files that pitree installs in pi's directory: its extension, the path of the pitree program, and its skill. Beside them
+//! lies a record of what was written. It tells older and incomplete files, which are replaced, from edited ones.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::disk::files::open_regular;
+use crate::disk::locate::Environment;
+use crate::disk::{create, file_version};
+
+/// What tells agents how to look things up in earlier sessions.
+pub(crate) const SKILL: &str = include_str!("../../skills/pitree/SKILL.md");
+
+/// The file that names the program.
+const PROGRAM: &str = "program";
+
+/// The record of a directory.
+const RECORD: &str = "installed.json";
+
+/// Checksums of the texts that pitree wrote before it kept a record.
+const UNRECORDED: &[u64] = &[
+    0x2987_75ea_6484_085e,
+    0xda3d_c95d_d078_24d1,
+    0x621d_d99a_0c48_12d5,
+    0x804a_81ae_7681_4df7,
+    0x8175_805f_3d1a_f6a9,
+    0x00f6_4f16_c8b0_c5bb,
+    0xa1b0_e135_806e_db67,
+    0x6f38_60a6_06b3_dbfc,
+    0xad19_592f_fec2_307a,
+    0x6e1e_ed28_38db_fc6a,
+    0xdf04_9fda_fce5_9b3b,
+];
+
+/// A record of the texts that pitree wrote to the files of a directory. Of a file it has several while one replaces another.
+#[derive(Default, Serialize, Deserialize)]
+struct Record {
+    version: u32,
+    files: BTreeMap<String, Vec<String>>,
+}
+
+impl Record {
+    /// Reads the record of a directory. One that is missing or damaged is empty: then no earlier text is known.
+    fn read(dir: &Path) -> Self {
+        let text = read(&dir.join(RECORD)).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
+
+    fn write(&self, dir: &Path) -> io::Result<()> {
+        create::replace(&dir.join(RECORD), &serde_json::to_vec(&Self { version: 1, files: self.files.clone() })?)
+    }
+}
+
+/// A file that pitree installs.
+#[derive(Debug)]
+struct Part {
+    name: &'static str,
+    text: Vec<u8>,
+}
+
+/// A directory with files that pitree installs. pi 0.87.1 and 1.5.2 load each such directory.
+#[derive(Debug)]
+struct Dir {
+    path: PathBuf,
+    parts: Vec<Part>,
+}
+
+/// The content found in the place of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Nothing,
+    /// Text that some version of pitree wrote, or its beginning.
+    Ours,
+    /// Content of the user, with a description.
+    Theirs(&'static str),
+}
+
+/// The result for one file.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// It was written or removed.
+    Done(PathBuf),
+    /// It stays as it is, for this reason.
+    Kept(PathBuf, &'static str),
+}
+
+/// Options of install and remove.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct How {
+    /// Replace or remove files of the user as well.
+    pub(crate) force: bool,
+    /// Report only; write and remove nothing.
+    pub(crate) dry_run: bool,
+}
+
+impl Dir {
+    /// Returns what is in the place of a part.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn found(&self, part: &Part, record: &Record) -> io::Result<Found> {
+        let file = self.path.join(part.name);
+        // A link may lead to the place where the user works on it.
+        if [&self.path, &file].into_iter().any(|path| is_link(path)) {
+            return Ok(Found::Theirs("a symbolic link"));
+        }
+        let text = match read(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.has_others_alone() => {
+                return Ok(Found::Theirs("in a directory with other files"));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+            text => text.map_err(|error| at(&file, &error))?,
+        };
+        let recorded = record.files.get(part.name);
+        // A path may be no UTF-8.
+        let in_record = String::from_utf8_lossy(&text);
+        let is_ours = part.text.starts_with(&text)
+            || recorded.is_some_and(|texts| texts.iter().any(|written| written.starts_with(&*in_record)))
+            || UNRECORDED.contains(&file_version::hash(&text))
+            || (recorded.is_none() && part.name == PROGRAM && is_path(&text));
+        Ok(if is_ours { Found::Ours } else { Found::Theirs("edited since pitree wrote it") })
+    }
+
+    /// Returns `true` if the directory has files, none of which pitree writes.
+    fn has_others_alone(&self) -> bool {
+        let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let names: Vec<_> = files.map(|file| file.file_name()).collect();
+        // A draft has more at the end of its name.
+        let is_ours = |name: &&[u8]| {
+            let mut ours = self.parts.iter().map(|part| part.name).chain([RECORD]);
+            ours.any(|ours| name.starts_with(ours.as_bytes()))
+        };
+        !names.is_empty() && !names.iter().any(|name| is_ours(&name.as_encoded_bytes()))
+    }
+
+    fn install(&self, how: How) -> io::Result<Vec<Outcome>> {
+        let mut record = Record::read(&self.path);
+        let (mut outcomes, mut parts) = (Vec::new(), Vec::new());
+        for part in &self.parts {
+            let file = self.path.join(part.name);
+            match self.found(part, &record)? {
+                Found::Theirs(reason) if !how.force => outcomes.push(Outcome::Kept(file, reason)),
+                _ => {
+                    outcomes.push(Outcome::Done(file));
+                    parts.push(part);
+                }
+            }
+        }
+        if parts.is_empty() || how.dry_run {
+            return Ok(outcomes);
+        }
+        if is_link(&self.path) {
+            fs::remove_file(&self.path).map_err(|error| at(&self.path, &error))?;
+        }
+        create::folders(&self.path).map_err(|error| at(&self.path, &error))?;
+        // If pitree is interrupted, each file has a text in the record: the earlier one or the new one.
+        for part in &parts {
+            record.files.entry(part.name.into()).or_default().push(String::from_utf8_lossy(&part.text).into());
+        }
+        record.write(&self.path).map_err(|error| at(&self.path, &error))?;
+        for part in &parts {
+            let file = self.path.join(part.name);
+            create::replace(&file, &part.text).map_err(|error| at(&file, &error))?;
+            record.files.insert(part.name.into(), vec![String::from_utf8_lossy(&part.text).into()]);
+        }
+        record.write(&self.path).map_err(|error| at(&self.path, &error))?;
+        Ok(outcomes)
+    }
+
+    fn remove(&self, how: How) -> io::Result<Vec<Outcome>> {
+        let record = Record::read(&self.path);
+        let mut outcomes = Vec::new();
+        for part in &self.parts {
+            let file = self.path.join(part.name);
+            match self.found(part, &record)? {
+                Found::Nothing => continue,
+                Found::Theirs(_) if file.symlink_metadata().is_err() => continue,
+                Found::Theirs(reason) if !how.force => {
+                    outcomes.push(Outcome::Kept(file, reason));
+                    continue;
+                }
+                _ if how.dry_run => {}
+                // Of a link to a directory, the link.
+                _ if is_link(&self.path) => {
+                    fs::remove_file(&self.path).map_err(|error| at(&self.path, &error))?;
+                    return Ok(vec![Outcome::Done(self.path.clone())]);
+                }
+                _ => fs::remove_file(&file).map_err(|error| at(&file, &error))?,
+            }
+            outcomes.push(Outcome::Done(file));
+        }
+        let is_kept = outcomes.iter().any(|outcome| matches!(outcome, Outcome::Kept(..)));
+        if !how.dry_run && !is_kept && !is_link(&self.path) {
+            let rest = [RECORD].into_iter().chain(self.parts.iter().map(|part| part.name));
+            rest.for_each(|name| create::remove_drafts(&self.path.join(name)));
+            gone(fs::remove_file(self.path.join(RECORD))).map_err(|error| at(&self.path, &error))?;
+            match gone(fs::remove_dir(&self.path)) {
+                Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => return Err(at(&self.path, &error)),
+                _ => {}
+            }
+        }
+        Ok(outcomes)
+    }
+}
+
+/// All of it, in pi's directory.
+#[derive(Debug)]
+pub(crate) struct InPi([Dir; 2]);
+
+impl InPi {
+    /// Returns the files for a pitree program, in the order in which they are written: pi loads the extension once it is
+    /// there, and then the program is named already. `None` without a home directory.
+    pub(crate) fn new(environment: &Environment, program: &Path) -> Option<Self> {
+        let agent = Some(environment.agent()).filter(|agent| agent.is_absolute())?;
+        let part = |name, text: &[u8]| Part { name, text: text.into() };
+        let program = part(PROGRAM, program.as_os_str().as_encoded_bytes());
+        let extension = part("index.ts", include_bytes!("../../assets/pi/pitree.ts"));
+        let skill = part("SKILL.md", SKILL.as_bytes());
+        Some(Self([
+            Dir { path: agent.join("extensions/pitree"), parts: vec![program, extension] },
+            Dir { path: agent.join("skills/pitree"), parts: vec![skill] },
+        ]))
+    }
+
+    /// Writes the files, except those that the user edited.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub(crate) fn install(&self, how: How) -> io::Result<Vec<Outcome>> {
+        self.each(|dir| dir.install(how))
+    }
+
+    /// Removes the files, except those that the user edited, and their directories if nothing else is in them.
+    ///
+    /// # Errors
+    /// A file cannot be read or removed.
+    pub(crate) fn remove(&self, how: How) -> io::Result<Vec<Outcome>> {
+        self.each(|dir| dir.remove(how))
+    }
+
+    fn each(&self, work: impl Fn(&Dir) -> io::Result<Vec<Outcome>>) -> io::Result<Vec<Outcome>> {
+        let [extension, skill] = self.0.each_ref().map(work);
+        Ok([extension?, skill?].into_iter().flatten().collect())
+    }
+}
+
+/// Reads a regular file. A pipe in its place would never end.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    open_regular(path, File::options().read(true))?.read_to_end(&mut text)?;
+    Ok(text)
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+}
+
+/// Returns `true` if a text is a path as pitree writes it.
+fn is_path(text: &[u8]) -> bool {
+    str::from_utf8(text).is_ok_and(|text| Path::new(text).is_absolute() && !text.contains('\n'))
+}
+
+/// Names the file in an error.
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// A file that is missing need not be removed.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}

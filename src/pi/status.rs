@@ -1,0 +1,346 @@
+//! What pis with pitree's extension say of themselves: a small file for each process, in the state directory. What is in
+//! it is data from anywhere, and one counts only while its process runs.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::Deserialize;
+
+use crate::system::{self, kernel};
+
+/// The form of the files.
+pub(crate) const SCHEMA: u64 = 1;
+
+/// As large as such a file may be, in bytes.
+const MOST: u64 = 64 * 1024;
+
+/// As long nobody waits for what was asked; see [`ask`](super::requests).
+const FORGOTTEN: Duration = Duration::from_secs(60);
+
+/// As many pis are heard.
+const MOST_PIS: usize = 1000;
+
+/// What a pi is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It asks the person something, and waits for that.
+    Blocked,
+    /// The last answer failed.
+    Error,
+    /// It answered, and waits for the person.
+    Waiting,
+    /// The model answers, tools run, or a conversation is compacted.
+    Working,
+    /// Nothing was said since the session was opened, or the person stopped it.
+    Idle,
+}
+
+impl State {
+    /// All of them; those that wait for the person come first.
+    pub const ALL: [Self; 5] = [Self::Blocked, Self::Error, Self::Waiting, Self::Working, Self::Idle];
+
+    /// What it is, for people.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked on a question",
+            Self::Error => "stopped at an error",
+            Self::Waiting => "waiting for you",
+            Self::Working => "working",
+            Self::Idle => "open, idle",
+        }
+    }
+
+    /// The word for it, in JSON as well.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Error => "error",
+            Self::Waiting => "waiting",
+            Self::Working => "working",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// What a pi says of itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// The number of its process.
+    pub pid: u32,
+    /// The session file.
+    pub session: PathBuf,
+    /// The id of the session.
+    pub id: String,
+    /// Its name.
+    pub name: Option<String>,
+    /// The entry at which it is; none before the first one.
+    pub entry: Option<String>,
+    /// Its working directory.
+    pub cwd: String,
+    /// What it is doing.
+    pub state: State,
+    /// Since when, in milliseconds since 1970.
+    pub since: i64,
+    /// The model's id; none if none is chosen.
+    pub model: Option<String>,
+    /// What the session cost by pi's count, in US dollars.
+    pub cost: f64,
+}
+
+/// The file as it is written: see `docs/json.md`.
+#[derive(Deserialize)]
+struct Said {
+    schema: u64,
+    pid: u32,
+    start: String,
+    r#where: String,
+    session: PathBuf,
+    id: String,
+    name: Option<String>,
+    entry: Option<String>,
+    cwd: String,
+    state: State,
+    since: f64,
+    model: Option<Model>,
+    cost: f64,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    id: String,
+}
+
+/// The folder of the files.
+pub(crate) fn folder(state: &Path) -> PathBuf {
+    state.join("live")
+}
+
+/// Reads the live states of running pis. Removes the files of processes that ended, also with an earlier boot.
+pub(crate) fn read(state: &Path) -> Vec<Told> {
+    let folder = folder(state);
+    let Some(place) = kernel::place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
+    // Another machine may write to a network file system: its start time is unknown.
+    let boot = kernel::boot_time().filter(|_| !kernel::is_remote(&folder));
+    let mut told = HashMap::new();
+    for file in fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_PIS) {
+        let path = file.path();
+        let pid = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
+        let Some(pid) = pid else {
+            remove_asked(&path);
+            continue;
+        };
+        let said = open(&path).ok().and_then(|text| serde_json::from_slice::<Said>(&text).ok());
+        // Processes in other PID namespaces or on other machines are invisible here.
+        let Some(said) = said.filter(|said| said.r#where == place) else {
+            if boot.is_some_and(|boot| is_older(&path, boot)) {
+                let _ = fs::remove_file(&path); // ignored wherever it stays
+            }
+            continue;
+        };
+        if said.schema != SCHEMA || said.pid != pid {
+            continue;
+        }
+        if !kernel::runs(pid, &said.start) {
+            let _ = fs::remove_file(&path); // it is ignored wherever it stays
+            continue;
+        }
+        if said.session.is_absolute() {
+            told.insert(pid, Told::from(said));
+        }
+    }
+    let mut told: Vec<Told> = told.into_values().collect();
+    told.sort_by_key(|told| told.pid);
+    told
+}
+
+/// Returns `true` if a file was last written before a time.
+fn is_older(path: &Path, time: SystemTime) -> bool {
+    path.symlink_metadata().and_then(|found| found.modified()).is_ok_and(|written| written < time)
+}
+
+/// Removes a question or an answer for which nobody waits any more.
+fn remove_asked(path: &Path) {
+    let is_asked =
+        ["ask", "answer", "new"].iter().any(|end| path.extension().is_some_and(|extension| extension == *end));
+    let written = || path.symlink_metadata().and_then(|found| found.modified()).ok();
+    if is_asked && written().and_then(|time| time.elapsed().ok()).is_some_and(|since| since > FORGOTTEN) {
+        let _ = fs::remove_file(path); // it is ignored wherever it stays
+    }
+}
+
+impl From<Said> for Told {
+    fn from(said: Said) -> Self {
+        Self {
+            pid: said.pid,
+            session: said.session,
+            id: said.id,
+            name: said.name,
+            entry: said.entry,
+            cwd: said.cwd,
+            state: said.state,
+            since: said.since as i64,
+            model: said.model.map(|model| model.id),
+            cost: said.cost,
+        }
+    }
+}
+
+/// Whether a folder is this user's own, and nobody else may write to it.
+pub(crate) fn is_own_folder(folder: &Path) -> bool {
+    folder.symlink_metadata().is_ok_and(|found| found.is_dir() && system::files::is_own(&found))
+}
+
+/// The whole of a file that is this user's alone, no link, and not large.
+///
+/// # Errors
+/// It is not, or can't be read.
+pub(crate) fn open(path: &Path) -> io::Result<Vec<u8>> {
+    let mut options = File::options();
+    options.read(true);
+    // One that waits for a writer is not waited for.
+    system::files::without_links(&mut options);
+    let file = options.open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || !system::files::is_private(&found) || found.len() > MOST {
+        return Err(io::Error::other("not to be trusted"));
+    }
+    let mut text = Vec::new();
+    file.take(MOST).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// What this process would say.
+    fn said() -> Value {
+        let pid = std::process::id();
+        let stat = fs::read_to_string("/proc/self/stat").unwrap();
+        let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap();
+        json!({
+            "schema": 1, "pid": pid, "start": start, "where": kernel::place(), "session": "/s.jsonl", "id": "s", "entry": null,
+            "cwd": "/", "state": "waiting", "since": 5, "model": {"provider": "p", "id": "m"}, "cost": 0.5, "new": [1],
+        })
+    }
+
+    struct World(tempfile::TempDir);
+
+    impl World {
+        fn new() -> Self {
+            let world = Self(tempfile::tempdir().unwrap());
+            fs::create_dir(folder(world.0.path())).unwrap();
+            fs::set_permissions(folder(world.0.path()), fs::Permissions::from_mode(0o700)).unwrap();
+            world
+        }
+
+        fn path(&self) -> PathBuf {
+            folder(self.0.path()).join(format!("{}.json", std::process::id()))
+        }
+
+        fn write(&self, said: &Value) {
+            fs::write(self.path(), said.to_string()).unwrap();
+            fs::set_permissions(self.path(), fs::Permissions::from_mode(0o600)).unwrap();
+        }
+
+        fn read(&self) -> Vec<Told> {
+            read(self.0.path())
+        }
+    }
+
+    #[test]
+    fn a_process_that_runs_is_heard_and_one_that_is_gone_is_not() {
+        let world = World::new();
+        world.write(&said());
+        let [told] = &world.read()[..] else { panic!("it runs") };
+        assert_eq!((told.pid, told.state, told.since, told.cost), (std::process::id(), State::Waiting, 5, 0.5));
+        assert_eq!((told.model.as_deref(), told.entry.as_deref()), (Some("m"), None));
+        // The number was given to another process.
+        let mut other = said();
+        other["start"] = json!("1");
+        world.write(&other);
+        assert_eq!(world.read(), []);
+        assert!(!world.path().exists(), "nobody else removes it");
+        let mut elsewhere = said();
+        elsewhere["where"] = json!("another machine");
+        world.write(&elsewhere);
+        assert_eq!(world.read(), []);
+        assert!(world.path().exists(), "that machine sees to it");
+    }
+
+    #[test]
+    fn removes_live_states_from_before_the_last_boot() {
+        let world = World::new();
+        let mut earlier = said();
+        earlier["where"] = json!("d3b07384-0000-0000-0000-000000000000 pid:[4026531836]");
+        let (earlier, own) = (earlier.to_string(), said().to_string());
+        let is_kept = |text: &str, time: SystemTime| {
+            fs::write(world.path(), text).unwrap();
+            fs::set_permissions(world.path(), fs::Permissions::from_mode(0o600)).unwrap();
+            File::options().append(true).open(world.path()).unwrap().set_modified(time).unwrap();
+            assert_eq!(world.read().len(), usize::from(text == own));
+            world.path().exists()
+        };
+        let boot = kernel::boot_time().unwrap();
+        let before = boot - Duration::from_secs(60);
+        assert_eq!([&*earlier, "torn", &own].map(|text| is_kept(text, before)), [false, false, true]);
+        assert_eq!([&*earlier, "torn", &own].map(|text| is_kept(text, boot)), [true; 3]);
+    }
+
+    #[test]
+    fn what_was_asked_long_ago_goes() {
+        let world = World::new();
+        world.write(&said());
+        let [old, new] = ["1.0.answer.new", "1.1.ask"].map(|name| world.path().with_file_name(name));
+        for path in [&old, &new] {
+            fs::write(path, "{}").unwrap();
+        }
+        let then = std::time::SystemTime::now() - 2 * FORGOTTEN;
+        File::options().write(true).open(&old).unwrap().set_modified(then).unwrap();
+        assert_eq!(world.read().len(), 1);
+        assert!(!old.exists() && new.exists());
+    }
+
+    #[test]
+    fn what_is_not_as_it_should_be_is_passed_over() {
+        let world = World::new();
+        for (field, value) in [
+            ("schema", json!(2)),
+            ("schema", json!(null)),
+            ("pid", json!(1)),
+            ("state", json!("dancing")),
+            ("session", json!("relative.jsonl")),
+            ("session", json!(7)),
+            ("since", json!("now")),
+            ("id", json!(null)),
+        ] {
+            let mut odd = said();
+            odd[field] = value;
+            world.write(&odd);
+            assert_eq!(world.read(), [], "{odd}");
+        }
+        let mut large = said();
+        large["new"] = json!("x".repeat(MOST as usize));
+        world.write(&large);
+        assert_eq!(world.read(), [], "too large");
+        world.write(&said());
+        fs::set_permissions(world.path(), fs::Permissions::from_mode(0o640)).unwrap();
+        assert_eq!(world.read(), [], "others may read it");
+        let other = world.0.path().join("other");
+        fs::rename(world.path(), &other).unwrap();
+        fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink(&other, world.path()).unwrap();
+        assert_eq!(world.read(), [], "a link");
+        fs::rename(&other, world.path()).unwrap();
+        assert_eq!(world.read().len(), 1);
+        fs::set_permissions(folder(world.0.path()), fs::Permissions::from_mode(0o770)).unwrap();
+        assert_eq!(world.read(), [], "others may write here");
+    }
+}

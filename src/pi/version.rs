@@ -1,0 +1,140 @@
+//! What the pi at hand can do: it is asked once which version it is, and that is kept until its program changes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::disk::file_version::Stamp;
+use crate::disk::{program, state, subprocess};
+
+/// The oldest pi that was seen to go to an entry by `assets/pi/goto.ts`.
+const SINCE: [u64; 3] = [0, 70, 6];
+
+/// So long pi may take to say which version it is: its start takes most of a second.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// As many pis are kept in mind: more are not in use.
+const KEPT: usize = 32;
+
+/// What is kept of a pi.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Asked {
+    stamp: Stamp,
+    version: String,
+    #[serde(flatten)]
+    other: BTreeMap<String, Value>,
+}
+
+/// The pis that were asked, by their commands.
+#[derive(Default, Serialize, Deserialize)]
+struct Pis {
+    #[serde(default)]
+    pis: BTreeMap<String, Asked>,
+    #[serde(flatten)]
+    other: BTreeMap<String, Value>,
+}
+
+/// Checks that pi, given by its command, can go to an entry by itself. Its version is cached in the state directory.
+///
+/// # Errors
+/// The reason why not.
+pub(crate) fn goes(pi: &[String], state_dir: Option<&Path>) -> Result<(), String> {
+    let Some(name) = pi.first() else { return Err("the setting pi in config.toml is empty".into()) };
+    if program::find(name).is_none() {
+        return Err(format!("cannot find {name} on the PATH"));
+    }
+    let Some(version) = version(pi, state_dir) else { return Err(format!("{name} did not report its version")) };
+    if numbers(&version).is_some_and(|version| version >= SINCE) {
+        return Ok(());
+    }
+    let [major, minor, patch] = SINCE;
+    Err(format!("{name} has version {version}; {major}.{minor}.{patch} or later is required"))
+}
+
+/// The version of a pi; nothing, if it does not say.
+fn version(pi: &[String], state_dir: Option<&Path>) -> Option<String> {
+    let found = program::find(pi.first()?)?;
+    let file = found.canonicalize().ok()?;
+    let stamp = Stamp::new(&file.metadata().ok()?, &file);
+    let key = [&[found.to_string_lossy().into_owned()], &pi[1..]].concat().join(" ");
+    let path = state_dir.map(|dir| dir.join("pi.json"));
+    let known = path.as_deref().and_then(|path| state::read::<Pis>(path).ok()).unwrap_or_default();
+    if let Some(asked) = known.pis.get(&key).filter(|asked| asked.stamp == stamp) {
+        return Some(asked.version.clone());
+    }
+    let version = ask(Command::new(&found).args(&pi[1..]))?;
+    let keep = |known: &mut Pis| {
+        if known.pis.len() >= KEPT {
+            known.pis.clear();
+        }
+        known.pis.insert(key, Asked { stamp, version: version.clone(), other: BTreeMap::new() });
+    };
+    // If it cannot be written, pi is asked again the next time.
+    let _ = path.map(|path| state::update(&path, keep));
+    Some(version)
+}
+
+/// Asks a program which version it is.
+fn ask(command: &mut Command) -> Option<String> {
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.env("PI_OFFLINE", "1");
+    let mut child = subprocess::start(command).ok()?;
+    let said = subprocess::said(child.stdout.take());
+    let begun = Instant::now();
+    let status = subprocess::ended(&mut child, |elapsed| elapsed >= PATIENCE).ok()??;
+    // Whom it left behind may hold the end of its words open.
+    let said = said.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())).ok().filter(|_| status.success())?;
+    said.lines().map(str::trim).find(|line| numbers(line).is_some()).map(str::to_owned)
+}
+
+/// The three numbers of a version.
+fn numbers(version: &str) -> Option<[u64; 3]> {
+    let version = version.strip_prefix('v').unwrap_or(version);
+    let version = version.split(['-', '+']).next().unwrap_or_default();
+    let numbers: Vec<u64> = version.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
+    numbers.try_into().ok()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn knows_versions() {
+        assert_eq!([numbers("0.87.1"), numbers("v1.5.2-beta.1")], [Some([0, 87, 1]), Some([1, 5, 2])]);
+        assert_eq!(["pi", "1.2", "1.2.3.4", ""].map(numbers), [None; 4]);
+    }
+
+    #[test]
+    fn a_pi_is_asked_once_and_again_when_it_is_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pi");
+        let program = |says: &str| {
+            fs::write(&path, format!("#!/bin/sh\necho asked >> {}/asked\n{says}\n", dir.path().display())).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        let command = [path.to_str().unwrap().to_string(), "--model".into(), "m".into()];
+        let asked = || fs::read_to_string(dir.path().join("asked")).map_or(0, |text| text.lines().count());
+        let goes = || super::goes(&command, Some(&dir.path().join("state")));
+        program("echo warning; echo 0.87.1");
+        assert_eq!([goes(), goes()], [Ok(()), Ok(())]);
+        assert_eq!(asked(), 1);
+        program("echo v0.70.5; exit");
+        assert!(goes().is_err_and(|reason| reason.ends_with("pi has version v0.70.5; 0.70.6 or later is required")));
+        assert!(goes().is_err());
+        assert_eq!(asked(), 2);
+        for says in ["exit 1", "echo 9.9.9; exit 1", "echo no version"] {
+            program(says);
+            assert!(goes().is_err_and(|reason| reason.ends_with("did not report its version")), "{says}");
+        }
+        let goes = super::goes(&["there-is-no-such-program".into()], None);
+        assert_eq!(goes, Err("cannot find there-is-no-such-program on the PATH".into()));
+        assert!(super::goes(&[], None).is_err());
+    }
+}

@@ -1,0 +1,482 @@
+//! What work does that reads or changes files, whoever runs it: the lanes of the browser, or a test without any.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow, bail};
+
+use crate::app::message::{Body, Changed, Failure, Reply, Work};
+use crate::app::panes::preview::{self, Unseen};
+use crate::app::panes::tree::hits::seen;
+use crate::app::startup::Setting;
+use crate::app::ticket::Ticket;
+use crate::catalog;
+use crate::catalog::compare::{self, Compared};
+use crate::catalog::cost_sharing;
+use crate::catalog::search::Searcher;
+use crate::catalog::shared_entries::Others;
+use crate::catalog::{EntryRef, SessionKey};
+use crate::changes::{Changes, News, Progress, Refusal, Request, touched};
+use crate::config::GoBy;
+use crate::disk::files::Files;
+use crate::disk::incremental::{Noted, Reader, is_fresh};
+use crate::disk::load::{self, Bodies, Opened, Reading};
+use crate::disk::locate::missing_home;
+use crate::disk::scan::{Batch, Sources};
+use crate::disk::watch::{self, Seen, Watch};
+use crate::disk::{locate, prompt, relocations, scan};
+use crate::pi::launch;
+use crate::pi::requests;
+use crate::pi::running;
+use crate::render;
+use crate::render::DocLine;
+use crate::runtime::clock::now;
+use crate::search::text_match::Words;
+use crate::search::value_lists::Lists;
+use crate::session::digest::Shared;
+use crate::session::entry::parse;
+use crate::session::entry::text_fields::{self, Field};
+use crate::session::prompt::listing::Listing;
+use crate::session::prompt::plan::Plan;
+use crate::session::tree::node::Node;
+use crate::session::tree::{Index, Tree};
+
+/// How often it is said how far a change is.
+const BETWEEN_WORDS: Duration = Duration::from_millis(40);
+
+/// Longest pause between two batches of hits.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// As long a scan waits for what was shown first to be dealt with.
+const MOST_HELD: Duration = Duration::from_millis(50);
+
+/// Where and for whom work is done.
+#[derive(Clone, Debug)]
+pub struct Desk {
+    /// What does not change.
+    pub setting: Arc<Setting>,
+    /// Where bytes come from.
+    pub files: Files,
+    /// The folder of the index, if one is to be used.
+    pub cache: Option<PathBuf>,
+    /// Who makes changes; `None` where nothing can be changed.
+    pub changes: Option<Changes>,
+    /// The file that was opened last.
+    pub opened: Arc<Mutex<Opened>>,
+    /// The files that were joined last.
+    pub members: Arc<Mutex<Vec<Member>>>,
+    /// The files that were changed here.
+    pub noted: Arc<Noted>,
+    /// Who searches sessions.
+    pub searcher: Arc<Searcher>,
+    /// Where it is kept what gone directories are now, if there is a home directory.
+    pub state_dir: Option<PathBuf>,
+}
+
+/// A file that was read to be joined: its path, length in bytes and time, by which it is known, and its tree.
+#[derive(Clone, Debug)]
+pub struct Member {
+    pub(super) path: PathBuf,
+    pub(super) stamp: (u64, i64),
+    pub(super) tree: Arc<Tree>,
+}
+
+impl Desk {
+    /// One that reads sessions, and neither changes nor keeps anything.
+    pub fn new(setting: Arc<Setting>, files: Files) -> Self {
+        Self {
+            setting,
+            files,
+            cache: None,
+            changes: None,
+            opened: Arc::default(),
+            members: Arc::default(),
+            noted: Arc::default(),
+            searcher: Arc::default(),
+            state_dir: None,
+        }
+    }
+
+    /// Does the work of a ticket and passes on what comes of it, until that is all, nobody wants it any more, or `reply`
+    /// returns false. The clipboard is the loop's own.
+    pub fn work(&self, ticket: &Ticket, work: Work, mut reply: impl FnMut(Reply) -> bool) {
+        let is_wanted = || ticket.is_wanted();
+        match work {
+            Work::Scan { is_first } => self.scan(is_first, is_wanted, reply),
+            Work::Watch { known } => self.watch(&known, is_wanted, reply),
+            Work::Open { path } => {
+                let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+                let end = if opened.is(&path) { None } else { load::end(self.files, &path, &self.setting.home) };
+                if end.is_some_and(|end| !reply(Reply::Opened(Ok(Arc::new(end))))) || !is_wanted() {
+                    return;
+                }
+                let found = scan::one(self.files, &path, None);
+                let may_go_on = found.is_some_and(|found| is_fresh(found.mtime, now()));
+                let reading = Reading::new(self.files, &path, &self.setting.home);
+                let reading = Reading { is_wanted: &is_wanted, ..reading };
+                let tree = opened.tree(reading, may_go_on);
+                reply(Reply::Opened(tree.map_err(|error| format!("{error:#}"))));
+            }
+            Work::LookForPis => drop(reply(Reply::Pis(running::running(self.state_dir.as_deref())))),
+            Work::FollowPis => {
+                if let Some(state) = self.state_dir.as_deref().filter(|_| self.files == Files::Disk) {
+                    running::follow(state, |pis| is_wanted() && reply(Reply::Pis(pis)));
+                }
+            }
+            Work::TellPi(pi, what) => {
+                let none = || "there is no home directory in which pi could be asked".to_owned();
+                let told =
+                    self.state_dir.as_deref().ok_or_else(none).and_then(|state| requests::ask(state, &pi, &what));
+                reply(Reply::PiTold(what, told));
+            }
+            Work::AskPi => {
+                let goes = match self.setting.go_by {
+                    GoBy::Itself => launch::goes_by_itself(&self.setting.pi, self.state_dir.as_deref()),
+                    GoBy::Line => Err(launch::GOES_BY_LINE.into()),
+                };
+                reply(Reply::PiGoes(goes));
+            }
+            Work::Split { tree, session, forks, kin } => {
+                self.forget_members(&session.1.path);
+                let found = self.forks((&tree, &session.1), forks, is_wanted);
+                let entries = (0..tree.nodes.len() as Index).map(|at| (session.0, &*session.1, at));
+                let others = || Others::new(&kin, entries);
+                found.map(|found| reply(Reply::Split(found, others())));
+            }
+            Work::Join(to_join) => {
+                let family = self.join(*to_join, &is_wanted).map_err(|error| format!("{error:#}"));
+                reply(Reply::Joined(family.map(Arc::new)));
+            }
+            Work::Read(body) => {
+                let doc = self.document(&body, ticket).map_err(|error| format!("{error:#}"));
+                reply(Reply::Read(doc));
+            }
+            Work::Find { files, start, words } => self.find((files, start), &words, is_wanted, reply),
+            Work::Elsewhere { query, sessions, around } => {
+                let told = |found| reply(Reply::Elsewhere(found));
+                let asked = (&*query, &*around);
+                self.searcher.elsewhere((self.files, &sessions), asked, || !is_wanted(), told);
+            }
+            Work::Fulfil { query, around, session, tree } => {
+                let found = (self.files, &*session, &*tree);
+                let found = self.searcher.fulfilling(found, (&query, &around), || !is_wanted());
+                if let Some(found) = found {
+                    let hits = found.into_iter().map(|at| EntryRef { session: session.key, at: seen(&tree, at) });
+                    reply(Reply::EntriesFound { hits: hits.collect(), first_last: (true, true), progress: None });
+                }
+            }
+            Work::Look { lines, words, found } => {
+                let hits = preview::hits(&lines, &words, is_wanted);
+                let unseen = found.filter(|_| hits.is_empty()).and_then(|body| self.unseen(&body, &words));
+                reply(Reply::Seen(hits, unseen));
+            }
+            Work::Context { path, tree, at } => {
+                let plan = Plan::new(&tree, at);
+                let mut listing = Listing::default();
+                let read = prompt::each((self.files, &path), (&tree, &plan), |part, messages| {
+                    listing.add(&tree, part, &messages);
+                    Ok(is_wanted())
+                });
+                match read {
+                    Ok(Some(sum)) => {
+                        listing.end(&plan, &sum);
+                        reply(Reply::Context(Ok(Arc::new(listing))));
+                    }
+                    Ok(None) => {} // nobody waits for it any more
+                    Err(error) => drop(reply(Reply::Context(Err(format!("{error:#}"))))),
+                }
+            }
+            Work::Text(body) => {
+                let text = self.line(&body).map(|line| parse::text(&line));
+                reply(Reply::Text(text.map_err(|error| format!("{error:#}"))));
+            }
+            Work::Compare(asked) => {
+                let reading = compare::Reading { files: self.files, home: &self.setting.home, is_wanted: &is_wanted };
+                let compared = Compared::read(asked, reading).map(Arc::new);
+                reply(Reply::Compared(compared.map_err(|error| format!("{error:#}"))));
+            }
+            Work::LookBack => {
+                let none = "there is no home directory to keep the journal of changes in";
+                let past = self
+                    .changes
+                    .as_ref()
+                    .ok_or_else(|| none.to_owned())
+                    .and_then(|changes| changes.past(is_wanted).map_err(|error| format!("{error:#}")));
+                reply(Reply::Past(past));
+            }
+            Work::Written(body) => {
+                let text = self.read(&body, |line, related| {
+                    render::entry::written(&body.tree, body.at, (line, related), &self.setting.zone)
+                });
+                reply(Reply::Written(text.map_err(|error| format!("{error:#}"))));
+            }
+            Work::ReadTexts(sessions) => {
+                let values = Lists::new(sessions.iter().map(|session| &*session.digest));
+                if reply(Reply::Values(Arc::new(values))) {
+                    let told = |done, total| is_wanted() && reply(Reply::TextsRead(done, total));
+                    self.searcher.read(self.files, &sessions, told);
+                }
+            }
+            Work::ForgetTexts => self.searcher.forget(),
+            Work::Search { query, sessions, around } if query.everything && !query.words().is_empty() => {
+                let all = sessions.len();
+                let told = |hits, done| {
+                    let progress = (done < all).then_some((done, all));
+                    reply(Reply::SessionsFound { hits, more: true, progress })
+                };
+                let asked = (&*query, &*around);
+                self.searcher.search_everything((self.files, &sessions), asked, || !is_wanted(), told);
+            }
+            Work::Search { query, sessions, around } => {
+                let (asked, is_stale) = ((&*query, &*around), || !is_wanted());
+                let hits = self.searcher.search(self.files, &sessions, asked, is_stale);
+                let hits = hits.and_then(|hits| self.searcher.gather((self.files, &sessions), asked, hits, is_stale));
+                hits.map(|hits| reply(Reply::SessionsFound { hits, more: false, progress: None }));
+            }
+            Work::Change { request, .. } if ticket.is_stopped() => {
+                let result = Err(Failure::Failed("not begun: it was stopped before".into()));
+                reply(Reply::Changed(Box::new(Changed { request, result, read: Vec::new(), gone: Vec::new() })));
+            }
+            Work::Change { request, now } => {
+                let changed = self.change(ticket, (request, now), &mut reply);
+                reply(Reply::Changed(Box::new(changed)));
+            }
+            Work::LookForMoved { gone, touched, known } => {
+                reply(Reply::MayBe(relocations::candidates(&gone, &touched, &known)));
+            }
+            Work::Remember { gone, dir } => {
+                let dir = locate::expand(&dir, Path::new(&self.setting.home));
+                let state = self.state_dir.as_deref().ok_or_else(|| "there is no home directory to keep it in".into());
+                let kept = state
+                    .and_then(|state| relocations::remember(state, &gone, &dir).map_err(|error| error.to_string()));
+                reply(Reply::Remembered(kept.map(|()| dir)));
+            }
+            Work::CompleteDir(typed) => {
+                let (path, names) = relocations::complete(&locate::expand(&typed, Path::new(&self.setting.home)));
+                reply(Reply::CompletedDir(typed, path.to_string_lossy().into_owned(), names));
+            }
+            Work::Copy(_) => {}
+        }
+    }
+
+    /// Finds the entries of sessions that have some words. Each batch of hits takes longer than the one before, as the
+    /// browser makes all rows for it.
+    fn find(
+        &self,
+        (files, start): (Vec<(SessionKey, PathBuf, Arc<Tree>)>, Index),
+        words: &Words,
+        is_wanted: impl Fn() -> bool,
+        mut reply: impl FnMut(Reply) -> bool,
+    ) {
+        let (total, mut hits, mut is_first) = (files.len(), Vec::new(), start == 0);
+        let (mut pause, mut sent) = (BETWEEN_WORDS, Instant::now());
+        for (number, (session, path, tree)) in files.into_iter().enumerate() {
+            catalog::find::each(self.files, &path, (&tree, start), words, |found, is_end| {
+                hits.extend(found.into_iter().map(|at| EntryRef { session, at: seen(&tree, at) }));
+                let done = number + usize::from(is_end);
+                let (is_last, has_news) = (done == total, !hits.is_empty() || total > 1);
+                if is_last || (has_news && sent.elapsed() >= pause) {
+                    let progress = (!is_last && total > 1).then_some((done, total));
+                    let first_last = (is_first && (is_last || !hits.is_empty()), is_last);
+                    is_first &= !first_last.0;
+                    reply(Reply::EntriesFound { hits: std::mem::take(&mut hits), first_last, progress });
+                    (pause, sent) = ((pause * 2).min(LONGEST_PAUSE), Instant::now());
+                }
+                is_wanted()
+            });
+            if !is_wanted() {
+                return;
+            }
+        }
+    }
+
+    /// Makes a change, and says now and then how far it is.
+    fn change(&self, ticket: &Ticket, (request, now): (Request, i64), reply: &mut dyn FnMut(Reply) -> bool) -> Changed {
+        let (mut told, mut total) = (Instant::now(), None);
+        let mut waits = String::new();
+        let mut watch = |news: News<'_>| {
+            match news {
+                News::Made(Progress { done, total: all }) => {
+                    total = Some(all);
+                    if told.elapsed() >= BETWEEN_WORDS || !waits.is_empty() {
+                        (told, waits) = (Instant::now(), String::new());
+                        reply(Reply::Changing(done, all));
+                    }
+                }
+                News::Waits(who) if waits != who => {
+                    waits = who.into();
+                    reply(Reply::Waiting(who.into()));
+                }
+                News::Waits(_) => {}
+            }
+            if ticket.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let result = match &self.changes {
+            Some(changes) => changes.make(&request, now, &mut watch),
+            None => Err(anyhow!("there is no home directory to keep the journal of changes in")),
+        };
+        if let (Some(total @ 2..), false) = (total, ticket.is_stopped()) {
+            reply(Reply::Changing(total, total));
+        }
+        let mut touched = touched(&request, &result);
+        // Undo may reach files that are not browsed now.
+        let named: HashSet<&Path> = request.paths().into_iter().collect();
+        let is_browsed = |path: &PathBuf| self.setting.located.dirs.iter().any(|dir| path.starts_with(dir));
+        touched.retain(|path| named.contains(&**path) || is_browsed(path));
+        let (mut read, mut gone) = (Vec::new(), Vec::new());
+        for path in touched {
+            match scan::again(&path, None, &self.setting.home) {
+                Ok(Some(digest)) => read.push(digest),
+                Ok(None) => gone.push(path),
+                Err(one) if one.is_headless => gone.push(path),
+                Err(_) => {} // the list keeps what it knows
+            }
+        }
+        self.noted.note(&read, &gone);
+        let result = result.map_err(|error| match error.downcast_ref::<Refusal>() {
+            Some(refusal) => Failure::Refused(refusal.clone()),
+            None => Failure::Failed(format!("{error:#}")),
+        });
+        Changed { request, result, read, gone }
+    }
+
+    /// The line of an entry, as long as it is still that.
+    fn line(&self, Body { path, tree, at }: &Body) -> Result<Vec<u8>> {
+        let node = &tree.nodes[*at as usize];
+        let line = Bodies::open(self.files, path)?.line(node)?;
+        if !is_line_of(&line, node) {
+            bail!("{} changed since it was opened; reload to see it as it is now", path.display());
+        }
+        Ok(line)
+    }
+
+    /// Where an entry has some of the words, if its text does not show them.
+    fn unseen(&self, body: &Body, words: &Words) -> Option<Unseen> {
+        let has = |text: &str| !words.marks(text).is_empty();
+        let mut shown = render::entry::related(&body.tree, body.at).into_iter().chain([body.at]);
+        let mut unseen = shown.any(|at| has(&body.tree.nodes[at as usize].text)).then_some(Unseen::Other);
+        let look = |line: &[u8], related: &[Vec<u8>]| {
+            for line in related.iter().map(Vec::as_slice).chain([line]) {
+                let Ok(Some(entry)) = parse::line(line) else { continue };
+                text_fields::texts(&entry, line, &mut |field, text| match field {
+                    Field::Arguments if has(&text.text()) => unseen = Some(Unseen::Arguments),
+                    _ if unseen.is_none() && has(&text.text()) => unseen = Some(Unseen::Other),
+                    _ => {}
+                });
+            }
+        };
+        self.read(body, look).ok()?;
+        unseen
+    }
+
+    fn document(&self, body: &Body, ticket: &Ticket) -> Result<Vec<DocLine>> {
+        let begun = Instant::now();
+        let clock = || if ticket.is_wanted() { begun.elapsed() } else { Duration::MAX };
+        let zone = &self.setting.zone;
+        self.read(body, |line, related| render::entry::document(&body.tree, body.at, (line, related), zone, &clock))
+    }
+
+    /// Makes something of an entry's line and those of what is shown with it.
+    fn read<T>(&self, body: &Body, make: impl FnOnce(&[u8], &[Vec<u8>]) -> T) -> Result<T> {
+        let Body { path, tree, at } = body;
+        let line = self.line(body)?;
+        let mut bodies = Bodies::open(self.files, path)?;
+        let related = render::entry::related(tree, *at).into_iter();
+        let related: Result<Vec<Vec<u8>>> = related.map(|at| bodies.line(&tree.nodes[at as usize])).collect();
+        Ok(make(&line, &related?))
+    }
+
+    /// Tells what is new in the files from now on. `known` are the sessions as they were read.
+    fn watch(&self, known: &[Shared], is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
+        let dirs = &self.setting.located.dirs;
+        let mut reader = Reader::new(&self.setting.home, dirs, known.iter().map(|digest| &**digest));
+        let mut watch = Watch::new(dirs, watch::of_system);
+        let mut is_told = false;
+        // What happened before there was a watch is found as well.
+        let mut seen = Seen { is_all: true, ..Seen::default() };
+        let mut is_heard = true;
+        while is_heard && is_wanted() {
+            reader.look(&seen, &self.noted, now(), &mut |mut news| {
+                if let Some(changes) = &self.changes {
+                    changes.explain(&mut news.unreadable);
+                }
+                let dirs: HashSet<&String> = news.read.iter().map(|digest| &digest.header.cwd).collect();
+                let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
+                let gone = dirs.into_iter().filter(is_gone).cloned().collect();
+                let (hold, taken) = mpsc::channel();
+                is_heard = reply(Reply::News { news, gone, hold: Some(hold) });
+                let _ = taken.recv(); // nothing comes: it ends when the other end is dropped
+                is_heard
+            });
+            if let Some(problem) = watch.problem().filter(|_| !is_told) {
+                (is_told, is_heard) = (true, reply(Reply::Polls(problem.into())));
+            }
+            let left = reader.due().map(|due| Duration::from_millis((due - now()).max(1).unsigned_abs()));
+            seen = watch.wait(left);
+        }
+    }
+
+    /// Reads all sessions; the first time, what is kept of them is shown before anybody looks at their files.
+    fn scan(&self, is_first: bool, is_wanted: impl Fn() -> bool, mut reply: impl FnMut(Reply) -> bool) {
+        let located = &self.setting.located;
+        let cache = self.cache.as_deref();
+        let sources = Sources { files: self.files, dirs: &located.dirs, home: &self.setting.home, cache };
+        let mut known = HashSet::new();
+        let mut scanned = |mut batch: Batch, held| {
+            if let Some(changes) = &self.changes {
+                changes.explain(&mut batch.unreadable);
+            }
+            cost_sharing::prepare(&batch.sessions);
+            let cwds: HashSet<&String> = batch.sessions.iter().map(|session| &session.header.cwd).collect();
+            let fresh: Vec<String> = cwds.into_iter().filter(|cwd| !known.contains(*cwd)).cloned().collect();
+            let is_gone = |cwd: &&String| !cwd.is_empty() && !self.files.is_dir(Path::new(cwd.as_str()));
+            let gone = fresh.iter().filter(is_gone).cloned().collect();
+            known.extend(fresh);
+            Reply::Scanned { batch, gone, held }
+        };
+        let mut remembered = sources.remembered();
+        if is_first {
+            let sessions = remembered.sessions();
+            if !sessions.is_empty() {
+                let (held, released) = mpsc::channel();
+                if !reply(scanned(Batch { sessions, ..Batch::default() }, Some(held))) {
+                    return;
+                }
+                // They come to the screen sooner while all processors are not at work here.
+                let _ = released.recv_timeout(MOST_HELD);
+            }
+        }
+        let mut scan = remembered.scan();
+        let found = &mut scan.found;
+        // pi creates its default directory with the first session, if there is a home directory.
+        let missing_home = missing_home(&self.setting.home);
+        found.unreadable.retain_mut(|one| {
+            if !(one.is_missing && located.is_default() && located.dirs.contains(&one.path)) {
+                return true;
+            }
+            one.reason = missing_home.clone().unwrap_or_default();
+            missing_home.is_some()
+        });
+        let total = found.files.len();
+        let unreadable = std::mem::take(&mut found.unreadable);
+        let outdated = std::mem::take(&mut scan.outdated);
+        if !reply(Reply::FilesFound { total, unreadable, outdated, pis: running::running(self.state_dir.as_deref()) }) {
+            return;
+        }
+        scan.read(|batch| is_wanted() && reply(scanned(batch, None)));
+        reply(Reply::ScanDone);
+        let _ = scan.keep(); // that costs time alone
+    }
+}
+
+/// Whether a line is still that of an entry: pi rewrites old files when it opens them.
+fn is_line_of(line: &[u8], node: &Node) -> bool {
+    match (parse::line(line), &node.id) {
+        (Ok(Some(entry)), Some(id)) => entry.id.is_some_and(|now| now.is(id)),
+        (Ok(Some(_)), None) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,70 @@
+//! What a picker prints when it is left with a choice.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::app::message::{Answer, Chosen};
+use crate::app::startup::Setting;
+use crate::base::safe_json::{PathFields, add_json};
+use crate::disk::files::Files;
+use crate::disk::load::Bodies;
+use crate::disk::locate;
+use crate::pi::launch;
+use crate::runtime::raw_output;
+use crate::session::entry::parse;
+use crate::session::tree::resume::at;
+
+/// Prints it.
+///
+/// # Errors
+/// It can't be read, or not be written.
+pub(super) fn print(setting: &Setting, files: Files, answer: &Answer) -> Result<()> {
+    let answer = match answer {
+        Answer::Path(path) => path.clone().into_os_string(),
+        Answer::Id(id) => id.into(),
+        Answer::Command(start) => launch::line(&setting.pi, start, locate::state_dir().as_deref()).into(),
+        Answer::Json(chosen) => return object(chosen, files),
+    };
+    raw_output::print(&answer)
+}
+
+/// What was chosen, as a program sees it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ChosenFields<'a> {
+    #[serde(flatten)]
+    path: PathFields,
+    id: &'a str,
+    cwd: &'a str,
+    name: Option<&'a str>,
+    entry: Option<&'a str>,
+    is_leaf: bool,
+    text: Option<String>,
+    draft: Option<String>,
+}
+
+fn object(chosen: &Chosen, files: Files) -> Result<()> {
+    let Chosen { path, id, cwd, name, entry, draft } = chosen;
+    let text = entry
+        .as_ref()
+        .map(|(tree, at)| Bodies::open(files, path)?.line(&tree.nodes[*at as usize]).map(|line| parse::text(&line)));
+    let text = text.transpose()?;
+    let goes_back = entry.as_ref().is_some_and(|(tree, chosen)| at(tree, *chosen).text_of.is_some());
+    let fields = ChosenFields {
+        path: (&**path).into(),
+        id,
+        cwd,
+        name: name.as_deref(),
+        entry: entry.as_ref().and_then(|(tree, at)| tree.nodes[*at as usize].id.as_deref()),
+        is_leaf: entry.as_ref().is_none_or(|(tree, at)| tree.leaf == Some(*at)),
+        draft: draft.clone().or_else(|| text.clone().filter(|_| goes_back)),
+        text,
+    };
+    let mut line = Vec::new();
+    add_json(&mut line, &fields)?;
+    let mut out = io::stdout().lock();
+    out.write_all(&line)?;
+    Ok(out.flush()?)
+}

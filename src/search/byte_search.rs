@@ -1,0 +1,549 @@
+//! A word looked for in lines as they stand in the file: where it may be is found fast, without decoding anything, and
+//! whether it is there is then told by the text. JSON can write any character as `\u` and four digits, and Unicode has
+//! several ways to write some of them, so the fast way looks for three neighbouring characters of the word in every
+//! spelling there is: it never misses a word, and finds few places in vain.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, Input, Span, packed};
+use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
+
+use crate::base::javascript::is_js_space;
+use crate::base::normalize::{Folded, fold, fold_into};
+
+/// The most neighbouring characters that are looked for.
+const WINDOW: usize = 3;
+
+/// The most spellings of them that are looked for at once: as many as the vector search takes.
+const SPELLINGS: usize = 64;
+
+/// Characters of words and code, the commonest first: a rare one is found in vain less often.
+const COMMON: &str = "etaoinsrlcdupmhg\"_.-(),:f0y=bw12vkx/3{}<>[]4568';79*#zj&q";
+
+/// A word to look for.
+#[derive(Debug)]
+pub struct Probe {
+    /// Folded, with one space for each run of white space.
+    word: String,
+    has_space: bool,
+    strategy: Strategy,
+    /// How rarely it is found in vain, at a guess.
+    rarity: usize,
+}
+
+/// How to find where the word may be.
+#[derive(Debug)]
+enum Strategy {
+    /// Some of its characters, in every spelling.
+    Window {
+        finder: Finder,
+        /// Spellings from here on are loose: nothing is said of what stands around them.
+        loose: usize,
+        /// The plain ASCII characters of the word right before and behind those that are looked for.
+        before: Vec<u8>,
+        behind: Vec<u8>,
+    },
+    /// All of its characters have too many spellings: wherever there is anything but plain ASCII.
+    Unusual,
+    /// Anywhere.
+    Everywhere,
+}
+
+#[derive(Debug)]
+enum Finder {
+    /// By vectors.
+    Packed(packed::Searcher),
+    /// On processors without them.
+    Plain(AhoCorasick),
+}
+
+impl Probe {
+    /// A word, which may hold white space: that matches white space of any kind. `None` if there is nothing in it.
+    pub fn new(word: &str) -> Option<Self> {
+        let word = collapse(&fold(word)).0.into_owned();
+        if word.is_empty() {
+            return None;
+        }
+        let chars: Vec<char> = word.chars().collect();
+        let spellings: Vec<Option<Spellings>> = chars.iter().map(|&c| spellings(c)).collect();
+        let windows = (0..chars.len()).flat_map(|start| (1..=WINDOW).map(move |len| start..start + len));
+        let windows = windows.filter_map(|range| Window::new(spellings.get(range.clone())?, range));
+        let best = windows.max_by_key(|window| window.rarity);
+        let rarity = best.as_ref().map_or(0, |window| window.rarity);
+        let strategy = match best {
+            Some(window) => window.strategy(&chars, &spellings),
+            None if word.is_ascii() => Some(Strategy::Everywhere),
+            None => Some(Strategy::Unusual),
+        };
+        let has_space = word.contains(' ');
+        Some(Self { word, has_space, strategy: strategy.unwrap_or(Strategy::Everywhere), rarity })
+    }
+
+    /// How rarely the word is found in vain, at a guess: the greater, the rarer.
+    pub(crate) fn rarity(&self) -> usize {
+        self.rarity
+    }
+
+    /// A place at or behind `from` in raw lines, or in a raw text: in the first line that may have the word in it behind
+    /// `from`.
+    pub fn next(&self, raw: &[u8], from: usize) -> Option<usize> {
+        match &self.strategy {
+            Strategy::Everywhere => (from < raw.len()).then_some(from),
+            Strategy::Unusual => unusual(raw, from),
+            Strategy::Window { finder, loose, before, behind } => {
+                let mut from = from;
+                loop {
+                    let (pattern, found) = finder.find(raw, from)?;
+                    if pattern >= *loose
+                        || (may_follow(raw, found.end, behind) && may_precede(raw, found.start, before))
+                    {
+                        return Some(found.start);
+                    }
+                    from = found.start + 1;
+                }
+            }
+        }
+    }
+
+    /// Whether the word is in a text. `folded` is used to fold it into.
+    pub fn is_in(&self, text: &str, folded: &mut String) -> bool {
+        folded.clear();
+        fold_into(folded, text);
+        self.is_in_folded(folded)
+    }
+
+    /// Whether the word is in a text that is folded.
+    pub fn is_in_folded(&self, folded: &str) -> bool {
+        if self.has_space { collapse(folded).0.contains(&self.word) } else { folded.contains(&self.word) }
+    }
+
+    /// Where the word stands in a text, in bytes of it, one behind the other; whole grapheme clusters.
+    fn places(&self, haystack: &Haystack) -> impl Iterator<Item = Range<usize>> {
+        let text = if self.has_space { &haystack.collapsed } else { &haystack.folded.text };
+        text.match_indices(&self.word).map(|(at, word)| {
+            let range = at..at + word.len();
+            let range = if self.has_space { haystack.uncollapsed(range) } else { range };
+            haystack.folded.original(range)
+        })
+    }
+}
+
+/// A text in which words were found, to say where.
+struct Haystack {
+    folded: Folded,
+    collapsed: String,
+    /// Where the collapsed text goes on behind white space, and where that is in the folded one.
+    pieces: Vec<(usize, usize)>,
+}
+
+impl Haystack {
+    fn new(text: &str, has_space: bool) -> Self {
+        let folded = Folded::new(text);
+        let (collapsed, pieces) = if has_space { collapse(&folded.text) } else { (Cow::default(), Vec::new()) };
+        Self { collapsed: collapsed.into_owned(), pieces, folded }
+    }
+
+    fn uncollapsed(&self, range: Range<usize>) -> Range<usize> {
+        let place = |at: usize| {
+            let behind = self.pieces.partition_point(|(collapsed, _)| *collapsed <= at);
+            behind.checked_sub(1).map_or(at, |piece| self.pieces[piece].1 + at - self.pieces[piece].0)
+        };
+        place(range.start)..place(range.end)
+    }
+}
+
+/// White space as pi compares it in a phrase (`\s+` becomes one space, 0.87.1), and where the text goes on behind it:
+/// here and in `text`.
+fn collapse(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
+    if !text.contains(is_js_space) {
+        return (Cow::Borrowed(text), Vec::new());
+    }
+    let (mut out, mut pieces) = (String::with_capacity(text.len()), Vec::new());
+    let mut rest = text;
+    while let Some(space) = rest.find(is_js_space) {
+        out.push_str(&rest[..space]);
+        out.push(' ');
+        rest = rest[space..].trim_start_matches(is_js_space);
+        pieces.push((out.len(), text.len() - rest.len()));
+    }
+    out.push_str(rest);
+    (Cow::Owned(out), pieces)
+}
+
+/// A piece of a text around words that were found in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// The piece, as it stands in the text, line breaks included.
+    pub text: String,
+    /// Where the words stand in it, in characters.
+    pub ranges: Vec<Range<usize>>,
+}
+
+impl Snippet {
+    /// How long a snippet is, in characters.
+    const LEN: usize = 120;
+    /// How much of it stands before the first word.
+    const BEFORE: usize = 40;
+
+    /// The piece of `text` around the first of the words that is in it; `None` if none is.
+    pub fn new(text: &str, probes: &[&Probe]) -> Option<Self> {
+        let haystack = Haystack::new(text, probes.iter().any(|probe| probe.has_space));
+        let first = probes.iter().filter_map(|probe| probe.places(&haystack).next().map(|range| range.start)).min()?;
+        let Range { start, end } = Self::bounds(text, first);
+        let mut ranges: Vec<Range<usize>> = Vec::new();
+        for probe in probes {
+            let places = probe.places(&haystack).skip_while(|range| range.end <= start);
+            ranges.extend(places.take_while(|range| range.start < end));
+        }
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut merged: Vec<Range<usize>> = Vec::new();
+        for range in ranges {
+            match merged.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => merged.push(range),
+            }
+        }
+        Some(Self::around(text, &merged))
+    }
+
+    /// The piece of `text` around the first of some places in it: in bytes, in order, apart. Without any, its start.
+    pub fn around(text: &str, places: &[Range<usize>]) -> Self {
+        let Range { start, end } = Self::bounds(text, places.first().map_or(0, |place| place.start));
+        let chars = |to: usize| text[start..to].chars().count();
+        let seen = places.iter().take_while(|place| place.start < end);
+        let ranges = seen.map(|place| chars(place.start)..chars(place.end.min(end))).collect();
+        Self { text: text[start..end].into(), ranges }
+    }
+
+    fn bounds(text: &str, first: usize) -> Range<usize> {
+        let start = text[..first].char_indices().rev().take(Self::BEFORE).last().map_or(first, |(at, _)| at);
+        let end = text[start..].char_indices().nth(Self::LEN).map_or(text.len(), |(at, _)| start + at);
+        start..end
+    }
+}
+
+/// How a character may be spelled.
+#[derive(Debug)]
+struct Spellings {
+    /// As a whole.
+    whole: Vec<String>,
+    /// With a mark or more that stands for itself, among others: one of these is there.
+    loose: Vec<char>,
+}
+
+/// Neighbouring characters of a word, each of them with few spellings.
+struct Window {
+    range: Range<usize>,
+    rarity: usize,
+    /// As UTF-8, then the loose ones: marks, and escapes of any character.
+    spellings: Vec<Vec<u8>>,
+    loose: usize,
+}
+
+impl Window {
+    fn new(spelled: &[Option<Spellings>], range: Range<usize>) -> Option<Self> {
+        let (mut whole, mut marks, mut escaped) = (vec![String::new()], Vec::new(), Vec::new());
+        for options in spelled {
+            let options = options.as_ref()?;
+            let with =
+                |start: &String| options.whole.iter().map(move |next| format!("{start}{next}")).collect::<Vec<_>>();
+            whole = whole.iter().flat_map(with).collect();
+            if whole.len() > SPELLINGS {
+                return None;
+            }
+            marks.extend(&options.loose);
+            escaped.extend(options.whole.iter().flat_map(|text| text.chars()).chain(options.loose.iter().copied()));
+        }
+        let of = |text: &String| text.chars().map(rarity).sum::<usize>();
+        let rarity = whole.iter().map(of).chain(marks.iter().copied().map(rarity)).min()?;
+        let mut loose: Vec<String> = escaped.into_iter().flat_map(escapes).collect();
+        loose.extend(marks.into_iter().map(String::from));
+        loose.sort_unstable();
+        loose.dedup();
+        let behind = whole.len();
+        let spellings: Vec<Vec<u8>> = whole.into_iter().chain(loose).map(String::into_bytes).collect();
+        (spellings.len() <= SPELLINGS).then_some(Self { range, rarity, spellings, loose: behind })
+    }
+
+    fn strategy(self, chars: &[char], spelled: &[Option<Spellings>]) -> Option<Strategy> {
+        let plain = |at: &usize| spelled[*at].is_some() && chars[*at].is_ascii();
+        let before: Vec<u8> = (0..self.range.start).rev().take_while(plain).map(|at| chars[at] as u8).collect();
+        let behind = (self.range.end..chars.len()).take_while(plain).map(|at| chars[at] as u8).collect();
+        let finder = match packed::Searcher::new(&self.spellings) {
+            Some(searcher) => Finder::Packed(searcher),
+            None => Finder::Plain(AhoCorasick::new(&self.spellings).ok()?),
+        };
+        Some(Strategy::Window { finder, loose: self.loose, before, behind })
+    }
+}
+
+impl Finder {
+    /// The number of a spelling and where it stands, at or behind `from`.
+    fn find(&self, raw: &[u8], from: usize) -> Option<(usize, Range<usize>)> {
+        let found = match self {
+            Self::Packed(searcher) => searcher.find_in(raw, Span { start: from, end: raw.len() }),
+            Self::Plain(searcher) => searcher.find(Input::new(raw).span(from..raw.len())),
+        }?;
+        Some((found.pattern().as_usize(), found.range()))
+    }
+}
+
+/// Whether characters may follow at a place: as they are, or in a spelling of more than one byte.
+fn may_follow(raw: &[u8], at: usize, chars: &[u8]) -> bool {
+    let different = raw[at..].iter().zip(chars).find(|(byte, c)| !byte.eq_ignore_ascii_case(c));
+    match different {
+        Some((byte, _)) => *byte == b'\\' || !byte.is_ascii(),
+        None => true,
+    }
+}
+
+/// Whether characters, the last one first, may stand right before a place. An escape ends with digits, which can be
+/// taken for characters that stand as they are; so wherever there is a backslash near, they may.
+fn may_precede(raw: &[u8], at: usize, chars: &[u8]) -> bool {
+    const ESCAPE: usize = r"\u0000".len();
+    let mut bytes = raw[..at].iter().rev().zip(chars);
+    match bytes.position(|(byte, c)| !byte.eq_ignore_ascii_case(c)) {
+        Some(back) => {
+            let place = at - 1 - back;
+            !raw[place].is_ascii() || raw[(place + 1).saturating_sub(ESCAPE)..=place].contains(&b'\\')
+        }
+        None => true,
+    }
+}
+
+/// The first line from `from` on that has anything but plain ASCII in it.
+fn unusual(raw: &[u8], mut from: usize) -> Option<usize> {
+    while from < raw.len() {
+        let end = memchr::memchr(b'\n', &raw[from..]).map_or(raw.len(), |at| from + at + 1);
+        let line = &raw[from..end];
+        if !line.is_ascii() || memchr::memmem::find(line, b"\\u").is_some() {
+            return Some(from);
+        }
+        from = end;
+    }
+    None
+}
+
+fn rarity(c: char) -> usize {
+    1 + COMMON.chars().position(|common| common == c).unwrap_or(COMMON.len())
+}
+
+/// How `c` may be spelled to become `c` when it is folded. `None` if `c` can be written with a backslash other than `\u`, or
+/// is a mark, which may change places with others.
+fn spellings(c: char) -> Option<Spellings> {
+    if is_js_space(c) || c.is_control() || matches!(c, '"' | '\\' | '/' | char::REPLACEMENT_CHARACTER) {
+        return None;
+    }
+    if c.is_ascii() {
+        // Composed characters never fold to ASCII, but for the Turkish İ, which begins with an I even in pieces.
+        let other = match c {
+            'i' => Some('\u{130}'),
+            'k' => Some('\u{212a}'),
+            's' => Some('\u{17f}'),
+            ';' => Some('\u{37e}'),
+            '`' => Some('\u{1fef}'),
+            _ => None,
+        };
+        let upper = Some(c.to_ascii_uppercase()).filter(|upper| *upper != c);
+        let whole = [Some(c), upper, other].into_iter().flatten().map(String::from).collect();
+        return Some(Spellings { whole, loose: Vec::new() });
+    }
+    let parts = decomposed(c);
+    if let ('가'..='힣', [first, second, rest @ ..]) = (c, &*parts) {
+        // Nothing can stand between the parts of a syllable.
+        let mut whole = vec![c.into(), parts.iter().collect()];
+        if let ([last], Some(open)) = (rest, compose(*first, *second)) {
+            whole.push([open, *last].iter().collect());
+        }
+        return Some(Spellings { whole, loose: Vec::new() });
+    }
+    let Tables { folding_to, with_mark } = Tables::get();
+    let all: Vec<char> = std::iter::once(c).chain(folding_to.get(&c).into_iter().flatten().copied()).collect();
+    let (mut loose, mut folded) = (Vec::new(), String::new());
+    for &one in &all {
+        folded.clear();
+        fold_into(&mut folded, one.encode_utf8(&mut [0; 4]));
+        if canonical_combining_class(one) != 0 || !folded.chars().eq([c]) {
+            return None;
+        }
+        let parts = decomposed(one);
+        if let [first, .., mark] = &*parts {
+            // It may have come with the letter, with another mark, or alone.
+            let is_possible = |with: &char| {
+                let starts = decomposed(*with)[0];
+                starts == *first || canonical_combining_class(starts) != 0
+            };
+            let with = with_mark.get(mark).into_iter().flatten().copied();
+            loose.extend(with.filter(is_possible).chain([*mark]).filter(|with| !all.contains(with)));
+        }
+    }
+    Some(Spellings { whole: all.into_iter().map(String::from).collect(), loose })
+}
+
+/// A character in as many parts as it has.
+fn decomposed(c: char) -> Vec<char> {
+    let mut parts = Vec::new();
+    decompose_canonical(c, |part| parts.push(part));
+    parts
+}
+
+/// What is known of characters that folding could change, those of ASCII left out.
+struct Tables {
+    /// The other characters that become each character when they are folded.
+    folding_to: HashMap<char, Vec<char>>,
+    /// The other characters that each mark is a part of.
+    with_mark: HashMap<char, Vec<char>>,
+}
+
+impl Tables {
+    fn get() -> &'static Self {
+        static TABLES: OnceLock<Tables> = OnceLock::new();
+        TABLES.get_or_init(|| {
+            let (mut folding_to, mut with_mark) = (HashMap::<_, Vec<char>>::new(), HashMap::<_, Vec<char>>::new());
+            let mut folded = String::new();
+            for c in changing() {
+                folded.clear();
+                fold_into(&mut folded, c.encode_utf8(&mut [0; 4]));
+                for to in folded.chars().filter(|to| *to != c && !to.is_ascii()) {
+                    folding_to.entry(to).or_default().push(c);
+                }
+                let parts = decomposed(c);
+                for mark in parts.into_iter().filter(|mark| *mark != c && !mark.is_ascii()) {
+                    with_mark.entry(mark).or_default().push(c);
+                }
+            }
+            Self { folding_to, with_mark }
+        })
+    }
+}
+
+/// All characters that folding could change: not the ideographs and syllables, which are most of Unicode.
+fn changing() -> impl Iterator<Item = char> {
+    ('\u{80}'..='\u{33ff}')
+        .chain('\u{a000}'..='\u{abff}')
+        .chain('\u{f900}'..='\u{1ffff}')
+        .chain('\u{2f800}'..='\u{2fa1f}')
+}
+
+/// A character as JSON escapes, its digits in either case; of a pair of surrogates the first one.
+fn escapes(c: char) -> Vec<String> {
+    let unit = c.encode_utf16(&mut [0; 2])[0];
+    let mut spellings = vec![String::from("\\u")];
+    for digit in format!("{unit:04x}").chars() {
+        let upper = Some(digit.to_ascii_uppercase()).filter(|upper| *upper != digit);
+        let digits: Vec<char> = std::iter::once(digit).chain(upper).collect();
+        spellings =
+            spellings.iter().flat_map(|start| digits.iter().map(move |digit| format!("{start}{digit}"))).collect();
+    }
+    spellings
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "there is often just one")]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// All that Unicode has: there are none in the planes 4 to 13, and those of 15 and 16 are private.
+    fn characters() -> impl Iterator<Item = char> {
+        ('\0'..='\u{3ffff}').chain('\u{e0000}'..='\u{effff}')
+    }
+
+    #[test]
+    fn the_spellings_of_ascii_are_all_there_are() {
+        let (mut folded, mut buffer) = (String::new(), [0; 4]);
+        for c in characters() {
+            folded.clear();
+            fold_into(&mut folded, c.encode_utf8(&mut buffer));
+            for to in folded.chars().filter(char::is_ascii) {
+                let is_spelled = |all: Spellings| all.whole.iter().any(|text| text.starts_with(c));
+                assert!(spellings(to).is_none_or(is_spelled), "{c:?} becomes {to:?}");
+            }
+        }
+        // Nor do pieces make others: what folds to ASCII begins with an ASCII character of its own.
+        for mark in '\u{300}'..='\u{36f}' {
+            for c in ' '..='~' {
+                let folded = fold(&format!("{c}{mark}"));
+                assert!(folded.chars().all(|to| !to.is_ascii() || to == c.to_ascii_lowercase()), "{c}{mark}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_characters_left_out_of_the_table_do_not_change() {
+        let changing: std::collections::HashSet<char> = changing().collect();
+        for c in characters().filter(|c| !c.is_ascii() && !changing.contains(c)) {
+            assert_eq!(fold(&c.to_string()), c.to_string(), "{c:?} {:x}", c as u32);
+        }
+    }
+
+    #[test]
+    fn rare_characters_are_looked_for() {
+        let found = |word: &str, raw: &str| Probe::new(word).unwrap().next(raw.as_bytes(), 0);
+        // No candidates but for the real ones, where that is easy to tell.
+        assert_eq!(found("context", r#"{"content":"the text of it"}"#), None);
+        assert_eq!(found("jwt", r#"{"a":"\u001b[1m"}"#), None);
+        assert_eq!(found("jwt", r"x\u004aWt"), Some(1));
+        assert!(found("привет", "ПРИВЕТ").is_some());
+        assert_eq!(found("漢字", "ascii \u{fa47}字"), Some(6));
+        assert_eq!(found("한글", "ascii\nnot 한글"), Some(10));
+        assert_eq!(found("한글", "하고 글자, ü"), None);
+        assert_eq!(found("é", "e, \\u001b[1m, e\\n"), None);
+        assert_eq!(found("né", "e\u{301}"), Some(1));
+        assert_eq!(found("\"", "x"), Some(0));
+        // Marks change places.
+        assert!(found("a\u{16af0}\u{a92b}", "a\u{a92b}\u{16af0}").is_some());
+        assert!(Probe::new("").is_none());
+    }
+
+    #[test]
+    fn a_snippet_is_a_piece_around_the_first_word() {
+        let text = format!("{} É\u{301}x jwt {}", "ä".repeat(100), "b JWT ".repeat(100));
+        let probes = [Probe::new("jwt").unwrap(), Probe::new("x j").unwrap()];
+        let snippet = Snippet::new(&text, &[&probes[0], &probes[1]]).unwrap();
+        assert_eq!(snippet.text.chars().count(), 120);
+        let chars: Vec<char> = snippet.text.chars().collect();
+        let found: Vec<String> = snippet.ranges.iter().map(|range| chars[range.clone()].iter().collect()).collect();
+        assert_eq!((&*found[0], &*found[1], snippet.ranges[0].start), ("x jwt", "JWT", 40));
+        assert_eq!(Snippet::new("nothing", &[&probes[0]]), None);
+        let all = Snippet::new("jwt", &[&probes[0]]).unwrap();
+        assert_eq!(all, Snippet { text: "jwt".into(), ranges: vec![0..3] });
+    }
+
+    proptest! {
+        /// What is composed, with marks in any order, and what only some case foldings know.
+        #[test]
+        fn words_of_composed_characters_are_found(
+            text in "[eEéêếẹệçḉ\\u{301}\\u{302}\\u{323}\\u{316}\\u{327}\\u{345}한하고\\u{1112}\\u{1161}\\u{11ab}ſİıßẞςσΣάάαᾳÅÅåKkक़कনো\\u{9c7}\\u{9be}x \"]{1,12}",
+            (from, len) in (0usize..12, 1usize..5),
+            escaped in proptest::collection::vec(any::<bool>(), 12),
+        ) {
+            let mut folded = String::new();
+            let word: String = fold(&text).chars().skip(from).take(len).collect();
+            let Some(probe) = Probe::new(&word) else { return Ok(()) };
+            let raw: String = text.chars().zip(escaped).map(|(c, escaped)| match c {
+                '"' => "\\\"".into(),
+                c if escaped => format!("\\u{:04x}", u32::from(c)),
+                c => c.to_string(),
+            }).collect();
+            if probe.is_in(&text, &mut folded) {
+                prop_assert!(probe.next(raw.as_bytes(), 0).is_some(), "{:?} in {}", word, raw);
+            }
+        }
+
+        #[test]
+        fn any_word_is_found_in_any_text_with_it(before: String, word: String, behind: String) {
+            let (text, mut folded) = (format!("{before}{word}{behind}"), String::new());
+            let Some(probe) = Probe::new(&word) else { return Ok(()) };
+            let raw = serde_json::to_string(&text).unwrap();
+            if probe.is_in(&text, &mut folded) {
+                prop_assert!(probe.next(raw.as_bytes(), 0).is_some());
+                prop_assert!(Snippet::new(&text, &[&probe]).is_some());
+            }
+        }
+    }
+}

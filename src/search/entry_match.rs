@@ -1,0 +1,260 @@
+//! Which entries of a session fulfil a query. A session is found when each part of a query holds somewhere in it; its
+//! entries are those for which the most parts hold at once: all of them, or where no entry has all, as many as one has.
+//! What holds for a session as a whole (`is:`, `in:`, `cost:`, a word in its name) and what must not be there holds for
+//! each entry; but one of the parts must be its own.
+
+use crate::search::byte_search::Probe;
+use crate::search::candidate::{Candidate, MatchField, MatchPlace};
+use crate::search::needle::Needle;
+use crate::search::qualifier::definition::Scope;
+use crate::search::query::{Query, Term, What};
+use crate::search::scope::HereAndNow;
+use crate::session::entry::Entry;
+use crate::session::links::Index;
+use crate::session::search_text::{Passages, Texts};
+use crate::session::tree::Tree;
+use crate::session::tree::features::Feature;
+
+/// The parts of a query that may hold for one entry and not for another.
+pub struct Parts {
+    words: Vec<Needle>,
+    scopes: Vec<Scope>,
+    /// Features of the entries that match, if no other part of the query is about entries.
+    features: Vec<Feature>,
+    everything: bool,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("words", &self.words.len()).field("scopes", &self.scopes.len()).finish()
+    }
+}
+
+/// Entries, with the parts that hold for each: a bit a part, of which a query has no more than there are bits.
+#[derive(Debug, Default)]
+pub struct Holding {
+    entries: Vec<(Index, u64)>,
+    /// What holds for all of them.
+    session: u64,
+}
+
+/// An entry that fulfils a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fulfilling {
+    /// The entry.
+    pub at: Index,
+    /// How many parts hold for it without its session.
+    pub own: u32,
+}
+
+impl Parts {
+    /// Those of a query.
+    pub fn new(query: &Query, here: &HereAndNow) -> Self {
+        let wanted = || query.terms.iter().filter(|term| !term.is_excluded);
+        let scope = |term: &Term| match &term.what {
+            What::Qualified(qualified) => Some(qualified.scope(here)),
+            _ => None,
+        };
+        let words: Vec<Needle> = wanted().filter_map(|term| Needle::of(&term.what)).collect();
+        let (mut scopes, mut features) = (Vec::new(), Vec::new());
+        for scope in wanted().filter_map(scope) {
+            match scope {
+                Scope::Session => {}
+                Scope::Tree(feature) => features.push(feature),
+                Scope::Known(_) | Scope::Read(_) => scopes.push(scope),
+            }
+        }
+        features.retain(|_| words.is_empty() && scopes.is_empty());
+        Self { words, scopes, features, everything: query.everything }
+    }
+
+    /// The feature of the entry to which a session leads that was found as a whole.
+    pub fn feature(&self) -> Option<Feature> {
+        self.features.first().copied()
+    }
+
+    /// Returns the entries of a tree that have one of the features.
+    pub fn in_tree(&self, tree: &Tree) -> Vec<Index> {
+        let mut entries: Vec<Index> = self.features.iter().flat_map(|&feature| tree.featured(feature)).collect();
+        entries.sort_unstable();
+        entries.dedup();
+        entries
+    }
+
+    /// Whether the lines of a file must be read to tell all of its entries.
+    pub fn needs_lines(&self) -> bool {
+        let is_read = |scope: &Scope| matches!(scope, Scope::Read(_));
+        self.everything && !self.words.is_empty() || self.scopes.iter().any(is_read)
+    }
+
+    /// Words of which each line has one, undecoded, that tells of entries; `None` if any line may tell of them.
+    pub fn probes(&self) -> Option<Vec<Probe>> {
+        let is_known = self.scopes.iter().all(|scope| !matches!(scope, Scope::Read(_)));
+        is_known.then(|| self.words.iter().map(|word| Probe::new(word.word()?)).collect())?
+    }
+
+    /// Whether what is known of a session tells some of its entries.
+    pub fn are_known(&self) -> bool {
+        let is_known = |scope: &Scope| matches!(scope, Scope::Known(_));
+        !self.everything && !self.words.is_empty() || self.scopes.iter().any(is_known)
+    }
+
+    /// Whether there is just one word: no entry has it where only its letters were found.
+    pub fn is_a_word(&self) -> bool {
+        self.words.len() == 1 && self.scopes.is_empty()
+    }
+
+    /// Whether one of the words is in a folded text.
+    pub fn is_in(&self, folded: &str) -> bool {
+        self.words.iter().any(|word| word.find(folded).is_some())
+    }
+
+    fn words_in(&self, folded: &str) -> u64 {
+        let has = |(bit, word): (usize, &Needle)| word.find(folded).map_or(0, |_| 1 << bit);
+        self.words.iter().enumerate().map(has).sum()
+    }
+
+    fn bit(&self, scope: usize) -> u64 {
+        1 << (self.words.len() + scope)
+    }
+
+    /// What holds for entries by what is known of their session.
+    pub fn in_known(&self, session: &Candidate<'_>) -> Holding {
+        let mut holding = Holding { session: self.words_in(session.titles.name), ..Holding::default() };
+        if !self.everything && !self.words.is_empty() {
+            let Texts { conversation, summaries } = session.texts.unwrap_or_default();
+            for passages in [session.titles.labels, conversation, summaries] {
+                self.in_passages(passages, &mut holding);
+            }
+        }
+        for (at, scope) in self.scopes.iter().enumerate() {
+            if let Scope::Known(entries) = scope {
+                entries(session).into_iter().for_each(|entry| holding.add(entry, self.bit(at)));
+            }
+        }
+        holding
+    }
+
+    fn in_passages(&self, passages: Passages<'_>, holding: &mut Holding) {
+        for (bit, word) in self.words.iter().enumerate() {
+            if let Needle::Pattern(_) = word {
+                let found = passages.each().filter(|(_, text)| word.find(text).is_some());
+                found.for_each(|(entry, _)| holding.add(entry, 1 << bit));
+                continue;
+            }
+            // Most passages have no word: they are not looked at one by one.
+            let mut from = 0;
+            while let Some(found) = word.find(&passages.folded[from..]) {
+                let Some((entry, text)) = passages.around(from + found.start) else { break };
+                // A phrase from one into the next is in neither.
+                let is_inside = from + found.end <= text.end;
+                holding.add(entry, u64::from(is_inside) << bit);
+                let after = passages.folded[from + found.start..].chars().next().map_or(1, char::len_utf8);
+                from = if is_inside { text.end } else { from + found.start + after };
+            }
+        }
+    }
+
+    /// What holds for an entry by its line, with all of its texts folded.
+    pub fn in_line(&self, entry: &Entry<'_>, folded: &str, at: Index, holding: &mut Holding) {
+        let words = if self.everything { self.words_in(folded) } else { 0 };
+        let holds = |(at, scope): (usize, &Scope)| match scope {
+            Scope::Read(holds) if holds(entry) => self.bit(at),
+            _ => 0,
+        };
+        holding.add(at, words | self.scopes.iter().enumerate().map(holds).sum::<u64>());
+    }
+
+    /// Where the first word stands in an entry.
+    pub fn place(&self, session: &Candidate<'_>, entry: Index) -> Option<MatchPlace> {
+        let texts = session.texts.unwrap_or_default();
+        let of = |passages: Passages<'_>, field: MatchField| {
+            let (start, text) = passages.of(entry)?;
+            let at = self.words.iter().find_map(|word| word.find(text))?;
+            Some(MatchPlace { field, entry: Some(entry), at: start + at.start..start + at.end })
+        };
+        of(texts.conversation, MatchField::Conversation)
+            .or_else(|| of(texts.summaries, MatchField::Summary))
+            .or_else(|| of(session.titles.labels, MatchField::Label))
+    }
+}
+
+impl Holding {
+    fn add(&mut self, entry: Index, parts: u64) {
+        if parts != 0 {
+            self.entries.push((entry, parts));
+        }
+    }
+
+    /// The entries for which the most parts hold, in file order.
+    pub fn best(mut self) -> Vec<Fulfilling> {
+        self.entries.sort_unstable();
+        self.entries.dedup_by(|(next, more), (entry, parts)| {
+            let is_same = next == entry;
+            *parts |= if is_same { *more } else { 0 };
+            is_same
+        });
+        let all = |parts: u64| (parts | self.session).count_ones();
+        let most = self.entries.iter().map(|&(_, parts)| all(parts)).max();
+        let best = self.entries.iter().filter(|&&(_, parts)| Some(all(parts)) == most);
+        best.map(|&(at, parts)| Fulfilling { at, own: parts.count_ones() }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::qualifier::sample::{Sample, here};
+    use crate::session::lines::Line;
+    use crate::session::search_text;
+
+    const LINES: &[&str] = &[
+        r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Redis or Postgres?"}}"#,
+        r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","model":"sonnet","content":[{"type":"text","text":"Redis has an expiry"},{"type":"toolCall","id":"c","name":"edit","arguments":{"path":"store.ts"}}]}}"#,
+        r#"{"type":"message","id":"3","parentId":"2","message":{"role":"toolResult","toolCallId":"c","toolName":"edit","content":[{"type":"text","text":"redis expiry"}]}}"#,
+        r#"{"type":"message","id":"4","parentId":"3","message":{"role":"assistant","model":"opus","content":[{"type":"text","text":"the expiry slides"}]}}"#,
+        r#"{"type":"label","id":"5","parentId":"4","targetId":"1","label":"expiry"}"#,
+    ];
+
+    fn entries(query: &str) -> Vec<Index> {
+        let named = [LINES, &[r#"{"type":"session_info","id":"6","parentId":"5","name":"Key-value stores"}"#]].concat();
+        let sample = Sample::of(&named);
+        let mut texts = search_text::Builder::default();
+        texts.line(Line::new(0, br#"{"type":"session","version":3,"id":"s"}"#, true));
+        LINES.iter().for_each(|line| texts.line(Line::new(0, line.as_bytes(), true)));
+        let texts = texts.take();
+        let parts = Parts::new(&Query::parse(query).unwrap(), &here());
+        let mut found = parts.in_known(&Candidate { texts: Some(texts.as_texts()), ..sample.candidate() });
+        for (at, line) in (0..).zip(LINES) {
+            let line = Line::new(0, line.as_bytes(), true);
+            let folded = crate::base::normalize::fold(std::str::from_utf8(line.bytes).unwrap());
+            parts.in_line(&line.read().unwrap().unwrap(), &folded, at, &mut found);
+        }
+        found.best().into_iter().map(|entry| entry.at).collect()
+    }
+
+    #[test]
+    fn the_most_of_what_is_asked_holds() {
+        for (query, found) in [
+            ("expiry", &[0, 1, 3][..]),
+            ("redis expiry", &[0, 1]),
+            ("postgres slides", &[0, 3]),
+            ("redis nowhere", &[0, 1]),
+            ("expiry model:opus", &[3]),
+            ("redis file:store.ts", &[0, 1, 2]),
+            ("tool:edit", &[2]),
+            ("all: redis expiry tool:edit", &[2]),
+            ("label:expiry", &[0]),
+            ("expiry -model:gpt is:branched", &[0, 1, 3]),
+            ("is:branched", &[]),
+            ("re:sl.des", &[3]),
+            ("\"has an expiry\"", &[1]),
+            ("\"postgres? redis\"", &[]),
+            ("stores postgres", &[0]),
+            ("stores redis expiry", &[0, 1]),
+            ("value stores", &[]),
+        ] {
+            assert_eq!(entries(query), found, "{query}");
+        }
+    }
+}

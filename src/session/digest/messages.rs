@@ -1,0 +1,198 @@
+//! What the user and the assistant said, as far as it is kept while a file is read, and what of it was said last.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::javascript::cut;
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Entry, row, typed_prompt};
+use crate::session::json::Str;
+use crate::session::links::{Index, Shape};
+
+/// How much is kept of each that was said, in UTF-16 code units.
+pub(super) const SAID: usize = 100;
+
+/// How much is known of what was said last, in UTF-16 code units.
+const LAST: usize = 400;
+
+/// As many bytes of it are kept as they stand in the file: it is read only when somebody looks at it.
+const RAW: usize = 1000;
+
+/// What was said last, as far as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastSaid {
+    /// The entry.
+    pub at: Index,
+    text: Kept,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Kept {
+    /// As a row says it.
+    Row(Box<str>),
+    /// As it stands in the file.
+    Raw(Box<[u8]>),
+}
+
+impl LastSaid {
+    /// Its beginning, clean and on one line, and whether it goes on behind that.
+    pub fn text(&self) -> (String, bool) {
+        match &self.text {
+            Kept::Row(row) => (row.to_string(), row.len() >= SAID && row.encode_utf16().count() + 1 >= SAID),
+            Kept::Raw(raw) => {
+                let said = row::flat_start(Str::of_raw(raw), LAST + 1);
+                let start = cut(&said, LAST);
+                (start.to_owned(), start.len() < said.len() || raw.len() + LONGEST_ESCAPE >= RAW)
+            }
+        }
+    }
+}
+
+/// The bytes of a character that is written as two escapes.
+const LONGEST_ESCAPE: usize = 12;
+
+/// What the user and the assistant said, as their rows begin.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Spoken {
+    rows: String,
+    starts: Vec<Start>,
+    /// The last prompt and the last answer, if they are longer than their rows.
+    long: [Long; 2],
+}
+
+/// A text as it stands in the file, as far as it is kept.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Long {
+    entry: Index,
+    raw: Vec<u8>,
+}
+
+/// Where a row starts.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Start {
+    entry: Index,
+    at: usize,
+    is_user: bool,
+}
+
+impl Spoken {
+    /// Takes the next entry that says something.
+    pub(crate) fn push(&mut self, entry: Index, said: &Entry<'_>) {
+        let (at, is_user) = (self.rows.len(), said.kind == Kind::User);
+        self.starts.push(Start { entry, at, is_user });
+        if let Some(typed) = typed_prompt::typed(said) {
+            self.rows.push_str(&typed_prompt::row(&typed, SAID));
+            let raw = typed.replace('\\', "\\\\").into_bytes();
+            self.long[usize::from(is_user)] = Long { entry, raw: whole_start(&raw, RAW).to_vec() };
+            return;
+        }
+        row::start_into(&mut self.rows, said, SAID);
+        if let (Some(message), true) = (&said.message, self.rows.len() - at >= SAID / 2) {
+            let long = &mut self.long[usize::from(is_user)];
+            long.entry = entry;
+            long.raw.clear();
+            for text in message.content.texts() {
+                let start = whole_start(text.raw(), RAW - long.raw.len());
+                long.raw.extend_from_slice(start);
+                if start.len() < text.raw().len() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// How many rows there are.
+    pub(super) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The row of an entry.
+    pub(super) fn row(&self, entry: Index) -> Option<usize> {
+        self.starts.binary_search_by_key(&entry, |start| start.entry).ok()
+    }
+
+    /// What a row says.
+    pub(super) fn text(&self, row: usize) -> &str {
+        let start = |row: usize| self.starts.get(row).map_or(self.rows.len(), |start| start.at);
+        &self.rows[start(row)..start(row + 1)]
+    }
+
+    /// The entries in which the user said something, in file order.
+    pub(super) fn prompts(&self) -> impl Iterator<Item = Index> {
+        self.starts.iter().filter(|start| start.is_user).map(|start| start.entry)
+    }
+
+    /// The last prompt on the way to the leaf, and what was answered last since.
+    pub(super) fn last(&self, shape: &Shape) -> (Option<LastSaid>, Option<LastSaid>) {
+        let leaf = (shape.parents.len() as Index).checked_sub(1);
+        let mut answer = None;
+        for entry in std::iter::successors(leaf, |&at| shape.parents[at as usize]) {
+            let Some(row) = self.row(entry).filter(|&row| !self.text(row).is_empty()) else { continue };
+            let is_user = self.starts[row].is_user;
+            let long = &self.long[usize::from(is_user)];
+            let said = || LastSaid {
+                at: entry,
+                text: match long.entry == entry && !long.raw.is_empty() {
+                    true => Kept::Raw(long.raw.as_slice().into()),
+                    false => Kept::Row(self.text(row).into()),
+                },
+            };
+            if is_user {
+                return (Some(said()), answer);
+            }
+            answer.get_or_insert_with(said);
+        }
+        (None, answer)
+    }
+}
+
+/// The first bytes of a text as it stands in the file: no escape and no character is cut.
+fn whole_start(raw: &[u8], most: usize) -> &[u8] {
+    if raw.len() <= most {
+        return raw;
+    }
+    let near = most.saturating_sub(LONGEST_ESCAPE);
+    let mut end = memchr::memrchr(b'\\', &raw[near..most]).map_or(most, |at| near + at);
+    while end > 0 && (raw[end - 1] == b'\\' || raw[end] & 0xc0 == 0x80) {
+        end -= 1;
+    }
+    &raw[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::session::entry::parse;
+
+    #[test]
+    fn nothing_follows_what_was_cut() {
+        let mut long = "x".repeat(RAW - 1);
+        long.push('\u{1f600}');
+        let line = serde_json::json!({
+            "type": "message", "id": "a", "parentId": null,
+            "message": {"role": "user", "content": [{"type": "text", "text": long}, {"type": "text", "text": "y"}]},
+        });
+        let mut spoken = Spoken::default();
+        spoken.push(0, &parse::line(line.to_string().as_bytes()).unwrap().unwrap());
+        assert_eq!(spoken.long[1].raw, "x".repeat(RAW - 1).as_bytes());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_of_a_text_begins_as_the_text(text in "(\\PC|[\\\\\"\n\u{1f600}漢]){0,60}", most in 0usize..80) {
+            let quoted = serde_json::to_string(&text).unwrap();
+            let ascii: String = quoted.encode_utf16().map(|unit| match unit {
+                0..0x80 => char::from(unit as u8).to_string(),
+                unit => format!("\\u{unit:04x}"),
+            }).collect();
+            for json in [quoted, ascii] {
+                let raw = &json.as_bytes()[1..json.len() - 1];
+                let start = whole_start(raw, most);
+                prop_assert!(start.len() <= most);
+                let read = Str::of_raw(start).text().into_owned();
+                prop_assert!(text.starts_with(read.trim_end_matches('\u{fffd}')), "{read:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Which files the tools of a session read, wrote and edited, when, and what was last said before: kept small, because
+//! lists hold them for all sessions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::string_pool::Strings;
+use crate::session::digest::messages::Spoken;
+use crate::session::entry::ToolCall;
+use crate::session::entry::tool_call;
+use crate::session::entry::tool_call::Touch;
+use crate::session::json::Str;
+use crate::session::links::{ById, IdHash, Index, Shape};
+
+/// How often tools touched a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileUse {
+    /// Calls of `read`.
+    pub reads: usize,
+    /// Calls of `write` and `edit`.
+    pub changes: usize,
+}
+
+impl FileUse {
+    /// Counts a call.
+    pub(crate) fn add(&mut self, touch: Touch) {
+        match touch {
+            Touch::Read => self.reads += 1,
+            Touch::Write | Touch::Edit => self.changes += 1,
+        }
+    }
+}
+
+/// Every call of a tool that did something to a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Touches {
+    /// The files, each once, as the model named them.
+    pub paths: Strings,
+    /// What was said before them: the beginnings of rows.
+    pub said: Strings,
+    /// The calls, in file order.
+    pub all: Vec<FileTouch>,
+}
+
+/// A call of a tool that did something to a file, with places in [`Touches`] for its texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileTouch {
+    /// The file: its place in [`Touches::paths`].
+    pub path: u32,
+    /// What was last said when the tool was called: its place in [`Touches::said`].
+    pub said: u32,
+    /// The entry with the tool's answer, else the one with the call.
+    pub entry: Index,
+    /// What was done.
+    pub touch: Touch,
+    /// When that entry was written, in milliseconds since 1970.
+    pub time: Option<i64>,
+}
+
+/// A call of a tool that did something to a file, with its texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touched<'a> {
+    /// The file, as the model named it.
+    pub path: &'a str,
+    /// What was done.
+    pub touch: Touch,
+    /// The entry with the tool's answer, else the one with the call.
+    pub entry: Index,
+    /// When that entry was written, in milliseconds since 1970.
+    pub time: Option<i64>,
+    /// What the user or the assistant last said above that entry, as the row begins; empty if nobody said anything.
+    pub said: &'a str,
+}
+
+impl Touches {
+    /// The files, and how often each was touched.
+    pub(crate) fn uses(&self) -> impl Iterator<Item = (&str, FileUse)> {
+        let mut uses = vec![FileUse::default(); self.paths.len()];
+        for touch in &self.all {
+            uses[touch.path as usize].add(touch.touch);
+        }
+        self.paths.iter().zip(uses)
+    }
+
+    /// The calls with their texts, in file order.
+    pub fn iter(&self) -> impl Iterator<Item = Touched<'_>> {
+        self.all.iter().map(move |&FileTouch { path, said, entry, touch, time }| Touched {
+            path: self.paths.get(path),
+            said: self.said.get(said),
+            entry,
+            touch,
+            time,
+        })
+    }
+}
+
+/// Gathers the calls from the entries of a file, in file order.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Gatherer {
+    touches: Touches,
+    paths: ById<u32>,
+    /// The last touch of each call.
+    calls: ById<usize>,
+}
+
+impl Gatherer {
+    /// Takes a call in the entry `at`, which was written at a time.
+    pub(crate) fn call(&mut self, at: Index, time: Option<i64>, call: &ToolCall<'_>) {
+        let Some((path, touch)) = tool_call::touched(call) else { return };
+        let next = self.touches.paths.len() as u32;
+        let number = *self.paths.entry(IdHash::new(path.as_bytes())).or_insert(next);
+        if number == next {
+            self.touches.paths.push(&path);
+        }
+        self.calls.insert(IdHash::of(call.id), self.touches.all.len());
+        self.touches.all.push(FileTouch { path: number, said: 0, entry: at, touch, time });
+    }
+
+    /// Takes the answer to a call, in the entry `at`, which was written at a time: models give the same id again, and the
+    /// last call is meant.
+    pub(crate) fn answer(&mut self, at: Index, time: Option<i64>, call: Option<Str<'_>>) {
+        if self.calls.is_empty() {
+            return;
+        }
+        if let Some(&touch) = self.calls.get(&IdHash::of(call.unwrap_or_default()))
+            && let Some(touch) = self.touches.all.get_mut(touch)
+        {
+            (touch.entry, touch.time) = (at, time);
+        }
+    }
+
+    /// What was gathered; `spoken` has what those said who said something.
+    pub(crate) fn finish(self, shape: &Shape, spoken: &Spoken) -> Touches {
+        let mut touches = self.touches;
+        if touches.all.is_empty() {
+            return touches;
+        }
+        let mut above = Above { shape, spoken, known: vec![UNKNOWN; shape.parents.len()] };
+        let mut places = vec![None; spoken.len() + 1];
+        for touch in &mut touches.all {
+            let number = above.number(touch.entry);
+            let said = || number.checked_sub(FIRST).map_or("", |row| spoken.text(row as usize));
+            touch.said = *places[number as usize - 1].get_or_insert_with(|| touches.said.push(said()));
+        }
+        touches.all.shrink_to_fit();
+        touches.paths.shrink_to_fit();
+        touches.said.shrink_to_fit();
+        touches
+    }
+}
+
+/// Of an entry it is not known yet who spoke above it.
+const UNKNOWN: u32 = 0;
+/// Nobody did.
+const NOBODY: u32 = 1;
+/// The first of those who did.
+const FIRST: u32 = 2;
+
+/// Finds the nearest entries above others that say something; each entry is passed once, however many are asked for.
+struct Above<'a> {
+    shape: &'a Shape,
+    spoken: &'a Spoken,
+    /// What is known of each entry: the number of what it says, or the nearest above it.
+    known: Vec<u32>,
+}
+
+impl Above<'_> {
+    fn number(&mut self, of: Index) -> u32 {
+        let Self { shape, spoken, known } = self;
+        let path = || std::iter::successors(Some(of), |&at| shape.parents[at as usize]);
+        let number = |at: Index| match known[at as usize] {
+            UNKNOWN => spoken.row(at).map(|row| row as u32 + FIRST),
+            known => Some(known),
+        };
+        let end = path().find(|&at| number(at).is_some());
+        let found = end.and_then(number).unwrap_or(NOBODY);
+        for passed in path().take_while(|&at| Some(at) != end).chain(end) {
+            known[passed as usize] = found;
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_touch_is_small() {
+        assert!(size_of::<FileTouch>() <= 32);
+    }
+}

@@ -1,0 +1,426 @@
+//! Reads one line of a session file into an [`Entry`], in one pass over its bytes. What the fields mean is said in
+//! `entry`, what counts as JSON in `json`.
+
+use crate::base::javascript::is_js_space;
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Block, Content, Entry, Message, NEWEST, Stamp, ToolCall, Usage};
+use crate::session::json::edit::is_falsy;
+use crate::session::json::value::{Fields, Value};
+use crate::session::json::{Kind as Json, NotJson, Reader, Result, Str};
+
+/// The blocks of a message that are read one by one; what follows is one more, as it stands in the file. What is kept of a
+/// block takes a multiple of the smallest ones.
+const MOST_BLOCKS: usize = 10_000;
+
+/// The text of the entry on a line; empty where there is none.
+pub fn text(line: &[u8]) -> String {
+    self::line(line).ok().flatten().map_or(String::new(), |entry| entry.text())
+}
+
+/// Reads one line. `None`: nothing that pi takes for an entry (blank, `null`, `false`, `0`, `""`), and of what version 4
+/// writes what is none.
+///
+/// # Errors
+/// The line is not JSON as JavaScript reads it: pi skips it.
+pub fn line(line: &[u8]) -> Result<Option<Entry<'_>>> {
+    if is_blank(line) {
+        return Ok(None);
+    }
+    // It is large: it is made where it is handed on.
+    let mut read = None;
+    let entry = read.insert(Entry::default());
+    let mut r = Reader::new(line);
+    let is_entry = match r.kind()? {
+        Json::Object => read_entry(&mut r, entry)?,
+        Json::Null | Json::False => r.skip().map(|_| false)?,
+        Json::Number => r.number()? != 0.0,
+        Json::Str => !r.string()?.is_empty(),
+        Json::Array | Json::True => r.skip().map(|_| true)?,
+    };
+    r.end()?;
+    if !is_entry {
+        read = None;
+    }
+    Ok(read)
+}
+
+/// Reads the beginning of a line that is too long to be read whole: the fields that stand before the one in which it is cut
+/// off, without what they make of the entry.
+///
+/// # Errors
+/// It does not begin as JSON of an entry does.
+pub fn beginning(start: &[u8]) -> Result<Entry<'_>> {
+    let mut entry = Entry { is_cut: true, ..Entry::default() };
+    let mut r = Reader::new(start);
+    if r.kind()? != Json::Object {
+        return Err(NotJson);
+    }
+    // Where it is cut off it is no JSON any more.
+    let _ = read_fields(&mut r, &mut entry);
+    Ok(entry)
+}
+
+/// A message that stands alone, such as the `systemMessage` of a compaction; an empty one, if it is none.
+pub fn message(raw: &[u8]) -> Message<'_> {
+    let mut message = None;
+    // It was read before, and is JSON.
+    let _ = read_message(&mut Reader::new(raw), &mut message);
+    message.unwrap_or_default()
+}
+
+/// The content that a context edit gives to its target: `content` of its `replacement`.
+pub fn replacement(raw: &[u8]) -> Content<'_> {
+    let mut content = Content::Missing;
+    let mut r = Reader::new(raw);
+    // It was read before, and is JSON; what is no object has no content.
+    let _ = object(&mut r, |r, key| {
+        match key {
+            b"content" => content = read_content(r)?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    });
+    content
+}
+
+/// The file that the arguments of a tool call name.
+pub(super) fn path(arguments: &[u8]) -> Option<Value<'_>> {
+    // They were read before, and are JSON; what is no object names none.
+    read_arguments(&mut Reader::new(arguments)).ok()?.1
+}
+
+/// Whether a line is white space, as JavaScript's `trim` sees it.
+fn is_blank(line: &[u8]) -> bool {
+    match line.trim_ascii_start().first() {
+        None => true,
+        Some(b'{') => false,
+        Some(_) => String::from_utf8_lossy(line).chars().all(is_js_space),
+    }
+}
+
+/// Goes through the keys of the object that comes next.
+fn object<'a>(r: &mut Reader<'a>, mut field: impl FnMut(&mut Reader<'a>, &[u8]) -> Result<()>) -> Result<()> {
+    r.enter_object()?;
+    let mut first = true;
+    while let Some(key) = r.next_key(first)? {
+        field(r, &key.bytes())?;
+        first = false;
+    }
+    Ok(())
+}
+
+/// Whether the object that comes next is an entry, and which.
+fn read_entry<'a>(r: &mut Reader<'a>, entry: &mut Entry<'a>) -> Result<bool> {
+    let write = read_fields(r, entry)?;
+    match write.kind.filter(|_| entry.type_name.is_empty()) {
+        Some(kind) if kind.is("header") && write.version.is_some_and(|version| version > NEWEST) => {
+            entry.type_name = Str::plain("session");
+            (entry.version, entry.timestamp) = (write.version, write.created_at);
+        }
+        Some(kind) if NO_ENTRIES.iter().any(|no_entry| kind.is(no_entry)) => return Ok(false),
+        _ => {}
+    }
+    entry.kind = Kind::of(entry.type_name, entry.message.as_ref().map(|message| message.role).unwrap_or_default());
+    Ok(true)
+}
+
+/// What version 4 writes beside entries: what they used, and values such as the session's name.
+const NO_ENTRIES: [&str; 3] = ["usage", "value", "list"];
+
+/// What tells the objects of version 4 apart (pi 0.87.1, `harness/session/jsonl`): they have no `type`, but for entries.
+#[derive(Default)]
+struct Write<'a> {
+    /// `kind`.
+    kind: Option<Str<'a>>,
+    /// `v` of a header.
+    version: Option<f64>,
+    /// `createdAt` of a header.
+    created_at: Option<Stamp<'a>>,
+}
+
+fn read_fields<'a>(r: &mut Reader<'a>, e: &mut Entry<'a>) -> Result<Write<'a>> {
+    let mut write = Write::default();
+    object(r, |r, key| {
+        match key {
+            b"type" => e.type_name = r.opt_string()?.unwrap_or_default(),
+            b"id" => {
+                e.id_is_text = r.kind()? == Json::Str;
+                e.id = read_id(r)?;
+            }
+            b"parentId" => e.parent_id = read_id(r)?,
+            b"timestamp" => e.timestamp = read_stamp(r)?,
+            b"message" => read_message(r, &mut e.message)?,
+            b"content" => e.content = read_content(r)?,
+            b"usage" => e.usage = read_usage(r)?,
+            b"name" => e.name = r.opt_string()?,
+            b"targetId" => e.target_id = read_id(r)?,
+            b"label" => e.label = r.opt_string()?,
+            b"summary" => e.summary = r.opt_string()?,
+            b"tokensBefore" => e.tokens_before = r.opt_number()?,
+            b"firstKeptEntryId" => e.first_kept_id = read_id(r)?,
+            b"firstKeptEntryIndex" => e.first_kept_index = r.opt_number()?,
+            b"systemMessage" => e.system_message = Some(r.skip()?).filter(|raw| !is_falsy(Some(raw))),
+            b"fromId" => e.from_id = read_id(r)?,
+            b"customType" => e.custom_type = r.opt_string()?,
+            b"provider" => e.provider = r.opt_string()?,
+            b"modelId" | b"model" => e.model_id = r.opt_string()?,
+            b"thinkingLevel" => e.thinking_level = r.opt_string()?,
+            b"replacement" => {
+                let is_null = r.kind()? == Json::Null;
+                e.replacement = Some(r.skip()?).filter(|_| !is_null);
+            }
+            b"data" | b"details" => e.data = Some(r.skip()?),
+            b"version" => e.version = read_version(r)?,
+            b"cwd" => e.cwd = r.opt_string()?,
+            b"parentSession" | b"legacyParentSessionPath" => e.parent_session = r.opt_string()?,
+            b"parentSessionId" => e.parent_session_id = r.opt_string()?,
+            b"branchedFrom" => e.branched_from = r.opt_string()?,
+            b"kind" => write.kind = r.opt_string()?,
+            b"v" => write.version = r.opt_number()?,
+            b"createdAt" => write.created_at = read_stamp(r)?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(write)
+}
+
+/// pi writes ids as strings; a number is taken as it is written, as JavaScript would compare it.
+fn read_id<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
+    match r.kind()? {
+        Json::Str => r.string().map(Some),
+        Json::Number => Ok(std::str::from_utf8(r.skip()?).ok().map(Str::plain)),
+        _ => r.skip().map(|_| None),
+    }
+}
+
+/// pi compares versions as JavaScript does, for which `"3"` is a number as well.
+fn read_version(r: &mut Reader<'_>) -> Result<Option<f64>> {
+    match r.kind()? {
+        Json::Str => Ok(r.string()?.text().trim().parse().ok()),
+        _ => r.opt_number(),
+    }
+}
+
+fn read_stamp<'a>(r: &mut Reader<'a>) -> Result<Option<Stamp<'a>>> {
+    Ok(match r.kind()? {
+        Json::Str => Some(Stamp::Text(r.string()?)),
+        Json::Number => Some(Stamp::Number(r.number()?)),
+        _ => r.skip().map(|_| None)?,
+    })
+}
+
+/// Reads a message into where it stays, as it is large. On an error what was there before is there.
+fn read_message<'a>(r: &mut Reader<'a>, message: &mut Option<Message<'a>>) -> Result<()> {
+    // Nearly never is there one.
+    let before = if message.is_some() { message.take() } else { None };
+    let read = match r.kind() {
+        Ok(Json::Object) => read_message_fields(r, message.insert(Message::default())),
+        Ok(_) => r.skip().map(drop),
+        Err(error) => Err(error),
+    };
+    if read.is_err() {
+        *message = before;
+    }
+    read
+}
+
+fn read_message_fields<'a>(r: &mut Reader<'a>, m: &mut Message<'a>) -> Result<()> {
+    object(r, |r, key| {
+        match key {
+            b"role" => m.role = r.opt_string()?.unwrap_or_default(),
+            b"content" => m.content = read_content(r)?,
+            b"timestamp" => m.timestamp = read_stamp(r)?,
+            b"usage" => m.usage = read_usage(r)?,
+            b"provider" => m.provider = r.opt_string()?,
+            b"model" => m.model = r.opt_string()?,
+            b"responseModel" => m.response_model = r.opt_string()?,
+            b"thinkingLevel" => m.thinking_level = r.opt_string()?,
+            b"durationMs" => m.duration_ms = r.opt_number()?,
+            b"stopReason" => m.stop_reason = r.opt_string()?,
+            b"errorMessage" => m.error_message = r.opt_string()?,
+            b"toolCallId" => m.tool_call_id = r.opt_string()?,
+            b"toolName" => m.tool_name = r.opt_string()?,
+            b"nestedCalls" => m.nested_calls = Some(r.skip()?),
+            b"sections" => m.sections = Some(r.skip()?),
+            b"toolsAdded" => m.tools_added = Some(r.skip()?),
+            b"toolsRemoved" => m.tools_removed = Some(r.skip()?),
+            b"isError" => m.is_error = r.opt_bool()? == Some(true),
+            b"details" => m.diff = read_diff(r)?,
+            b"command" => m.command = r.opt_string()?,
+            b"output" => m.output = r.opt_string()?,
+            b"exitCode" => m.exit_code = r.opt_number()?,
+            b"cancelled" => m.cancelled = r.opt_bool()? == Some(true),
+            b"excludeFromContext" => m.excluded = r.opt_bool()? == Some(true),
+            b"customType" => m.custom_type = r.opt_string()?,
+            b"summary" => m.summary = r.opt_string()?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })
+}
+
+fn read_diff<'a>(r: &mut Reader<'a>) -> Result<Option<Str<'a>>> {
+    let mut diff = None;
+    if r.kind()? != Json::Object {
+        return r.skip().map(|_| None);
+    }
+    object(r, |r, key| {
+        match key {
+            b"diff" => diff = r.opt_string()?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(diff)
+}
+
+fn read_content<'a>(r: &mut Reader<'a>) -> Result<Content<'a>> {
+    match r.kind()? {
+        Json::Str => r.string().map(Content::Text),
+        Json::Array => {
+            let mut blocks = Vec::new();
+            r.enter_array()?;
+            while r.next_item(blocks.is_empty())? {
+                if blocks.len() == MOST_BLOCKS {
+                    let start = r.here();
+                    r.skip()?;
+                    while r.next_item(false)? {
+                        r.skip()?;
+                    }
+                    blocks.push(Block::Other { type_name: Str::plain("more blocks"), raw: r.since(start) });
+                    break;
+                }
+                blocks.push(read_block(r)?);
+            }
+            Ok(Content::Blocks(blocks))
+        }
+        _ => r.skip().map(|_| Content::Null),
+    }
+}
+
+fn read_block<'a>(r: &mut Reader<'a>) -> Result<Block<'a>> {
+    if r.kind()? != Json::Object {
+        return r.skip().map(|_| Block::Broken);
+    }
+    let (mut type_name, mut text, mut thinking, mut mime, mut data) = (Str::default(), None, None, None, None);
+    let mut call = ToolCall::default();
+    let mut is_odd = false;
+    let start = r.here();
+    object(r, |r, key| {
+        match key {
+            b"type" => type_name = r.opt_string()?.unwrap_or_default(),
+            b"text" => {
+                is_odd = !matches!(r.kind()?, Json::Str | Json::Null);
+                text = r.opt_string()?;
+            }
+            b"thinking" => thinking = r.opt_string()?,
+            b"id" => call.id = r.opt_string()?.unwrap_or_default(),
+            b"name" => call.name = r.opt_string()?.unwrap_or_default(),
+            b"arguments" => (call.arguments, call.path) = read_arguments(r)?,
+            b"mimeType" => mime = r.opt_string()?,
+            b"data" => data = r.opt_string()?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(match &*type_name.bytes() {
+        b"text" if !is_odd => Block::Text(text.unwrap_or_default()),
+        b"thinking" => Block::Thinking(thinking.unwrap_or_default()),
+        b"toolCall" => Block::ToolCall(call),
+        b"image" => {
+            let bytes = data.map_or(0, |data: Str| data.raw_len() / 4 * 3);
+            Block::Image { mime: mime.unwrap_or_default(), bytes }
+        }
+        _ => Block::Other { type_name, raw: r.since(start) },
+    })
+}
+
+/// The arguments of a tool call as they are written, and the file that they name.
+fn read_arguments<'a>(r: &mut Reader<'a>) -> Result<(&'a [u8], Option<Value<'a>>)> {
+    if r.kind()? != Json::Object {
+        return Ok((r.skip()?, None));
+    }
+    let start = r.here();
+    let (mut path, mut file_path) = (None, None);
+    object(r, |r, key| {
+        match key {
+            b"path" => path = Some(Value::read(r)?),
+            b"file_path" => file_path = Some(Value::read(r)?),
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok((r.since(start), path.or(file_path)))
+}
+
+fn read_usage(r: &mut Reader<'_>) -> Result<Option<Usage>> {
+    if r.kind()? != Json::Object {
+        return r.skip().map(|_| None);
+    }
+    let (mut usage, mut total) = (Usage::default(), 0.0);
+    object(r, |r, key| {
+        match key {
+            b"input" => usage.input = r.opt_number()?.unwrap_or(0.0),
+            b"output" => usage.output = r.opt_number()?.unwrap_or(0.0),
+            b"cacheRead" => usage.cache_read = r.opt_number()?.unwrap_or(0.0),
+            b"cacheWrite" => usage.cache_write = r.opt_number()?.unwrap_or(0.0),
+            b"totalTokens" => total = r.opt_number()?.unwrap_or(0.0),
+            b"cost" => (usage.cost, usage.is_billed) = read_cost(r)?,
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    let parts = usage.input + usage.output + usage.cache_read + usage.cache_write;
+    usage.tokens = if parts > 0.0 { parts } else { total };
+    Ok(Some(usage))
+}
+
+/// The cost in US dollars, and whether the provider said it.
+fn read_cost(r: &mut Reader<'_>) -> Result<(f64, bool)> {
+    if r.kind()? != Json::Object {
+        return Ok((r.opt_number()?.unwrap_or(0.0), false));
+    }
+    let start = r.here();
+    let (mut total, mut is_billed) = (None, false);
+    object(r, |r, key| {
+        match key {
+            b"total" => total = r.opt_number()?,
+            b"totalFromProvider" => is_billed = r.opt_bool()? == Some(true),
+            _ => drop(r.skip()?),
+        }
+        Ok(())
+    })?;
+    let sum = || Fields::new(r.since(start)).numbers().fold(0.0, |sum, part| sum + part);
+    Ok((total.unwrap_or_else(sum), is_billed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_blocks_the_rest_is_one() {
+        for (block, count) in [("{}", MOST_BLOCKS + 5), ("1", MOST_BLOCKS + 1), ("{}", MOST_BLOCKS)] {
+            let blocks = vec![block; count].join(",");
+            let text = format!(r#"{{"type":"message","message":{{"role":"user","content":[{blocks}]}},"id":"a"}}"#);
+            let entry = line(text.as_bytes()).unwrap().unwrap();
+            assert!(entry.id.unwrap().is("a"));
+            let Content::Blocks(blocks) = entry.message.unwrap().content else { panic!("no blocks") };
+            assert_eq!(blocks.len(), count.min(MOST_BLOCKS + 1));
+            if let Some(Block::Other { type_name, raw }) = blocks.get(MOST_BLOCKS) {
+                assert!(type_name.is("more blocks") && raw.starts_with(block.as_bytes()));
+            }
+        }
+    }
+
+    #[test]
+    fn blank_lines_are_no_entries_and_no_damage() {
+        for blank in ["", " \t\r", "\u{a0} \u{3000}", "\u{feff}", "\u{b}", "null", "0", "\"\""] {
+            assert!(matches!(line(blank.as_bytes()), Ok(None)), "{blank:?}");
+        }
+        for bad in ["\u{a0}x", "\u{feff}{}", "\u{85}", "{"] {
+            assert!(line(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! The texts of an entry by what they are: all that a person might look for, tool output and thinking included, but no
+//! ids, no names of fields that every entry has, and no images.
+
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Block, Content, Entry, Message, parse};
+use crate::session::json::{Kind as Json, Reader, Str};
+
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// What the user said.
+    User,
+    /// What the assistant said.
+    Assistant,
+    /// What the model thought.
+    Thinking,
+    /// The arguments of a tool call: names and values.
+    Arguments,
+    /// What a tool gave, its diff included.
+    Tool,
+    /// A command that the user ran, and what it gave.
+    Bash,
+    /// Messages and data of extensions.
+    Custom,
+    /// A summary of a compaction or a branch, with its details.
+    Summary,
+    /// A label, be it set still or not.
+    Label,
+    /// A name of the session, be it the last one or not.
+    Name,
+    /// How an assistant's message failed.
+    Error,
+    /// Anything else: system messages, edits of the context, types that pitree does not know.
+    Other,
+}
+
+impl Field {
+    /// Its name for scripts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Thinking => "thinking",
+            Self::Arguments => "arguments",
+            Self::Tool => "tool",
+            Self::Bash => "bash",
+            Self::Custom => "custom",
+            Self::Summary => "summary",
+            Self::Label => "label",
+            Self::Name => "name",
+            Self::Error => "error",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Fields that hold no text in objects that pitree does not know.
+const NO_TEXT: [&str; 4] = ["type", "id", "parentId", "timestamp"];
+
+/// From this length on, in bytes, a string of nothing but base64 digits is taken for data.
+const DATA: usize = 256;
+
+/// Calls `each` with every text of an entry; `line` is the line that it was read from.
+pub fn texts<'a>(entry: &Entry<'a>, line: &'a [u8], each: &mut dyn FnMut(Field, Str<'a>)) {
+    let mut some = |field, text: Option<Str<'a>>| {
+        if let Some(text) = text {
+            each(field, text);
+        }
+    };
+    let data = entry.data.unwrap_or_default();
+    match entry.kind {
+        Kind::User => message(entry, Field::User, each),
+        Kind::Assistant => message(entry, Field::Assistant, each),
+        Kind::ToolResult => message(entry, Field::Tool, each),
+        Kind::Bash => message(entry, Field::Bash, each),
+        Kind::CustomRole => message(entry, Field::Custom, each),
+        Kind::SummaryRole => message(entry, Field::Summary, each),
+        Kind::SystemRole | Kind::OtherMessage => message(entry, Field::Other, each),
+        Kind::Compaction | Kind::BranchSummary => {
+            some(Field::Summary, entry.summary);
+            values(data, Field::Summary, each);
+            if let Some(raw) = entry.system_message {
+                system(&parse::message(raw), each);
+            }
+        }
+        Kind::CustomMessage => {
+            some(Field::Custom, entry.custom_type);
+            content(&entry.content, Field::Custom, each);
+            values(data, Field::Custom, each);
+        }
+        Kind::Custom => {
+            some(Field::Custom, entry.custom_type);
+            values(data, Field::Custom, each);
+        }
+        Kind::Label => some(Field::Label, entry.label),
+        Kind::SessionInfo => some(Field::Name, entry.name),
+        Kind::ContextEdit => object(entry.replacement.unwrap_or_default(), Field::Other, each),
+        Kind::ModelChange | Kind::ThinkingLevel => {}
+        Kind::Usage | Kind::Unknown => object(line, Field::Other, each),
+    }
+}
+
+fn message<'a>(entry: &Entry<'a>, field: Field, each: &mut dyn FnMut(Field, Str<'a>)) {
+    let Some(message) = &entry.message else { return };
+    content(&message.content, field, each);
+    for nested in message.nested_calls() {
+        values(nested.call.arguments, Field::Arguments, each);
+        nested.error.into_iter().for_each(|error| each(Field::Tool, error));
+    }
+    system(message, each);
+    let others = [message.custom_type, message.command, message.output, message.summary, message.diff];
+    others.into_iter().flatten().for_each(|text| each(field, text));
+    if let Some(error) = message.error_message {
+        each(Field::Error, error);
+    }
+}
+
+/// What a system message says besides its content.
+fn system<'a>(message: &Message<'a>, each: &mut dyn FnMut(Field, Str<'a>)) {
+    message.sections().filter_map(|section| section.text).for_each(|text| each(Field::Other, text));
+    for tool in message.tools_added().chain(message.tools_removed()) {
+        each(Field::Other, tool.name);
+        each(Field::Other, tool.description);
+    }
+}
+
+fn content<'a>(content: &Content<'a>, field: Field, each: &mut dyn FnMut(Field, Str<'a>)) {
+    let blocks = match content {
+        Content::Missing | Content::Null => return,
+        Content::Text(text) => return each(field, *text),
+        Content::Blocks(blocks) => blocks,
+    };
+    for block in blocks {
+        match block {
+            Block::Text(text) => each(field, *text),
+            Block::Thinking(thinking) => each(Field::Thinking, *thinking),
+            Block::ToolCall(call) => values(call.arguments, Field::Arguments, each),
+            Block::Other { raw, .. } => object(raw, field, each),
+            Block::Image { .. } | Block::Broken => {}
+        }
+    }
+}
+
+/// The texts of an object that pitree does not know.
+fn object<'a>(raw: &'a [u8], field: Field, each: &mut dyn FnMut(Field, Str<'a>)) {
+    let mut r = Reader::new(raw);
+    if r.kind() != Ok(Json::Object) {
+        return values(raw, field, each);
+    }
+    // What stood in a checked line reads without errors.
+    let _ = r.enter_object();
+    let mut is_first = true;
+    while let Ok(Some(key)) = r.next_key(is_first) {
+        is_first = false;
+        let Ok(value) = r.skip() else { return };
+        if !NO_TEXT.iter().any(|name| key.is(name)) {
+            values(value, field, each);
+        }
+    }
+}
+
+/// Every name, string and number in JSON of any shape, without recursion.
+fn values<'a>(raw: &'a [u8], field: Field, each: &mut dyn FnMut(Field, Str<'a>)) {
+    let mut at = 0;
+    while let Some(&byte) = raw.get(at) {
+        let rest = &raw[at..];
+        at += match byte {
+            b'"' => {
+                let mut r = Reader::new(rest);
+                let Ok(text) = r.string() else { return };
+                if !is_data(text.raw()) {
+                    each(field, text);
+                }
+                r.place()
+            }
+            b'-' | b'0'..=b'9' => {
+                let is_in = |b: &u8| matches!(b, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+                let len = rest.iter().position(|b| !is_in(b)).unwrap_or(rest.len());
+                each(field, Str::plain(std::str::from_utf8(&rest[..len]).unwrap_or_default()));
+                len
+            }
+            _ => 1,
+        };
+    }
+}
+
+/// Whether a string, as it is written, is an image or the like in base64.
+fn is_data(raw: &[u8]) -> bool {
+    let is_digit = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_');
+    // A slash may be written with a backslash before it.
+    let is_slash = |at: usize| raw[at] == b'\\' && raw.get(at + 1) == Some(&b'/');
+    let digits = match memchr::memmem::find(&raw[..raw.len().min(DATA)], b";base64,") {
+        Some(at) if raw.starts_with(b"data:") => at + b";base64,".len(),
+        _ => 0,
+    };
+    raw.len() >= DATA && (digits..raw.len()).all(|at| is_digit(&raw[at]) || is_slash(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::entry::parse;
+
+    fn said(line: &str) -> Vec<(&'static str, String)> {
+        let entry = parse::line(line.as_bytes()).unwrap().unwrap();
+        let mut said = Vec::new();
+        texts(&entry, line.as_bytes(), &mut |field, text| said.push((field.name(), text.text().into_owned())));
+        said
+    }
+
+    fn own(said: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+        said.iter().map(|(field, text)| (*field, text.to_string())).collect()
+    }
+
+    #[test]
+    fn names_the_texts_of_messages() {
+        let blocks = r#"{"type":"message","id":"i","message":{"role":"assistant","content":[{"type":"thinking","thinking":"Hm","thinkingSignature":"xyz"},{"type":"text","text":"So"},{"type":"toolCall","id":"call","name":"edit","arguments":{"path":"a.rs","edits":[{"line":-1.5e3,"new":"\u00e9","all":true}]}},{"type":"image","data":"AAAA","mimeType":"image/png"},{"type":"cite","id":"c","where":"there"}],"errorMessage":"broke","model":"m"}}"#;
+        let wanted = own(&[
+            ("thinking", "Hm"),
+            ("assistant", "So"),
+            ("arguments", "path"),
+            ("arguments", "a.rs"),
+            ("arguments", "edits"),
+            ("arguments", "line"),
+            ("arguments", "-1.5e3"),
+            ("arguments", "new"),
+            ("arguments", "é"),
+            ("arguments", "all"),
+            ("assistant", "there"),
+            ("error", "broke"),
+        ]);
+        assert_eq!(said(blocks), wanted);
+        let message = |rest: &str| said(&format!(r#"{{"type":"message","id":"i","message":{{{rest}}}}}"#));
+        assert_eq!(message(r#""role":"user","content":"hi""#), own(&[("user", "hi")]));
+        assert_eq!(
+            message(
+                r#""role":"toolResult","toolCallId":"c","toolName":"edit","content":[{"type":"text","text":"ok"}],"details":{"diff":"+1"}"#
+            ),
+            own(&[("tool", "ok"), ("tool", "+1")])
+        );
+        assert_eq!(
+            message(r#""role":"bashExecution","command":"ls","output":"a b","exitCode":0"#),
+            own(&[("bash", "ls"), ("bash", "a b")])
+        );
+        assert_eq!(
+            message(
+                r#""role":"system","content":"be kind","sections":{"rules":"be brief","docs":null},"toolsAdded":[{"name":"read","description":"reads","parameters":{"type":"object"}}],"toolsRemoved":[{"name":"edit"}]"#
+            ),
+            own(&[
+                ("other", "be kind"),
+                ("other", "be brief"),
+                ("other", "read"),
+                ("other", "reads"),
+                ("other", "edit"),
+                ("other", "")
+            ])
+        );
+        assert_eq!(
+            message(
+                r#""role":"toolResult","content":[],"nestedCalls":{"calls":[{"name":"read","arguments":{"path":"a.rs"},"status":"error","error":"ENOENT"}]}"#
+            ),
+            own(&[("arguments", "path"), ("arguments", "a.rs"), ("tool", "ENOENT")])
+        );
+    }
+
+    #[test]
+    fn names_the_texts_of_other_entries() {
+        for (line, wanted) in [
+            (
+                r#"{"type":"custom","customType":"todo","data":{"items":["a",7,null]}}"#,
+                &[("custom", "todo"), ("custom", "items"), ("custom", "a"), ("custom", "7")][..],
+            ),
+            (
+                r#"{"type":"custom_message","customType":"note","content":"c","details":"d"}"#,
+                &[("custom", "note"), ("custom", "c"), ("custom", "d")],
+            ),
+            (
+                r#"{"type":"compaction","summary":"s","details":{"readFiles":["f"]}}"#,
+                &[("summary", "s"), ("summary", "readFiles"), ("summary", "f")],
+            ),
+            (
+                r#"{"type":"compaction","summary":"s","systemMessage":{"role":"system","content":"","sections":{"rules":"be brief"}}}"#,
+                &[("summary", "s"), ("other", "be brief")],
+            ),
+            (r#"{"type":"branch_summary","summary":"s","fromId":"root"}"#, &[("summary", "s")]),
+            (r#"{"type":"label","targetId":"t","label":"l"}"#, &[("label", "l")]),
+            (r#"{"type":"session_info","name":"n"}"#, &[("name", "n")]),
+            (r#"{"type":"context_edit","targetId":"t","replacement":{"content":"c"}}"#, &[("other", "c")]),
+            (r#"{"type":"context_edit","targetId":"t","replacement":null}"#, &[]),
+            (r#"{"type":"model_change","provider":"p","modelId":"m"}"#, &[]),
+            (
+                r#"{"type":"new","id":"i","parentId":"p","timestamp":"t","what":{"id":"x"}}"#,
+                &[("other", "id"), ("other", "x")],
+            ),
+        ] {
+            assert_eq!(said(line), own(wanted), "{line}");
+        }
+    }
+
+    #[test]
+    fn data_is_no_text() {
+        let data = "AZaz09+/".repeat(40);
+        let shown = |text: &str| said(&format!(r#"{{"type":"custom","data":["{text}"]}}"#)).len();
+        assert_eq!(shown(&data), 0);
+        assert_eq!(shown(&data.replace('/', "\\/")), 0);
+        assert_eq!(shown(&format!("data:image/png;base64,{data}")), 0);
+        assert_eq!(shown(&data[..200]), 1);
+        assert_eq!(shown(&format!("{data} words")), 1);
+        assert_eq!(shown(&format!("{data}\\n")), 1);
+    }
+
+    #[test]
+    fn deep_data_needs_no_recursion() {
+        let deep = format!("{}7{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(said(&format!(r#"{{"type":"custom","data":{deep}}}"#)), own(&[("custom", "7")]));
+    }
+}

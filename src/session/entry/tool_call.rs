@@ -1,0 +1,287 @@
+//! How a tool call is said in one line: `[read: src/auth.rs:10-40]`, as pi's `/tree` says it (1.5.2).
+
+use std::borrow::Cow;
+
+use crate::base::javascript::{cut, is_js_space, js_trim, number};
+use crate::base::paths::shorten;
+use crate::base::text::clean;
+use crate::session::entry::ToolCall;
+use crate::session::entry::row::LONGEST;
+use crate::session::json::value::{Fields, Value, items, stringify};
+use crate::session::json::{Reader, Str};
+
+/// How many entries up a tool's answer has its call at most: the answers of one message hang below each other.
+pub(crate) const NEARBY: usize = 64;
+
+/// What a tool did with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Touch {
+    /// `read`
+    Read,
+    /// `write`
+    Write,
+    /// `edit`
+    Edit,
+}
+
+impl Touch {
+    /// The name of the tool.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Edit => "edit",
+        }
+    }
+}
+
+/// How much is kept of a command or of arguments, in UTF-16 code units.
+const SAID: usize = 400;
+
+/// What a tool was called for, in pieces that a row is made of. All of it is clean.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Called {
+    /// The name of the tool.
+    pub name: Box<str>,
+    /// The file or directory that it is about, as it was given; empty if there is none.
+    pub path: Box<str>,
+    /// The rest of the call: lines, the command on one line, the pattern, the most descriptive argument of a custom tool.
+    pub about: Box<str>,
+}
+
+impl Called {
+    /// From a call and its arguments.
+    pub(crate) fn new(call: &ToolCall<'_>, args: &Fields<'_>) -> Self {
+        let name = call.name.text();
+        let text = |names: &[&str]| given(args, names).map_or(Cow::Borrowed(""), |value| value.text());
+        let (path, about) = match &*name {
+            "read" => (text(&["path", "file_path"]), lines(args).into()),
+            "write" | "edit" => (text(&["path", "file_path"]), Cow::default()),
+            "bash" => (Cow::default(), text(&["command"])),
+            "grep" => (text(&["path"]), format!("/{}/", text(&["pattern"])).into()),
+            "find" => (text(&["path"]), text(&["pattern"])),
+            "ls" => (text(&["path"]), Cow::default()),
+            _ => match descriptive(call.arguments) {
+                Some(("path", path)) => (path, Cow::default()),
+                Some((_, text)) => (Cow::default(), text),
+                None => (Cow::default(), stringify(call.arguments, SAID).0.into()),
+            },
+        };
+        let short = |text: &str| clean(cut(js_trim(text), SAID)).into();
+        Self { name: short(&name), path: short(&path), about: short(&about) }
+    }
+
+    /// The end of the path.
+    pub fn file_name(&self) -> &str {
+        self.path.rsplit(['/', '\\']).next().unwrap_or_default()
+    }
+
+    /// What it does with a file.
+    pub fn touch(&self) -> Option<Touch> {
+        [Touch::Read, Touch::Write, Touch::Edit].into_iter().find(|touch| touch.name() == &*self.name)
+    }
+}
+
+/// The arguments of custom tools that describe a call best, in order of preference.
+const DESCRIPTIVE: [&str; 7] = ["task", "prompt", "description", "query", "command", "path", "url"];
+
+/// The deepest level of a custom tool's arguments that is searched for text.
+const DEEPEST: usize = 4;
+
+/// The most arguments of a custom tool that are searched for text at each level.
+const MOST_VALUES: usize = 1000;
+
+/// Returns the name and text of the argument that describes a call of a custom tool best: a preferred one, else the first
+/// text. If this level has no text, the first object or array is searched in the same way.
+fn descriptive(arguments: &[u8]) -> Option<(&'static str, Cow<'_, str>)> {
+    fn text(value: Value<'_>) -> Option<Str<'_>> {
+        value.str().filter(|text| text.chars().any(|c| !is_js_space(c)))
+    }
+    let mut raw = arguments;
+    for _ in 0..DEEPEST {
+        let fields = Fields::new(raw);
+        if let Some((name, text)) = DESCRIPTIVE.iter().find_map(|&name| Some((name, text(fields.get(name)?)?))) {
+            return Some((name, text.text()));
+        }
+        let of_array = items(raw).map_while(|raw| Value::read(&mut Reader::new(raw)).ok());
+        let values: Vec<_> = fields.into_iter().map(|(_, value)| value).chain(of_array).take(MOST_VALUES).collect();
+        if let Some(text) = values.iter().find_map(|&value| text(value)) {
+            return Some(("", text.text()));
+        }
+        raw =
+            values.iter().find_map(|value| value.raw().filter(|raw| raw.starts_with(b"{") || raw.starts_with(b"[")))?;
+    }
+    None
+}
+
+/// The first of some arguments that says something.
+fn given<'a>(args: &Fields<'a>, names: &[&str]) -> Option<Value<'a>> {
+    names.iter().filter_map(|name| args.get(name)).find(|value| !value.is_falsy())
+}
+
+/// A tool call with its arguments in one line, as far as a screen could show it. Paths below `home` start with `~`.
+pub fn describe(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
+    let mut said = whole(call, args, home);
+    said.truncate(cut(&said, LONGEST).len());
+    said
+}
+
+fn whole(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
+    let name = call.name.text();
+    let text = |names: &[&str]| given(args, names).map_or(Cow::Borrowed(""), |value| value.text());
+    let path = |names: &[&str], default: &str| {
+        let path = given(args, names).map_or(Cow::Borrowed(default), |value| value.text());
+        shorten(&path, home).into_owned()
+    };
+    match &*name {
+        "read" => format!("[read: {}{}]", path(&["path", "file_path"], ""), lines(args)),
+        "write" | "edit" => format!("[{name}: {}]", path(&["path", "file_path"], "")),
+        "bash" => {
+            let command = text(&["command"]);
+            let start: String = cut(js_trim(&command.replace(['\n', '\t'], " ")), 50).into();
+            format!("[bash: {start}{}]", if command.encode_utf16().count() > 50 { "..." } else { "" })
+        }
+        "grep" => format!("[grep: /{}/ in {}]", text(&["pattern"]), path(&["path"], ".")),
+        "find" => format!("[find: {} in {}]", text(&["pattern"]), path(&["path"], ".")),
+        "ls" => format!("[ls: {}]", path(&["path"], ".")),
+        _ => {
+            let (start, is_cut) = stringify(call.arguments, 40);
+            format!("[{name}: {start}{}]", if is_cut { "..." } else { "" })
+        }
+    }
+}
+
+/// Returns the path that the arguments of a call name, if they do.
+pub(crate) fn path_in(arguments: &[u8]) -> Option<String> {
+    given(&Fields::new(arguments), &["path", "file_path"]).map(|path| path.text().into_owned())
+}
+
+/// The file that a call reads, writes or edits.
+pub fn touched<'a>(call: &ToolCall<'a>) -> Option<(Cow<'a, str>, Touch)> {
+    let touch = match &*call.name.bytes() {
+        b"read" => Touch::Read,
+        b"write" => Touch::Write,
+        b"edit" => Touch::Edit,
+        _ => return None,
+    };
+    Some((call.path?.text(), touch))
+}
+
+/// `:10-40` behind the path of a `read`, from its `offset` and `limit`; nothing if one of them is no number.
+fn lines(args: &Fields<'_>) -> String {
+    let given = |name| args.get(name).filter(|value| value.raw() != Some(b"null"));
+    let lines = || match (given("offset"), given("limit")) {
+        (None, None) => None,
+        (offset, limit) => {
+            let start = offset.map_or(Some(1.0), Value::number)?;
+            let end = limit.map(|limit| Some(start + limit.number()? - 1.0));
+            Some(match end {
+                None => format!(":{}", number(start)),
+                Some(end) => match end? {
+                    0.0 => format!(":{}", number(start)),
+                    end => format!(":{}-{}", number(start), number(end)),
+                },
+            })
+        }
+    };
+    lines().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::entry::parse;
+
+    fn say(name: &str, arguments: &str) -> String {
+        let call = ToolCall { id: Str::default(), name: Str::plain(name), arguments: arguments.as_bytes(), path: None };
+        describe(&call, &Fields::new(call.arguments), "/home/me")
+    }
+
+    #[test]
+    fn a_call_is_about_its_last_path() {
+        for (arguments, path) in [
+            (r#"{"path":"a","x":[{"path":"no"}]}"#, Some("a")),
+            (r#"{"file_path":"f"}"#, Some("f")),
+            (r#"{"path":"a","file_path":"f","p\u0061th":"b"}"#, Some("b")),
+            (r#"{"path":7}"#, Some("7")),
+            ("{}", None),
+            ("[\"path\"]", None),
+        ] {
+            let line = format!(
+                r#"{{"type":"message","message":{{"role":"assistant","content":[{{"type":"toolCall","name":"edit","arguments":{arguments}}}]}}}}"#
+            );
+            let entry = parse::line(line.as_bytes()).unwrap().unwrap();
+            let calls: Vec<_> = entry.message.iter().flat_map(|message| message.content.tool_calls()).collect();
+            assert_eq!(calls[0].arguments, arguments.as_bytes());
+            let touched = touched(calls[0]);
+            assert_eq!(touched, path.map(|path| (path.into(), Touch::Edit)), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn says_calls_as_pi_does() {
+        assert_eq!(say("read", r#"{"path":"/home/me/a.rs","offset":10,"limit":31}"#), "[read: ~/a.rs:10-40]");
+        assert_eq!(say("read", r#"{"file_path":"a.rs","limit":5}"#), "[read: a.rs:1-5]");
+        assert_eq!(say("read", r#"{"path":"a.rs","offset":7}"#), "[read: a.rs:7]");
+        assert_eq!(say("grep", r#"{"pattern":"fn \\w+"}"#), r"[grep: /fn \w+/ in .]");
+        assert_eq!(say("bash", r#"{"command":"cd x\n  ls"}"#), "[bash: cd x   ls]");
+        assert_eq!(
+            say("bash", &format!(r#"{{"command":"{}"}}"#, "x".repeat(51))),
+            format!("[bash: {}...]", "x".repeat(50))
+        );
+        assert_eq!(say("deploy", r#"{ "to": "a b" }"#), r#"[deploy: {"to":"a b"}]"#);
+        assert_eq!(say("ls", ""), "[ls: .]");
+    }
+
+    #[test]
+    fn a_custom_tool_is_described_by_its_best_argument() {
+        for (arguments, path, about) in [
+            (r#"{"agent":"scout","task":"Find the tests","prompt":"no"}"#, "", "Find the tests"),
+            (r#"{"agent":"scout","prompt":"Find\n it"}"#, "", "Find  it"),
+            (r#"{"n":7,"task":" ","title":"Plan","body":"no"}"#, "", "Plan"),
+            (r#"{"query":"rust \"x\"","url":"no"}"#, "", "rust \"x\""),
+            (r#"{"mode":"fast","path":"src/a.rs"}"#, "src/a.rs", ""),
+            (r#"{"n":1,"tasks":[{"agent":"scout","task":"Find it"}]}"#, "", "Find it"),
+            (r#"["first","second"]"#, "", "first"),
+            (r#"{"ok":true,"n":[1]}"#, "", r#"{"ok":true,"n":[1]}"#),
+            ("", "", ""),
+        ] {
+            let arguments = arguments.as_bytes();
+            let call = ToolCall { id: Str::default(), name: Str::plain("subagent"), arguments, path: None };
+            let called = Called::new(&call, &Fields::new(arguments));
+            assert_eq!((&*called.path, &*called.about), (path, about));
+        }
+    }
+
+    /// As pi 1.5.2 was seen to draw them.
+    #[test]
+    fn says_odd_arguments_as_pi_does() {
+        for (name, arguments, said) in [
+            ("read", r#"{"path":"a","offset":null,"limit":null}"#, "[read: a]"),
+            ("read", r#"{"path":"a","offset":null,"limit":5}"#, "[read: a:1-5]"),
+            ("read", r#"{"path":"a","offset":" 7 ","limit":"0x2"}"#, "[read: a:7-8]"),
+            ("read", r#"{"path":"a","offset":"x","limit":5}"#, "[read: a]"),
+            ("read", r#"{"path":"a","offset":5,"limit":true}"#, "[read: a]"),
+            ("read", r#"{"path":"a","offset":"","limit":2}"#, "[read: a]"),
+            ("read", r#"{"path":"a","offset":1e21}"#, "[read: a:1e+21]"),
+            ("read", r#"{"path":"a","offset":0,"limit":1}"#, "[read: a:0]"),
+            ("read", r#"{"path":"a","offset":1.5,"limit":1.0}"#, "[read: a:1.5-1.5]"),
+            ("read", r#"{"path":["/home/me/a",["b",null,1.0],{}]}"#, "[read: ~/a,b,,1,[object Object]]"),
+            ("write", r#"{"path":{"x":1}}"#, "[write: [object Object]]"),
+            ("edit", r#"{"path":1E+3}"#, "[edit: 1000]"),
+            ("edit", r#"{"path":[],"file_path":"b"}"#, "[edit: ]"),
+            ("edit", r#"{"path":0,"file_path":"b"}"#, "[edit: b]"),
+            ("edit", r#"{"path":"/home/me2/a"}"#, "[edit: /home/me2/a]"),
+            ("ls", r#"{"path":true}"#, "[ls: true]"),
+            ("grep", r#"{"pattern":1.0,"path":[""]}"#, "[grep: /1/ in ]"),
+            ("bash", r#"{"command":["ls","-l"]}"#, "[bash: ls,-l]"),
+            ("bash", "[5]", "[bash: ]"),
+            ("odd", r#"{"b":1.0,"2":"\u0061\/","b":1e3, "1":{}}"#, r#"[odd: {"1":{},"2":"a/","b":1000}]"#),
+            ("odd", r#""text""#, r#"[odd: "text"]"#),
+        ] {
+            assert_eq!(say(name, arguments), said, "{arguments}");
+        }
+        let long = format!(r#"{{"path":"{}"}}"#, "x".repeat(9999));
+        assert_eq!(say("ls", &long).len(), LONGEST);
+    }
+}

@@ -1,0 +1,359 @@
+//! Several sessions of a family as one tree: an entry that stands in several files stands once, and what each file has of its
+//! own hangs where it left the others. Entries are known by id and by what they say (`entry::same`): two with one id that
+//! say different things are two, and flagged. Entries without ids, of version 1, are known by their place, their time and what
+//! they say.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::session::entry::kind::Kind;
+use crate::session::lines::Header;
+use crate::session::links::{ById, IdHash, Index};
+use crate::session::tree::{Ties, Tree};
+
+/// Says whether entries of two files, each by its file and its place there, say the same, however they are written.
+pub type IsSame<'a> = &'a mut dyn FnMut([(usize, Index); 2]) -> bool;
+
+/// Several sessions as one tree.
+#[derive(Debug)]
+pub struct Joined {
+    /// The tree. Its leaf is that of the file that is looked at, the bytes of an entry's line are those of [`Joined::of`].
+    pub tree: Arc<Tree>,
+    /// How many entries have an id that another one has, in another file, with other words or at another place.
+    pub differing: usize,
+    files: Vec<File>,
+    /// The file that each entry is looked at in, and its place there.
+    of: Vec<(u32, Index)>,
+    /// The first file that has each entry.
+    first: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct File {
+    tree: Arc<Tree>,
+    /// Where each of its entries stands among all.
+    places: Vec<Index>,
+}
+
+impl Joined {
+    /// Joins files, parents before their forks; their trees know what their entries say ([`crate::session::tree::Part::with_contents`]).
+    /// The file at the place `base` is the one that is looked at: what it has is looked at in it. Whether it says what it
+    /// inherited is said by `header`, its own or one of no fork.
+    pub fn new(trees: &[Arc<Tree>], base: usize, header: Header, is_same: IsSame<'_>) -> Self {
+        let mut making = Making { has_idless: trees.iter().any(|tree| tree.header.version < 2.0), ..Making::default() };
+        let files: Vec<File> = trees
+            .iter()
+            .enumerate()
+            .map(|(file, tree)| File { tree: tree.clone(), places: making.add(file, trees, is_same) })
+            .collect();
+        let Making { mut ties, mut of, differing, .. } = making;
+        let first = of.iter().map(|(file, _)| *file).collect();
+        if let Some(looked_at) = files.get(base) {
+            for (at, &place) in (0..).zip(&looked_at.places) {
+                let own = &looked_at.tree.nodes[at as usize];
+                let node = &mut ties.nodes[place as usize];
+                (node.offset, node.len) = (own.offset, own.len);
+                of[place as usize] = (base as u32, at);
+            }
+            ties.leaf = looked_at.tree.leaf.map(|leaf| looked_at.places[leaf as usize]);
+        }
+        // What the file says that is looked at counts before what the others do.
+        let others = files.iter().enumerate().filter(|(file, _)| *file != base).map(|(_, file)| file);
+        for file in files.get(base).into_iter().chain(others) {
+            for (&at, label) in &file.tree.labels {
+                ties.labels.entry(file.places[at as usize]).or_insert_with(|| label.clone());
+            }
+        }
+        ties.header = header;
+        Self { tree: Arc::new(Tree::tied(ties)), differing, files, of, first }
+    }
+
+    /// The file that an entry is looked at in, and its place there.
+    pub fn of(&self, at: Index) -> (usize, Index) {
+        let (file, at) = self.of[at as usize];
+        (file as usize, at)
+    }
+
+    /// The first file that has an entry: whose branch it is on.
+    pub fn first(&self, at: Index) -> usize {
+        self.first[at as usize] as usize
+    }
+
+    /// Where an entry of a file stands.
+    pub fn place(&self, file: usize, at: Index) -> Option<Index> {
+        self.files.get(file)?.places.get(at as usize).copied()
+    }
+
+    /// The tree of a file.
+    pub fn file(&self, file: usize) -> Option<&Arc<Tree>> {
+        self.files.get(file).map(|file| &file.tree)
+    }
+
+    /// How many files there are.
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// The entries at which a file leaves the ones before it, with what hangs there of its own: none for the first root.
+    pub fn starts(&self) -> impl Iterator<Item = Index> {
+        let is_start = |at: &Index| match self.tree.parent(*at) {
+            Some(parent) => self.first(parent) != self.first(*at),
+            None => self.first(*at) > 0,
+        };
+        (0..self.of.len() as Index).filter(is_start)
+    }
+
+    /// Where a file's active path leaves what the files before it have; `None` if it shares nothing with them.
+    pub fn split(&self, file: usize) -> Option<Index> {
+        let File { tree, places } = self.files.get(file)?;
+        let path = std::iter::successors(tree.leaf, |&at| tree.parent(at)).map(|at| places[at as usize]);
+        let mut shared = path.filter(|&at| self.first(at) < file);
+        shared.next()
+    }
+}
+
+/// What is known while files are added.
+#[derive(Default)]
+struct Making {
+    ties: Ties,
+    /// The first file that has each entry, and its place there.
+    of: Vec<(u32, Index)>,
+    /// The last file that has each entry.
+    last: Vec<u32>,
+    /// Entries by what is above them, their id and what they say.
+    known: ById<Index>,
+    /// The first entry with an id.
+    by_id: ById<Index>,
+    /// Whether there are files without ids: then entries by what is above them, their time and kind.
+    has_idless: bool,
+    by_time: HashMap<(Index, Option<i64>, Kind), Index>,
+    differing: usize,
+}
+
+/// What is above a root: the place of what is above another entry is one more than its own.
+const TOP: Index = 0;
+
+impl Making {
+    /// Adds the file at a place; gives where each of its entries stands.
+    fn add(&mut self, file: usize, trees: &[Arc<Tree>], is_same: IsSame<'_>) -> Vec<Index> {
+        let tree = &trees[file];
+        let count = tree.nodes.len() as Index;
+        let mut places = vec![0; count as usize];
+        // What is above each entry but for labels, which forks leave out.
+        let mut anchors = vec![TOP; count as usize];
+        // How often what stands in the file twice was met.
+        let mut met: ById<u64> = ById::default();
+        let has_twins = !tree.problems.is_empty();
+        let in_order = (0..count).all(|at| tree.parent(at).is_none_or(|parent| parent < at));
+        let order: Vec<Index> = if in_order { (0..count).collect() } else { tree.order().to_vec() };
+        for at in order {
+            let node = &tree.nodes[at as usize];
+            let parent = tree.parent(at);
+            let anchor = match parent {
+                Some(parent) if tree.nodes[parent as usize].kind == Kind::Label => anchors[parent as usize],
+                Some(parent) => places[parent as usize] + 1,
+                None => TOP,
+            };
+            anchors[at as usize] = anchor;
+            let parent = parent.map(|parent| places[parent as usize]);
+            let id = node.id.as_deref().map(|id| IdHash::new(id.as_bytes()));
+            let said = tree.contents.get(at as usize).copied().unwrap_or(IdHash::number(u64::from(at)));
+            let mut key = IdHash::number(u64::from(anchor)).with(id.unwrap_or(IdHash::number(0))).with(said);
+            if has_twins {
+                let times = met.entry(key).or_default();
+                key = key.with(IdHash::number(*times));
+                *times += 1;
+            }
+            let fits = |making: &Self, place: &Index| making.fits(*place, parent, file);
+            let found = self.known.get(&key).copied().filter(|place| fits(self, place));
+            let found = found.or_else(|| {
+                // Written in another way, or by a pi that gave it an id.
+                let by_id = id.and_then(|id| self.by_id.get(&id).copied());
+                let by_time = || self.by_time.get(&(anchor, node.time, node.kind)).copied();
+                let one = by_id.or_else(by_time).filter(|place| fits(self, place))?;
+                let (other, place) = self.of[one as usize];
+                is_same([(other as usize, place), (file, at)]).then_some(one)
+            });
+            let place = match found {
+                Some(place) => place,
+                None => {
+                    let place = self.put(tree, (file, at), parent);
+                    self.known.insert(key, place);
+                    if let Some(id) = id {
+                        let first = *self.by_id.entry(id).or_insert(place);
+                        if first != place && self.of[first as usize].0 as usize != file {
+                            self.ties.flagged.extend([first, place]);
+                            self.differing += 1;
+                        }
+                    }
+                    if self.has_idless {
+                        self.by_time.entry((anchor, node.time, node.kind)).or_insert(place);
+                    }
+                    place
+                }
+            };
+            places[at as usize] = place;
+            self.last[place as usize] = file as u32;
+            self.ties.stubs[place as usize] &= tree.is_stub(at);
+            if tree.is_flagged(at) {
+                self.ties.flagged.insert(place);
+            }
+        }
+        places
+    }
+
+    /// Whether an entry that is there can be one of a file as well, which hangs at `parent` there: what is between them is
+    /// labels that the file does not have.
+    fn fits(&self, place: Index, parent: Option<Index>, file: usize) -> bool {
+        let is_left_out =
+            |at: Index| self.ties.nodes[at as usize].kind == Kind::Label && self.last[at as usize] as usize != file;
+        let mut above = self.ties.parents[place as usize];
+        while let Some(at) = above.filter(|&at| above != parent && is_left_out(at)) {
+            above = self.ties.parents[at as usize];
+        }
+        above == parent && self.last[place as usize] as usize != file
+    }
+
+    fn put(&mut self, tree: &Tree, (file, at): (usize, Index), parent: Option<Index>) -> Index {
+        let place = self.of.len() as Index;
+        self.ties.nodes.push(tree.nodes[at as usize].clone());
+        self.ties.parents.push(parent);
+        self.ties.stubs.push(true);
+        self.of.push((file as u32, at));
+        self.last.push(u32::MAX);
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeSet, HashSet};
+
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::session::entry::equality;
+    use crate::session::family::sample::{File, Step, files, fork, header};
+    use crate::session::lines::Line;
+    use crate::session::tree::Part;
+
+    fn tree(file: &File) -> Arc<Tree> {
+        let (mut part, mut offset) = (Part::new("").with_contents(), 0);
+        for line in file {
+            let line = line.to_string();
+            part.line(Line::new(offset, line.as_bytes(), true));
+            offset += line.len() as u64 + 1;
+        }
+        Arc::new(Tree::build([part]).unwrap())
+    }
+
+    fn join(files: &[File], base: usize) -> Joined {
+        let line = |(file, at): (usize, Index)| files[file][at as usize + 1].to_string();
+        let is_same: IsSame<'_> = &mut |[a, b]| equality::is_same(line(a).as_bytes(), line(b).as_bytes());
+        Joined::new(&files.iter().map(tree).collect::<Vec<_>>(), base, Header::default(), is_same)
+    }
+
+    fn said(line: &Value) -> String {
+        let mut line = line.clone();
+        line.as_object_mut().unwrap().remove("parentId");
+        line.to_string()
+    }
+
+    /// Each entry of each file stands in the tree, each path of each file is one of the tree, but for labels that the file
+    /// does not have, and nothing else is there.
+    fn holds_all(files: &[File], joined: &Joined) {
+        let mut all = HashSet::new();
+        for (number, file) in files.iter().enumerate() {
+            let tree = joined.file(number).unwrap();
+            let places: Vec<Index> =
+                (0..tree.nodes.len() as Index).map(|at| joined.place(number, at).unwrap()).collect();
+            let own: BTreeSet<Index> = places.iter().copied().collect();
+            assert_eq!(own.len(), file.len() - 1, "two entries of a file stand at one place");
+            for (at, &place) in (0..).zip(&places) {
+                assert_eq!(joined.tree.nodes[place as usize].id, tree.nodes[at as usize].id);
+                let path: Vec<Index> = tree.path(at).iter().map(|&at| places[at as usize]).collect();
+                let there = joined.tree.path(place).into_iter();
+                assert_eq!(there.filter(|at| own.contains(at)).collect::<Vec<_>>(), path);
+            }
+            all.extend(own);
+        }
+        assert_eq!(all.len(), joined.tree.nodes.len());
+        assert_eq!(joined.tree.order().len(), all.len());
+    }
+
+    proptest! {
+        #[test]
+        fn a_family_is_one_tree(steps in proptest::collection::vec(any::<Step>(), 0..60), base in any::<prop::sample::Index>()) {
+            let files = files(&steps);
+            prop_assume!(!files.is_empty());
+            let joined = join(&files, base.index(files.len()));
+            holds_all(&files, &joined);
+            for at in 0..joined.tree.nodes.len() as Index {
+                let (file, there) = joined.of(at);
+                prop_assert_eq!(joined.place(file, there), Some(at));
+            }
+            let cost: f64 = joined.tree.nodes.iter().map(|node| node.cost).sum();
+            let mut seen = HashSet::new();
+            let lines: Vec<&Value> = files.iter().flat_map(|file| &file[1..]).collect();
+            let has_twins = files.iter().any(|file| {
+                let mut ids = HashSet::new();
+                !file[1..].iter().all(|line| ids.insert(line["id"].to_string()))
+            });
+            if !has_twins {
+                let once: f64 =
+                    lines.iter().filter(|line| seen.insert(said(line))).map(|line| line["usage"]["cost"].as_f64().unwrap_or(0.0)).sum();
+                prop_assert_eq!(joined.tree.nodes.len(), seen.len());
+                prop_assert_eq!(cost, once);
+                prop_assert_eq!(joined.differing, 0);
+            }
+        }
+    }
+
+    fn user(id: &str, parent: Option<&str>, time: usize, text: &str) -> Value {
+        json!({"type": "message", "id": id, "parentId": parent, "timestamp": time, "message": {"role": "user", "content": text}})
+    }
+
+    #[test]
+    fn one_id_with_other_words_is_another_entry_and_flagged() {
+        let parent = vec![header(1, 3), user("a", None, 1, "one"), user("b", Some("a"), 2, "two")];
+        let mut changed = parent.clone();
+        changed[2] = user("b", Some("a"), 2, "TWO");
+        let joined = join(&[parent, changed], 0);
+        assert_eq!((joined.tree.nodes.len(), joined.differing), (3, 1));
+        assert!(!joined.tree.is_flagged(0) && joined.tree.is_flagged(1) && joined.tree.is_flagged(2));
+        assert_eq!(joined.starts().collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn what_is_looked_at_is_what_the_base_has() {
+        let parent = vec![header(1, 3), user("a", None, 1, "one"), user("b", Some("a"), 2, "two")];
+        let mut child = fork(&parent, 1, 5);
+        child.push(user("c", Some("a"), 6, "three"));
+        let joined = join(&[parent, child], 1);
+        assert_eq!((joined.of(0), joined.of(1), joined.of(2)), ((1, 0), (0, 1), (1, 1)));
+        assert_eq!((joined.tree.leaf, joined.split(1), joined.split(0)), (Some(2), Some(0), None));
+        assert!(joined.tree.is_active(2) && !joined.tree.is_active(1));
+    }
+
+    #[test]
+    fn entries_without_ids_are_known_by_their_place_and_words() {
+        let line = |time: usize, text: &str| json!({"type": "message", "timestamp": time, "message": {"role": "user", "content": text}});
+        let old = vec![header(1, 1), line(1, "one"), line(2, "one"), line(3, "two")];
+        let other = vec![header(4, 1), line(1, "one"), line(2, "one"), line(5, "three")];
+        // What pi 1.5.2 makes of the first two: ids behind the rest.
+        let given = |id: &str, parent: Option<&str>, mut line: Value| {
+            (line["id"], line["parentId"]) = (json!(id), json!(parent));
+            line
+        };
+        let new = vec![
+            header(6, 3),
+            given("x", None, line(1, "one")),
+            given("y", Some("x"), line(2, "one")),
+            user("z", Some("y"), 7, "four"),
+        ];
+        let joined = join(&[old, other, new], 0);
+        assert_eq!((joined.tree.nodes.len(), joined.differing), (5, 0));
+        assert_eq!(joined.tree.children(1).len(), 3);
+    }
+}

@@ -1,0 +1,346 @@
+//! JSON of any shape that stands inside an entry: a tool call's arguments, the data of extensions.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::base::javascript;
+use crate::session::json::{Kind as Json, Reader, Result, Str, edit};
+
+/// The fields of an object that are looked at: nothing that pitree looks for stands behind so many.
+const MOST_FIELDS: usize = 1000;
+
+/// The fields of an object that stands alone, such as a tool call's arguments.
+#[derive(Debug)]
+pub struct Fields<'a>(Vec<(Cow<'a, [u8]>, Value<'a>)>);
+
+impl<'a> Fields<'a> {
+    /// Reads the fields; none, if it is no object.
+    pub fn new(raw: &'a [u8]) -> Self {
+        let mut fields = Vec::new();
+        let mut r = Reader::new(raw);
+        if r.kind() == Ok(Json::Object) {
+            // What stood in a checked line reads without errors; anything else gives what came before the error.
+            let _ = r.enter_object();
+            while fields.len() < MOST_FIELDS
+                && let Ok(Some(key)) = r.next_key(fields.is_empty())
+            {
+                let Ok(value) = Value::read(&mut r) else { break };
+                fields.push((key.bytes(), value));
+            }
+        }
+        Self(fields)
+    }
+
+    /// The names, as they are meant, and their values.
+    pub(crate) fn into_iter(self) -> impl Iterator<Item = (Cow<'a, [u8]>, Value<'a>)> {
+        self.0.into_iter()
+    }
+
+    /// The values that are numbers.
+    pub fn numbers(&self) -> impl Iterator<Item = f64> {
+        self.0.iter().filter_map(|(_, value)| match value {
+            Value::Raw(raw) => std::str::from_utf8(raw).ok()?.parse().ok(),
+            Value::Text(_) => None,
+        })
+    }
+
+    /// Names and values in the order in which JavaScript has them: small whole numbers first, then each name where it stood
+    /// first, with the value that stood last.
+    fn in_order(self) -> Vec<(Cow<'a, [u8]>, Value<'a>)> {
+        let mut places = HashMap::new();
+        let mut fields: Vec<(Cow<'a, [u8]>, Value<'a>)> = Vec::new();
+        for (key, value) in self.0 {
+            let place = *places.entry(key.clone()).or_insert(fields.len());
+            match fields.get_mut(place) {
+                Some(field) => field.1 = value,
+                None => fields.push((key, value)),
+            }
+        }
+        fields.sort_by_key(|(key, _)| index(key).map_or((true, 0), |index| (false, index)));
+        fields
+    }
+
+    /// The value of a name: the last one, if it stands twice.
+    pub fn get(&self, name: &str) -> Option<Value<'a>> {
+        self.0.iter().rev().find(|(key, _)| &**key == name.as_bytes()).map(|(_, value)| *value)
+    }
+}
+
+/// The place in an array that a name is to JavaScript.
+fn index(key: &[u8]) -> Option<u32> {
+    let is_written_so = key == b"0" || (key.first() != Some(&b'0') && key.iter().all(u8::is_ascii_digit));
+    std::str::from_utf8(key).ok()?.parse().ok().filter(|&index| is_written_so && index < u32::MAX)
+}
+
+/// The items of an array that stands alone, as they are written.
+pub(crate) fn items(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut r = Reader::new(raw);
+    let (mut is_in, mut is_first) = (r.kind() == Ok(Json::Array) && r.enter_array().is_ok(), true);
+    std::iter::from_fn(move || {
+        is_in = is_in && r.next_item(std::mem::take(&mut is_first)) == Ok(true);
+        if is_in { r.skip().ok() } else { None }
+    })
+}
+
+/// A value in [`Fields`].
+#[derive(Clone, Copy, Debug)]
+pub enum Value<'a> {
+    /// A string.
+    Text(Str<'a>),
+    /// Anything else, as it is written.
+    Raw(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    /// Reads the value that comes next.
+    ///
+    /// # Errors
+    /// It is not JSON.
+    pub fn read(r: &mut Reader<'a>) -> Result<Self> {
+        if r.kind()? == Json::Str { r.string().map(Self::Text) } else { r.skip().map(Self::Raw) }
+    }
+
+    /// The value as JavaScript's `String` has it; of an array not more than is looked at.
+    pub fn text(&self) -> Cow<'a, str> {
+        match self {
+            Self::Text(text) => text.text(),
+            Self::Raw(raw) => string(raw).map_or_else(|_| String::from_utf8_lossy(raw), Cow::Owned),
+        }
+    }
+
+    /// The value as a number, as pi reads line numbers (1.5.2): a finite one, or a text that is one for JavaScript.
+    pub(crate) fn number(self) -> Option<f64> {
+        match self {
+            Self::Text(text) => javascript::to_number(&text.text()),
+            Self::Raw(raw) => Reader::new(raw).opt_number().ok()?.filter(|number| number.is_finite()),
+        }
+    }
+
+    /// The value, if it is a string.
+    pub(crate) fn str(self) -> Option<Str<'a>> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Raw(_) => None,
+        }
+    }
+
+    /// The value as it is written, unless it is a string.
+    pub fn raw(self) -> Option<&'a [u8]> {
+        match self {
+            Self::Text(_) => None,
+            Self::Raw(raw) => Some(raw),
+        }
+    }
+
+    /// Whether JavaScript takes it for false: empty, `null`, `false`, `0` however it is written.
+    pub fn is_falsy(self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Raw(raw) => edit::is_falsy(Some(raw)),
+        }
+    }
+}
+
+/// As much is made of an array that stands for a text, in bytes: nothing shows more of it.
+const MOST_TEXT: usize = 8 * 1024;
+
+/// A value that is no string as JavaScript's `String` has it, without recursion; `null` is empty, as in an array.
+fn string(raw: &[u8]) -> Result<String> {
+    let (mut r, mut out, mut depth) = (Reader::new(raw), String::new(), 0usize);
+    loop {
+        let kind = r.kind()?;
+        let is_array = kind == Json::Array;
+        match kind {
+            Json::Array => r.enter_array()?,
+            Json::Object => {
+                r.skip()?;
+                out += "[object Object]";
+            }
+            Json::Str => out += &r.string()?.text(),
+            Json::Number => out += &javascript::number(r.number()?),
+            Json::Null => drop(r.skip()?),
+            Json::True | Json::False => out += &String::from_utf8_lossy(r.skip()?),
+        }
+        depth += usize::from(is_array);
+        let mut is_first = is_array;
+        while depth > 0 && !r.next_item(is_first)? {
+            depth -= 1;
+            is_first = false;
+        }
+        if depth == 0 || out.len() > MOST_TEXT {
+            return Ok(out);
+        }
+        if !is_first {
+            out.push(',');
+        }
+    }
+}
+
+/// A value as JavaScript's `JSON.stringify` writes it: its first `units` UTF-16 code units, and whether there are more.
+/// Without recursion.
+pub(crate) fn stringify(raw: &[u8], units: usize) -> (String, bool) {
+    let most = 3 * units; // no code unit takes more bytes
+    let mut out = String::new();
+    let mut parts = vec![Part::Value(Value::read(&mut Reader::new(raw)).unwrap_or(Value::Raw(b"")))];
+    while out.len() <= most
+        && let Some(part) = parts.pop()
+    {
+        let first = parts.len();
+        match part {
+            Part::Sign(sign) => out.push(sign),
+            Part::Key(key) => {
+                out += &edit::quote(&String::from_utf8_lossy(&key));
+                out.push(':');
+            }
+            Part::Value(Value::Text(text)) => out += &edit::quote(&text.start(most)),
+            Part::Value(Value::Raw(raw)) => match Reader::new(raw).kind() {
+                Ok(Json::Object) => {
+                    parts.push(Part::Sign('{'));
+                    for (at, (key, value)) in Fields::new(raw).in_order().into_iter().take(most).enumerate() {
+                        parts.extend((at > 0).then_some(Part::Sign(',')));
+                        parts.extend([Part::Key(key), Part::Value(value)]);
+                    }
+                    parts.push(Part::Sign('}'));
+                }
+                Ok(Json::Array) => {
+                    parts.push(Part::Sign('['));
+                    for (at, item) in items(raw).take(most).enumerate() {
+                        parts.extend((at > 0).then_some(Part::Sign(',')));
+                        parts.extend(Value::read(&mut Reader::new(item)).ok().map(Part::Value));
+                    }
+                    parts.push(Part::Sign(']'));
+                }
+                Ok(Json::Number) => match Reader::new(raw).number() {
+                    Ok(number) if number.is_finite() => out += &javascript::number(number),
+                    _ => out += "null",
+                },
+                _ => out += &String::from_utf8_lossy(raw),
+            },
+        }
+        parts[first..].reverse();
+    }
+    let start = javascript::cut(&out, units).len();
+    let is_cut = start < out.len();
+    out.truncate(start);
+    (out, is_cut)
+}
+
+/// What is still to be written.
+enum Part<'a> {
+    Sign(char),
+    Key(Cow<'a, [u8]>),
+    Value(Value<'a>),
+}
+
+/// Pretty-prints JSON, two columns a level, without recursion: what is shown of data that pitree does not know.
+/// Text that is not JSON comes back as it is.
+pub(crate) fn pretty(raw: &[u8]) -> String {
+    let mut out = String::with_capacity(raw.len() * 2);
+    let mut depth = 0usize;
+    let mut at = 0;
+    // Deeper levels are not indented further, or the output would grow with the square of the depth.
+    let newline = |out: &mut String, depth: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n(' ', 2 * depth.min(32)));
+    };
+    while at < raw.len() {
+        match raw[at] {
+            b'"' => {
+                let mut reader = Reader::new(&raw[at..]);
+                let Ok(string) = reader.string() else { return String::from_utf8_lossy(raw).into_owned() };
+                out.push_str(&String::from_utf8_lossy(&raw[at..at + string.raw_len() + 2]));
+                at += string.raw_len() + 2;
+                continue;
+            }
+            open @ (b'{' | b'[') => {
+                out.push(char::from(open));
+                let rest = raw[at + 1..].trim_ascii_start();
+                if matches!(rest.first(), Some(b'}' | b']')) {
+                    at = raw.len() - rest.len();
+                    out.push(char::from(rest[0]));
+                } else {
+                    depth += 1;
+                    newline(&mut out, depth);
+                }
+            }
+            close @ (b'}' | b']') => {
+                depth = depth.saturating_sub(1);
+                newline(&mut out, depth);
+                out.push(char::from(close));
+            }
+            b',' => {
+                out.push(',');
+                newline(&mut out, depth);
+            }
+            b':' => out.push_str(": "),
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            other => out.push(char::from(other)),
+        }
+        at += 1;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pretty_prints_without_recursion() {
+        assert_eq!(
+            pretty(br#"{"a":[1,{}],"b":"x\"y"}"#),
+            "{\n  \"a\": [\n    1,\n    {}\n  ],\n  \"b\": \"x\\\"y\"\n}"
+        );
+        assert!(pretty(&vec![b'['; 100_000]).len() > 100_000);
+    }
+
+    /// As node 22 was seen to write them.
+    #[test]
+    fn writes_values_as_javascript_does() {
+        for (value, json, text) in [
+            (
+                r#" {"b" : 1.0,"10":[ ],"a":{},"2":"\u00e9","b":1e3,"01":null} "#,
+                r#"{"2":"é","10":[],"b":1000,"a":{},"01":null}"#,
+                "[object Object]",
+            ),
+            (
+                r#"{"4294967295":1,"4294967294":2,"-1":3,"0":4}"#,
+                r#"{"0":4,"4294967294":2,"4294967295":1,"-1":3}"#,
+                "[object Object]",
+            ),
+            (
+                r#"["a\/\u0007\n\"", [1,[true,null],{}], null, -0, 1e999]"#,
+                r#"["a/\u0007\n\"",[1,[true,null],{}],null,0,null]"#,
+                "a/\u{7}\n\",1,true,,[object Object],,0,Infinity",
+            ),
+            ("[]", "[]", ""),
+            ("true", "true", "true"),
+            ("1E+2", "100", "100"),
+            (r#""\ud83d\ude00""#, r#""😀""#, "😀"),
+        ] {
+            assert_eq!(stringify(value.as_bytes(), 200), (json.into(), false), "{value}");
+            assert_eq!(Value::Raw(value.as_bytes()).text(), text, "{value}");
+        }
+        assert_eq!(stringify(r#"{"a":"😀😀"}"#.as_bytes(), 8), (r#"{"a":"😀"#.into(), true));
+        assert_eq!(stringify(r#"{"a":"😀😀"}"#.as_bytes(), 7), (r#"{"a":""#.into(), true));
+        let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
+        assert_eq!(stringify(&deep, 3), ("[[[".into(), true));
+        assert_eq!(Value::Raw(&deep).text(), "");
+    }
+
+    #[test]
+    fn knows_what_is_false() {
+        let fields =
+            Fields::new(br#"{"a":0.0,"b":-0,"c":0e9,"d":null,"e":false,"f":"","g":0.1,"h":"0","i":[],"j":1e999}"#);
+        let falsy = |name: &str| fields.get(name).unwrap().is_falsy();
+        assert!(["a", "b", "c", "d", "e", "f"].into_iter().all(falsy));
+        assert!(!["g", "h", "i", "j"].into_iter().any(falsy));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_shown(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..64)) {
+            let _ = (pretty(&bytes), stringify(&bytes, 40), items(&bytes).count(), Fields::new(&bytes), Value::Raw(&bytes).text());
+        }
+    }
+}

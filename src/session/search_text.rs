@@ -1,0 +1,345 @@
+//! The texts of a session that are searched as one types: the conversation and the summaries. Tool output is none of
+//! them: it is most of a file, and is searched where it lies.
+
+use std::ops::Range;
+
+use crate::base::normalize::{capital, fold_marking};
+use crate::session::entry::Entry;
+use crate::session::entry::kind::Kind;
+use crate::session::entry::text_fields::Field;
+use crate::session::json::Str;
+use crate::session::lines::{Line, Lines, NotASession};
+use crate::session::links::Index;
+
+/// The texts of a session that are searched as one types.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Texts<'a> {
+    /// What user and assistant said: their text blocks, joined as pi's list joins them.
+    pub conversation: Passages<'a>,
+    /// The summaries of compactions and of branches.
+    pub summaries: Passages<'a>,
+}
+
+/// The texts of many entries as one, each of them folded (see [`crate::base::normalize`]), with a space between them: as pi
+/// joins them to search in (`allMessagesText`, 0.87.1). Texts without characters are left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Passages<'a> {
+    /// The texts.
+    pub folded: &'a str,
+    /// Where in them each text begins, in bytes, and of which entry it is.
+    pub starts: &'a [(u32, Index)],
+    /// A bit for each byte of the texts, the lowest of a byte first: whether a capital letter stood there. What is missing
+    /// at the end is 0.
+    pub(crate) capitals: &'a [u8],
+}
+
+/// [`Texts`] that stand for themselves.
+#[derive(Clone, Debug, Default)]
+pub struct TextsBuf {
+    /// What user and assistant said.
+    pub conversation: PassagesBuf,
+    /// The summaries.
+    pub summaries: PassagesBuf,
+}
+
+/// [`Passages`] that stand for themselves.
+#[derive(Clone, Debug, Default)]
+pub struct PassagesBuf {
+    folded: String,
+    starts: Vec<(u32, Index)>,
+    capitals: Vec<u8>,
+}
+
+/// Room to look at texts that lie elsewhere, to be used again.
+#[derive(Debug, Default)]
+pub struct Room {
+    /// The texts as they lie there: see [`Texts::to_bytes`].
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) starts: [Vec<(u32, Index)>; 2],
+}
+
+/// How a number is written, in bytes.
+const NUMBER: usize = size_of::<u32>();
+
+impl<'a> Texts<'a> {
+    /// The texts in one piece, to be looked at as they lie.
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        let passages = [self.conversation, self.summaries];
+        let lengths = passages.map(|one| [one.folded.len(), one.starts.len(), one.capitals.len()]);
+        let mut bytes = Vec::with_capacity(6 * NUMBER + passages.iter().map(Passages::bytes).sum::<usize>());
+        let put = |bytes: &mut Vec<u8>, number: u32| bytes.extend(number.to_le_bytes());
+        // Texts end before numbers do: see `PassagesBuf::push`.
+        lengths.iter().flatten().for_each(|&length| put(&mut bytes, length as u32));
+        for Passages { folded, starts, capitals } in passages {
+            bytes.extend(folded.as_bytes());
+            starts.iter().for_each(|&(start, entry)| {
+                put(&mut bytes, start);
+                put(&mut bytes, entry);
+            });
+            bytes.extend(capitals);
+        }
+        bytes
+    }
+
+    /// The texts that [`Texts::to_bytes`] gave; `starts` is room for what can't be looked at as it lies.
+    pub(crate) fn from_bytes(bytes: &'a [u8], starts: &'a mut [Vec<(u32, Index)>; 2]) -> Option<Self> {
+        let (numbers, mut rest) = bytes.split_at_checked(6 * NUMBER)?;
+        let mut lengths = numbers.chunks_exact(NUMBER).filter_map(|four| four.first_chunk());
+        let mut length = || lengths.next().map(|four| u32::from_le_bytes(*four) as usize);
+        let mut passages = [Passages::default(); 2];
+        for (one, room) in passages.iter_mut().zip(starts) {
+            let (folded, count, capitals) = (length()?, length()?, length()?);
+            let (folded, behind) = rest.split_at_checked(folded)?;
+            let (pairs, behind) = behind.split_at_checked(count.checked_mul(2 * NUMBER)?)?;
+            let (capitals, behind) = behind.split_at_checked(capitals)?;
+            let number = |pair: &[u8], at: usize| pair[at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four));
+            room.clear();
+            room.extend(pairs.chunks_exact(2 * NUMBER).map(|pair| (number(pair, 0), number(pair, NUMBER))));
+            *one = Passages { folded: simdutf8::basic::from_utf8(folded).ok()?, starts: room, capitals };
+            rest = behind;
+        }
+        let [conversation, summaries] = passages;
+        Some(Self { conversation, summaries })
+    }
+}
+
+impl Passages<'_> {
+    /// How large they are, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.folded.len() + size_of_val(self.starts) + self.capitals.len()
+    }
+
+    /// The entry whose text stands around a byte of the texts, and from where to where that stands.
+    pub(crate) fn around(&self, byte: usize) -> Option<(Index, Range<usize>)> {
+        let behind = self.starts.partition_point(|(start, _)| *start as usize <= byte);
+        let (start, entry) = self.starts.get(behind.checked_sub(1)?)?;
+        let end = self.starts.get(behind).map_or(self.folded.len(), |(next, _)| *next as usize - 1);
+        Some((*entry, *start as usize..end))
+    }
+
+    /// The entry whose text stands at a byte of the texts.
+    pub(crate) fn entry_at(&self, byte: usize) -> Option<Index> {
+        self.around(byte).map(|(entry, _)| entry)
+    }
+
+    /// A piece of the texts with its capital letters, as far as they are known: near enough to how it was written to be
+    /// shown, if not composed in the same way.
+    pub(crate) fn said(&self, piece: Range<usize>) -> String {
+        let is_capital = |at: usize| self.capitals.get(at / 8).is_some_and(|bits| bits >> (at % 8) & 1 == 1);
+        let letters = self.folded[piece.clone()].char_indices();
+        let mut said = String::with_capacity(piece.len());
+        said.extend(letters.map(|(at, c)| if is_capital(piece.start + at) { capital(c) } else { c }));
+        said
+    }
+}
+
+impl<'a> Passages<'a> {
+    /// The text of an entry, and where it begins among all.
+    pub(crate) fn of(self, entry: Index) -> Option<(usize, &'a str)> {
+        let place = self.starts.binary_search_by_key(&entry, |(_, entry)| *entry).ok()?;
+        let start = self.starts[place].0 as usize;
+        let end = self.starts.get(place + 1).map_or(self.folded.len(), |(next, _)| *next as usize - 1);
+        Some((start, &self.folded[start..end]))
+    }
+
+    /// The texts, folded, with their entries.
+    pub fn each(self) -> impl Iterator<Item = (Index, &'a str)> {
+        let ends = self.starts.iter().skip(1).map(|(next, _)| *next as usize - 1).chain([self.folded.len()]);
+        self.starts.iter().zip(ends).map(move |((start, entry), end)| (*entry, &self.folded[*start as usize..end]))
+    }
+}
+
+impl TextsBuf {
+    /// Takes what is searched of the next entry.
+    pub(crate) fn take(&mut self, at: Index, entry: &Entry<'_>) {
+        if let Some((field, text)) = searched(entry) {
+            let passages = if field == Field::Summary { &mut self.summaries } else { &mut self.conversation };
+            passages.push(at, &text);
+        }
+    }
+
+    /// To look at.
+    pub fn as_texts(&self) -> Texts<'_> {
+        Texts { conversation: self.conversation.as_passages(), summaries: self.summaries.as_passages() }
+    }
+}
+
+impl From<Texts<'_>> for TextsBuf {
+    fn from(texts: Texts<'_>) -> Self {
+        let [conversation, summaries] = [texts.conversation, texts.summaries].map(|passages| PassagesBuf {
+            folded: passages.folded.into(),
+            starts: passages.starts.into(),
+            capitals: passages.capitals.into(),
+        });
+        Self { conversation, summaries }
+    }
+}
+
+impl PassagesBuf {
+    /// To look at.
+    pub fn as_passages(&self) -> Passages<'_> {
+        Passages { folded: &self.folded, starts: &self.starts, capitals: &self.capitals }
+    }
+
+    /// Takes the text of an entry that follows those taken before.
+    pub(crate) fn push(&mut self, entry: Index, text: &str) {
+        let gap = usize::from(!self.folded.is_empty());
+        // Of a conversation of 4 GB the rest can't be found.
+        let Ok(start) = u32::try_from(self.folded.len() + gap) else { return };
+        if text.is_empty() {
+            return;
+        }
+        if gap > 0 {
+            self.folded.push(' ');
+        }
+        self.starts.push((start, entry));
+        let capitals = &mut self.capitals;
+        fold_marking(&mut self.folded, text, |at| {
+            if capitals.len() <= at / 8 {
+                capitals.resize(at / 8 + 1, 0);
+            }
+            capitals[at / 8] |= 1 << (at % 8);
+        });
+    }
+}
+
+/// How much memory is kept for the next file, in bytes: one huge conversation must not keep its own.
+const MOST_CAPACITY: usize = 4 * 1024 * 1024;
+
+/// Gathers the texts from the lines of a file, and then of another one.
+#[derive(Debug, Default)]
+pub struct Builder {
+    lines: Lines,
+    texts: TextsBuf,
+}
+
+impl Builder {
+    /// Takes the next line of the file.
+    pub fn line(&mut self, line: Line<'_>) {
+        let read = line.read();
+        let place = self.lines.offsets().len() as Index;
+        if let Some(entry) = self.lines.note(&line, &read) {
+            self.texts.take(place, entry);
+        }
+    }
+
+    /// Whether no further line can make a session of it.
+    pub fn is_refused(&self) -> bool {
+        self.lines.is_refused()
+    }
+
+    /// The texts so far.
+    ///
+    /// # Errors
+    /// It is no session, as far as it is known.
+    pub fn texts(&self) -> Result<Texts<'_>, NotASession> {
+        self.lines.session().map(|_| self.texts.as_texts())
+    }
+
+    /// The texts so far, to keep.
+    pub(crate) fn take(self) -> TextsBuf {
+        self.texts
+    }
+
+    /// Makes ready for another file.
+    pub(crate) fn clear(&mut self) {
+        self.lines = Lines::default();
+        for passages in [&mut self.texts.conversation, &mut self.texts.summaries] {
+            passages.folded.clear();
+            passages.starts.clear();
+            passages.capitals.clear();
+            if passages.folded.capacity() > MOST_CAPACITY {
+                *passages = PassagesBuf::default();
+            }
+        }
+    }
+}
+
+/// What of an entry is searched as one types, and what it is: what the user or the assistant said, or a summary.
+pub fn searched(entry: &Entry<'_>) -> Option<(Field, String)> {
+    let message = entry.message.as_ref();
+    let said = |field| Some((field, message?.content.text(" ")));
+    let summary = |summary: Option<Str<'_>>| Some((Field::Summary, summary?.text().into_owned()));
+    match entry.kind {
+        Kind::User => said(Field::User),
+        Kind::Assistant => said(Field::Assistant),
+        Kind::SummaryRole => summary(message?.summary),
+        Kind::Compaction | Kind::BranchSummary => summary(entry.summary),
+        Kind::ToolResult
+        | Kind::Bash
+        | Kind::SystemRole
+        | Kind::CustomRole
+        | Kind::OtherMessage
+        | Kind::CustomMessage
+        | Kind::ModelChange
+        | Kind::ThinkingLevel
+        | Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::Unknown => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gathers after another session.
+    fn builder(lines: &[&str]) -> Builder {
+        let mut builder = Builder::default();
+        builder.line(Line::new(0, br#"{"type":"session","version":3,"id":"other"}"#, true));
+        builder.line(Line::new(0, br#"{"type":"message","message":{"role":"user","content":"Other"}}"#, true));
+        builder.clear();
+        lines.iter().for_each(|line| builder.line(Line::new(0, line.as_bytes(), true)));
+        builder
+    }
+
+    #[test]
+    fn a_byte_leads_to_its_entry() {
+        let mut passages = PassagesBuf::default();
+        for (entry, text) in [(0, "Use JWT"), (1, ""), (4, "A É")] {
+            passages.push(entry, text);
+        }
+        let passages = passages.as_passages();
+        assert_eq!((passages.folded, passages.starts), ("use jwt a é", &[(0, 0), (8, 4)][..]));
+        let entries = [0, 6, 7, 8, 11].map(|byte| passages.entry_at(byte));
+        assert_eq!(entries, [Some(0), Some(0), Some(0), Some(4), Some(4)]);
+        assert_eq!(passages.each().collect::<Vec<_>>(), [(0, "use jwt"), (4, "a é")]);
+        assert_eq!(Passages::default().entry_at(0), None);
+    }
+
+    #[test]
+    fn what_was_said_is_said_with_its_capitals() {
+        let mut passages = PassagesBuf::default();
+        let texts = ["Use JWT, not the Cookie of a WebSocket", "Über ÉTÉ", "a ΣΟΦΟΣ", "ẞ İ", "none"];
+        for (entry, text) in (0..).zip(texts) {
+            passages.push(entry, text);
+        }
+        let passages = passages.as_passages();
+        assert_eq!(
+            passages.said(0..passages.folded.len()),
+            format!("{} {} {} ß I\u{307} none", texts[0], texts[1], texts[2])
+        );
+        assert_eq!(passages.said(4..8), "JWT,");
+        assert_eq!(Passages { capitals: &[], ..passages }.said(4..8), "jwt,");
+    }
+
+    #[test]
+    fn texts_are_joined_as_pi_joins_them() {
+        let found = builder(&[
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"Use JWT"}}"#,
+            "no JSON",
+            r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[]}}"#,
+            r#"{"type":"message","id":"3","parentId":"1","message":{"role":"toolResult","content":"nothing said"}}"#,
+            r#"{"type":"compaction","id":"4","parentId":"1","summary":"All\nof it"}"#,
+            r#"{"type":"message","id":"5","parentId":"4","message":{"role":"assistant","content":[{"type":"text","text":"A"},{"type":"thinking","thinking":"no"},{"type":"text","text":"\u00c9"}]}}"#,
+        ]);
+        let Texts { conversation, summaries } = found.texts().unwrap();
+        assert_eq!((conversation.folded, conversation.starts), ("use jwt a é", &[(0, 0), (8, 4)][..]));
+        assert_eq!((summaries.folded, summaries.starts), ("all\nof it", &[(0, 3)][..]));
+        assert!(builder(&[r#"{"type":"message","id":"1"}"#]).texts().is_err() && builder(&[]).texts().is_err());
+    }
+}

@@ -1,0 +1,178 @@
+//! What entries are to the model, taken from their lines: whether they give messages, what they set, keep and leave out.
+
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Entry, parse};
+use crate::session::json::Str;
+use crate::session::links::{IdHash, Index, Shape, Through};
+use crate::session::tree::sendable::{Said, Sending};
+
+/// What an entry is to the model.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sense {
+    /// How many messages it gives.
+    pub(super) messages: u8,
+    /// Its setting in [`Settings`], from 1 on; 0 for none.
+    pub(crate) setting: u16,
+    /// Whether it is sent.
+    pub(super) sending: Sending,
+}
+
+impl Sense {
+    /// Whether it is an answer that failed or was stopped.
+    pub(crate) fn is_failed(&self) -> bool {
+        self.sending == Sending::Failed
+    }
+
+    pub(crate) fn new(entry: &Entry<'_>) -> Self {
+        let messages = match entry.kind {
+            Kind::User
+            | Kind::Assistant
+            | Kind::ToolResult
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::SummaryRole
+            | Kind::CustomMessage => 1,
+            Kind::OtherMessage => u8::from(entry.message.is_some()),
+            Kind::BranchSummary => u8::from(entry.summary.is_some_and(|summary| !summary.is_empty())),
+            Kind::Compaction => 1 + u8::from(entry.system_message.is_some()),
+            Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => 0,
+        };
+        Self { messages, setting: 0, sending: Sending::of(entry) }
+    }
+}
+
+/// From where on a compaction keeps what stands before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FirstKept {
+    id: Option<IdHash>,
+    /// In version 1: its place among the file's values.
+    index: Option<f64>,
+}
+
+impl FirstKept {
+    pub(crate) fn new(entry: &Entry<'_>) -> Self {
+        Self { id: entry.first_kept_id.map(IdHash::of), index: entry.first_kept_index }
+    }
+
+    /// The entry. `headers` has, for each header in the file, how many entries stand before it.
+    pub(crate) fn resolve(self, shape: &Shape, version: f64, headers: &[usize]) -> Option<Index> {
+        if version >= 2.0 {
+            return shape.find(self.id?); // pi does not look at an index any more
+        }
+        let value = self.index.filter(|index| *index >= 0.0 && index.fract() == 0.0)?;
+        // The n-th header stands behind n other headers.
+        let places = headers.iter().enumerate().map(|(n, before)| (n + before) as f64);
+        if places.clone().any(|place| place == value) {
+            return None;
+        }
+        let at = value - places.filter(|place| *place < value).count() as f64;
+        (at < shape.parents.len() as f64).then_some(at as Index)
+    }
+}
+
+/// What a context edit does.
+#[derive(Clone, Debug)]
+pub(crate) struct Edit {
+    pub(crate) target: IdHash,
+    /// What its target says instead; without it the target is left out.
+    pub(crate) words: Option<Said>,
+}
+
+impl Edit {
+    pub(crate) fn new(entry: &Entry<'_>) -> Option<Self> {
+        let words = entry.replacement.map(|replacement| Said::with_calls(&parse::replacement(replacement)));
+        Some(Self { target: IdHash::of(entry.target_id?), words })
+    }
+}
+
+/// The models and thinking levels of a file, each once, so that an entry holds no text for them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    all: Vec<Setting>,
+    places: HashMap<(u8, IdHash, IdHash), u16, BuildHasherDefault<Through>>,
+}
+
+/// A model, or how much it thinks.
+#[derive(Clone, Debug)]
+pub(super) enum Setting {
+    /// Provider and id.
+    Model(String, String),
+    Thinking(String),
+}
+
+impl Settings {
+    /// Takes note of what an entry sets; gives its place, from 1 on, or 0 if there is none (or no place is left: a
+    /// file does not have 65,535 models).
+    pub(crate) fn note(&mut self, entry: &Entry<'_>) -> u16 {
+        let (tag, first, second) = match entry.kind {
+            Kind::ModelChange => (0, entry.provider, entry.model_id),
+            Kind::Assistant => {
+                let Some(message) = &entry.message else { return 0 };
+                (0, message.provider, message.model)
+            }
+            Kind::ThinkingLevel => (1, None, entry.thinking_level),
+            Kind::User
+            | Kind::ToolResult
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::CustomRole
+            | Kind::SummaryRole
+            | Kind::OtherMessage
+            | Kind::CustomMessage
+            | Kind::Compaction
+            | Kind::BranchSummary
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => return 0,
+        };
+        let (first, second) = (first.unwrap_or_default(), second.unwrap_or_default());
+        let text = |text: Str<'_>| text.text().into_owned();
+        let key = (tag, IdHash::of(first), IdHash::of(second));
+        self.place(key, || match tag {
+            0 => Setting::Model(text(first), text(second)),
+            _ => Setting::Thinking(text(second)),
+        })
+    }
+
+    fn place(&mut self, key: (u8, IdHash, IdHash), setting: impl FnOnce() -> Setting) -> u16 {
+        if let Some(place) = self.places.get(&key) {
+            return *place;
+        }
+        let Ok(place) = u16::try_from(self.all.len() + 1) else { return 0 };
+        self.all.push(setting());
+        self.places.insert(key, place);
+        place
+    }
+
+    pub(super) fn get(&self, place: u16) -> Option<&Setting> {
+        self.all.get(usize::from(place).checked_sub(1)?)
+    }
+
+    /// Adds those of a later part of the file; gives their new places, by the old ones.
+    pub(crate) fn add(&mut self, later: Self) -> Vec<u16> {
+        let mut places = vec![0];
+        for setting in later.all {
+            let hash = |text: &String| IdHash::new(text.as_bytes());
+            let key = match &setting {
+                Setting::Model(provider, model) => (0, hash(provider), hash(model)),
+                Setting::Thinking(level) => (1, hash(&String::new()), hash(level)),
+            };
+            places.push(self.place(key, || setting));
+        }
+        places
+    }
+}

@@ -1,0 +1,110 @@
+//! What there is to send of an entry and of the words that a context edit gives it, taken from their lines: see
+//! [`crate::session::tree::sent_messages`].
+
+use crate::session::entry::kind::Kind;
+use crate::session::entry::{Block, Content, Entry};
+use crate::session::links::IdHash;
+
+/// Whether an entry is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Sending {
+    /// It is not, as if it were not there.
+    #[default]
+    No,
+    /// It failed or was stopped: not even if it gets other words.
+    Failed,
+    /// It is empty. All the same nothing that is said after it answers a call that stands before.
+    Empty,
+    /// It is.
+    Yes,
+}
+
+impl Sending {
+    pub(crate) fn of(entry: &Entry<'_>) -> Self {
+        let message = entry.message.as_ref();
+        let said = |content: Option<&Content<'_>>| Said::new(content.unwrap_or(&Content::Missing)).sending(entry.kind);
+        match entry.kind {
+            Kind::Assistant if message.is_some_and(|message| message.has_failed()) => Self::Failed,
+            Kind::User | Kind::Assistant | Kind::CustomRole => said(message.map(|message| &message.content)),
+            Kind::CustomMessage => said(Some(&entry.content)),
+            Kind::Bash if message.is_some_and(|message| message.excluded) => Self::No,
+            Kind::ToolResult | Kind::Bash | Kind::SummaryRole | Kind::Compaction | Kind::BranchSummary => Self::Yes,
+            Kind::SystemRole
+            | Kind::OtherMessage
+            | Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => Self::No,
+        }
+    }
+}
+
+/// What there is to send of a content.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    /// It is a string.
+    is_text: bool,
+    /// There are characters.
+    has_characters: bool,
+    /// There are other characters than white space.
+    has_words: bool,
+    /// There is something else than text.
+    has_more: bool,
+    has_calls: bool,
+    /// The calls of tools, if they are wanted: see [`Said::with_calls`].
+    pub(super) calls: Box<[IdHash]>,
+}
+
+impl Said {
+    pub(crate) fn new(content: &Content<'_>) -> Self {
+        let has_more = |block: &Block<'_>| !matches!(block, Block::Text(_));
+        Self {
+            is_text: matches!(content, Content::Text(_)),
+            has_characters: content.texts().any(|text| !text.is_empty()),
+            has_words: content.has_words(),
+            has_more: matches!(content, Content::Blocks(blocks) if blocks.iter().any(has_more)),
+            has_calls: content.tool_calls().next().is_some(),
+            calls: Box::default(),
+        }
+    }
+
+    /// The same with the calls.
+    pub(crate) fn with_calls(content: &Content<'_>) -> Self {
+        Self { calls: calls(content), ..Self::new(content) }
+    }
+
+    /// Whether an entry of this kind is sent if it says this.
+    pub(super) fn sending(&self, kind: Kind) -> Sending {
+        let is_sent = match kind {
+            Kind::Assistant => self.has_words || self.has_calls,
+            Kind::User => self.is_text || self.has_characters || self.has_more,
+            Kind::CustomRole
+            | Kind::CustomMessage
+            | Kind::ToolResult
+            | Kind::Bash
+            | Kind::SystemRole
+            | Kind::SummaryRole
+            | Kind::OtherMessage
+            | Kind::Compaction
+            | Kind::BranchSummary
+            | Kind::ModelChange
+            | Kind::ThinkingLevel
+            | Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::ContextEdit
+            | Kind::Unknown => self.has_characters || self.has_more,
+        };
+        if is_sent { Sending::Yes } else { Sending::Empty }
+    }
+}
+
+/// The ids of the calls in a content.
+pub(crate) fn calls(content: &Content<'_>) -> Box<[IdHash]> {
+    content.tool_calls().map(|call| IdHash::of(call.id)).collect()
+}

@@ -1,0 +1,174 @@
+//! Puts spans on the screen: tones become styles, text is cut to the width, and drawn signs become ASCII if asked.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line as Drawn, Span as DrawnSpan};
+
+use crate::app::startup::Setting;
+use crate::base::text::{ASCII, Glyphs, Span, Tone, few_marks, spans_width, width};
+use crate::config::{Paint, Palette};
+use crate::ui::theme;
+
+/// How to draw: colours and signs.
+pub(super) struct Pen<'a> {
+    theme: Option<Palette>,
+    colors: &'a HashMap<Tone, Paint>,
+    glyphs: &'a Glyphs,
+}
+
+impl<'a> Pen<'a> {
+    pub(super) fn new(setting: &'a Setting) -> Self {
+        Self { theme: setting.theme, colors: &setting.colors, glyphs: &setting.glyphs }
+    }
+
+    pub(super) fn glyphs(&self) -> &'a Glyphs {
+        self.glyphs
+    }
+
+    pub(super) fn is_ascii(&self) -> bool {
+        *self.glyphs == ASCII
+    }
+
+    pub(super) fn style(&self, tone: Tone) -> Style {
+        let style = theme::style(tone, self.theme);
+        let own = self.colors.get(&tone).filter(|_| self.theme.is_some());
+        own.map_or(style, |&color| style.fg(theme::own(color)))
+    }
+
+    pub(super) fn selection(&self, focused: bool) -> Style {
+        theme::selection(focused, self.theme)
+    }
+
+    /// Spans as a line of at most `columns`, with an ellipsis where they are cut.
+    pub(super) fn line<'t>(&'t self, spans: &'t [Span], columns: usize) -> Drawn<'t> {
+        let fits = spans_width(spans) <= columns;
+        let mut left = if fits { columns } else { columns.saturating_sub(width(&self.glyphs.ellipsis)) };
+        let mut drawn = Vec::with_capacity(spans.len() + 1);
+        for span in spans {
+            let part = crate::base::text::fit(&span.text, left);
+            left -= width(part);
+            drawn.push(DrawnSpan::styled(self.signs(part), self.style(span.tone)));
+            if part.len() < span.text.len() {
+                break;
+            }
+        }
+        if !fits {
+            drawn.push(DrawnSpan::styled(&*self.glyphs.ellipsis, self.style(Tone::Dim)));
+        }
+        Drawn::from(drawn)
+    }
+
+    /// pitree's own signs in texts that were made without knowing the terminal.
+    fn signs<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let text = few_marks(text);
+        if text.is_ascii() || !self.is_ascii() {
+            return text;
+        }
+        let sign = |c| match c {
+            '│' | '├' | '└' => '|',
+            '─' => '-',
+            '┼' => '+',
+            '⋯' | '…' => '.',
+            '·' => '-',
+            '×' => 'x',
+            '•' => '*',
+            c => c,
+        };
+        Cow::Owned(text.chars().map(sign).collect())
+    }
+
+    pub(super) fn put(&self, frame: &mut Frame<'_>, area: Rect, spans: &[Span]) {
+        frame.render_widget(self.line(spans, area.width.into()), area);
+    }
+
+    /// Spans at both ends of a row; the right ones give way if there is no room for half of the left ones.
+    pub(super) fn put_both(&self, frame: &mut Frame<'_>, area: Rect, left: &[Span], right: &[Span]) {
+        let spans = both(left, right, area.width.into(), self.glyphs);
+        self.put(frame, area, &spans);
+    }
+}
+
+/// Spans at both ends of `columns`.
+pub(super) fn both(left: &[Span], right: &[Span], columns: usize, glyphs: &Glyphs) -> Vec<Span> {
+    let right_width = spans_width(right);
+    let wanted = spans_width(left).min(columns / 3);
+    if right_width == 0 || right_width + 1 + wanted > columns {
+        return cut(left, columns, glyphs);
+    }
+    let mut spans = cut(left, columns - right_width - 1, glyphs);
+    let gap = columns - right_width - spans_width(&spans);
+    spans.push(Span::new(Tone::Text, " ".repeat(gap)));
+    spans.extend_from_slice(right);
+    spans
+}
+
+/// Spans cut to `columns`, with an ellipsis where they are cut.
+pub(super) fn cut(spans: &[Span], columns: usize, glyphs: &Glyphs) -> Vec<Span> {
+    if spans_width(spans) <= columns {
+        return spans.to_vec();
+    }
+    let mut left = columns;
+    let mut out = Vec::new();
+    for (at, span) in spans.iter().enumerate() {
+        let rest: usize = spans[at..].iter().map(|span| width(&span.text)).sum();
+        if rest <= left || width(&span.text) + width(&glyphs.ellipsis) <= left {
+            left -= width(&span.text);
+            out.push(span.clone());
+            continue;
+        }
+        out.push(Span::new(span.tone, glyphs.cut(&format!("{}  ", span.text), left)));
+        break;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::text::UNICODE;
+
+    fn text(spans: &[Span]) -> String {
+        spans.iter().map(|span| span.text.as_str()).collect()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn cutting_keeps_to_the_columns(parts in proptest::collection::vec("[a漢é ]{0,9}", 0..5), columns in 0usize..30, right in "[b漢]{0,6}") {
+            let spans: Vec<Span> = parts.iter().map(|part| Span::new(Tone::Text, part.as_str())).collect();
+            proptest::prop_assert!(spans_width(&cut(&spans, columns, &UNICODE)) <= columns);
+            let all = both(&spans, &[Span::new(Tone::Dim, right.as_str())], columns, &UNICODE);
+            proptest::prop_assert!(spans_width(&all) <= columns);
+        }
+    }
+
+    #[test]
+    fn a_cell_gets_few_marks() {
+        let pen = Pen { theme: None, colors: &HashMap::new(), glyphs: &UNICODE };
+        for (one, columns) in [("a", 1), ("漢", 2)] {
+            let letter = format!("{one}{}", "\u{301}".repeat(10_000));
+            let spans = [Span::new(Tone::Text, letter.repeat(3) + "b"), Span::new(Tone::Text, "é👩‍👩‍👧‍👦")];
+            let drawn: String = pen.line(&spans, 80).spans.iter().map(|span| span.content.as_ref()).collect();
+            assert!(drawn.len() < 200 && drawn.ends_with("bé👩‍👩‍👧‍👦"), "{} bytes", drawn.len());
+            assert_eq!(width(&drawn), 3 * columns + 4);
+        }
+    }
+
+    #[test]
+    fn a_colour_of_ones_own_is_drawn_unless_there_are_to_be_none() {
+        let colors = HashMap::from([(Tone::Dim, Paint::Index(99))]);
+        let dim = |theme| Pen { theme, colors: &colors, glyphs: &UNICODE }.style(Tone::Dim);
+        assert_eq!((dim(Some(Palette::Light)).fg, dim(None).fg), (Some(theme::own(Paint::Index(99))), None));
+    }
+
+    #[test]
+    fn cut_marks_what_is_missing() {
+        let spans = [Span::new(Tone::Dim, "ab"), Span::new(Tone::Text, "cdef")];
+        assert_eq!(text(&cut(&spans, 6, &UNICODE)), "abcdef");
+        assert_eq!(text(&cut(&spans, 5, &UNICODE)), "abcd…");
+        assert_eq!(text(&cut(&spans, 2, &UNICODE)), "a…");
+    }
+}
