@@ -316,10 +316,10 @@ fn with_family() -> PathBuf {
 fn at_family() -> (Model, Desk) {
     let (mut model, desk) = browser(with_family());
     press(&mut model, &desk, "tab"); // until somebody presses a key the newest session is the chosen one
-    let root = |key: &_| model.library[*key].path.ends_with("2026-06-01T00-00-00-000Z_00000000-family.jsonl");
-    let root = model.library.keys().find(root).unwrap();
+    let root = |key: &_| model.catalog[*key].path.ends_with("2026-06-01T00-00-00-000Z_00000000-family.jsonl");
+    let root = model.catalog.keys().find(root).unwrap();
     let setting = model.setting.clone();
-    model.sessions.select(root, &model.library, &setting.glyphs);
+    model.sessions.select(root, &model.catalog, &setting.glyphs);
     press(&mut model, &desk, ".");
     (model, desk)
 }
@@ -364,13 +364,13 @@ fn rows_of_10000_sessions(bencher: Bencher) {
 #[divan::bench]
 fn live_batch_of_50_among_10000(bencher: Bencher) {
     let (mut model, _) = browser(many(10_000, 40_000_000));
-    let keys: Vec<_> = model.library.keys().step_by(200).collect();
+    let keys: Vec<_> = model.catalog.keys().step_by(200).collect();
     let (_claim, ticket) = Ticket::new(u64::MAX);
     let mut terminal = terminal();
     let mut time = model.now;
     bencher.bench_local(|| {
         time += 1;
-        let grown = |&key| Digest { modified: Some(time), mtime: time, ..(*model.library[key]).clone() };
+        let grown = |&key| Digest { modified: Some(time), mtime: time, ..(*model.catalog[key]).clone() };
         let news = News { read: keys.iter().map(grown).collect(), ..News::default() };
         update(&mut model, Msg::Reply(ticket.clone(), Reply::News { news, gone: Vec::new(), hold: None }));
         draw(&mut terminal, &model);

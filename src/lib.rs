@@ -1,6 +1,6 @@
 //! A terminal browser for the session files of the pi coding agent: every project, fork, branch and entry in one tree.
 //!
-//! The program is this library and a `main` of one line. It follows the Elm Architecture on plain threads. [`disk`] reads
+//! The program is this catalog and a `main` of one line. It follows the Elm Architecture on plain threads. [`disk`] reads
 //! bytes, [`session`] says what they mean, [`catalog`] holds what is known of all sessions, [`app`] is a pure state
 //! machine (message in, effects out), [`ui`] draws its model, [`runtime`] waits for events and does what the effects ask
 //! for. Everything that happens comes to [`app::update`] as a message, the results of reading and the time included, so

@@ -1,4 +1,4 @@
-//! pitree: see the library.
+//! pitree: see the catalog.
 
 use std::process::ExitCode;
 

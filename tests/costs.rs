@@ -17,7 +17,7 @@ use pitree::app::model::Model;
 use pitree::app::startup::Setting;
 use pitree::app::ticket::Ticket;
 use pitree::app::update::{start, update};
-use pitree::catalog::Library;
+use pitree::catalog::Catalog;
 use pitree::catalog::search::Searcher;
 use pitree::config::Config;
 use pitree::disk::files::Files;
@@ -148,7 +148,7 @@ fn news_cost_little_for_each_session_that_is_there() {
     let cost = |sessions| {
         let Browser { mut model, .. } = Browser::new(sessions, 4);
         let (_claim, ticket) = Ticket::new(u64::MAX);
-        let grown = Digest { mtime: 1, ..(**model.library.get(model.library.keys().next().unwrap()).unwrap()).clone() };
+        let grown = Digest { mtime: 1, ..(**model.catalog.get(model.catalog.keys().next().unwrap()).unwrap()).clone() };
         let news = News { read: vec![grown], ..News::default() };
         let reply = Reply::News { news, gone: Vec::new(), hold: None };
         measure(|| drop(update(&mut model, Msg::Reply(ticket.clone(), reply)))).count_total
@@ -201,9 +201,9 @@ fn a_search_keeps_little_of_each_entry() {
         let mut scan = sources.scan();
         scan.read(|_| true);
         scan.keep().unwrap();
-        let mut library = Library::default();
-        library.add(sources.remembered().sessions());
-        let (searcher, sessions) = (Searcher::default(), library.sought());
+        let mut catalog = Catalog::default();
+        catalog.add(sources.remembered().sessions());
+        let (searcher, sessions) = (Searcher::default(), catalog.sought());
         let here = HereAndNow { now_ms: 0, home: "/home/me".into(), dir: String::new(), zone: jiff::tz::TimeZone::UTC };
         searcher.read(Files::Disk, &sessions, |_, _| true);
         let counted = measure(|| {

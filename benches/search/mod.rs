@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use divan::{Bencher, black_box};
 use pitree::base::normalize::{fold, fold_into};
-use pitree::catalog::Library;
+use pitree::catalog::Catalog;
 use pitree::catalog::grep::{self, Order};
 use pitree::catalog::search::{Searcher, Sought};
 use pitree::disk::files::Files;
@@ -42,9 +42,9 @@ fn key_in_10000_sessions(bencher: Bencher, query: &str) {
         digest.first_message = Some(corpus::words(&mut random, words));
         digest
     };
-    let mut library = Library::default();
-    library.add((0..10_000usize).map(session).collect());
-    key(bencher, &Searcher::default(), &library.sought(), query);
+    let mut catalog = Catalog::default();
+    catalog.add((0..10_000usize).map(session).collect());
+    key(bencher, &Searcher::default(), &catalog.sought(), query);
 }
 
 /// The same in the conversations of 1 GB.
@@ -57,13 +57,13 @@ fn key_in_conversations_of_1_gb(bencher: Bencher, query: &str) {
 
 fn sessions_of_1_gb() -> Arc<[Sought]> {
     let dirs = [crate::many(2000, 1_000_000_000)];
-    let library = Library::read(
+    let catalog = Catalog::read(
         scan::Sources { files: Files::Disk, dirs: &dirs, home: "/home/dev", cache: None },
         0,
         Path::to_path_buf,
     );
-    assert_eq!(library.len(), 2000);
-    library.sought()
+    assert_eq!(catalog.len(), 2000);
+    catalog.sought()
 }
 
 /// What is kept in memory of 1 GB.

@@ -1,4 +1,4 @@
-//! For cargo-fuzz: see the library.
+//! For cargo-fuzz: see the catalog.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| pitree_fuzz::keys::run(data));

@@ -49,7 +49,7 @@ pub fn of(context: &Context<'_>, subject: Subject, room: Room) -> Vec<DocLine> {
             shown.map_or(Vec::new(), |shown| project(context, shown))
         }
         Subject::Run(last) => context.tree.shown(last).map_or(Vec::new(), |last| run(context, last)),
-        Subject::Ghost(key) => context.library.ghost(key).map_or(Vec::new(), |gone| ghost(context, gone)),
+        Subject::Ghost(key) => context.catalog.ghost(key).map_or(Vec::new(), |gone| ghost(context, gone)),
         Subject::Nothing | Subject::Entry(_) => Vec::new(),
     }
 }
@@ -87,7 +87,7 @@ fn heading(lines: &mut Vec<DocLine>, text: &str) {
 }
 
 fn session(context: &Context<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
-    let digest = &context.library[key];
+    let digest = &context.catalog[key];
     let tone = if digest.name.is_some() { Tone::Name } else { Tone::Strong };
     let title = title(digest);
     let mut lines = vec![DocLine::new(tone, &context.setting.glyphs.cut(&title, room.columns.into()))];
@@ -116,8 +116,8 @@ fn session(context: &Context<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
 
 /// Explains the symbols in the row of a session; `None` if there are none.
 fn symbols(context: &Context<'_>, key: SessionKey) -> Option<DocLine> {
-    let (library, glyphs) = (context.library, &context.setting.glyphs);
-    let (digest, forks) = (&library[key], library.forks(key).count());
+    let (catalog, glyphs) = (context.catalog, &context.setting.glyphs);
+    let (digest, forks) = (&catalog[key], catalog.forks(key).count());
     let mut parts = Vec::new();
     let mut add = |symbol: String, means: String| parts.push(format!("{symbol} {means}"));
     if context.sessions.marks.contains(&key) {
@@ -126,7 +126,7 @@ fn symbols(context: &Context<'_>, key: SessionKey) -> Option<DocLine> {
     if digest.owner.is_some() {
         add(glyphs.subagent.to_string(), "subagent session".into());
     } else if digest.header.is_fork() {
-        match library.is_parent_missing(key) {
+        match catalog.is_parent_missing(key) {
             true => add(format!("{}?", glyphs.fork), "fork whose parent is missing".into()),
             false => add(glyphs.fork.to_string(), "fork".into()),
         }
@@ -142,10 +142,10 @@ fn symbols(context: &Context<'_>, key: SessionKey) -> Option<DocLine> {
     for (symbol, number, [one, many]) in counts.into_iter().filter(|(_, number, _)| *number > 0) {
         add(format!("{symbol}{number}"), count(number, one, many));
     }
-    if let (Some(_), Some(cost)) = (library.came_with(key), some_dollars(library.own(key).cost)) {
+    if let (Some(_), Some(cost)) = (catalog.came_with(key), some_dollars(catalog.own(key).cost)) {
         add(format!("+{cost}"), "cost without inherited entries".into());
     }
-    if library.gone_dirs.contains(&digest.header.cwd) {
+    if catalog.gone_dirs.contains(&digest.header.cwd) {
         add(glyphs.gone.to_string(), "working directory missing".into());
     }
     (!parts.is_empty()).then(|| fact("symbols", &parts.join(&format!(" {} ", glyphs.dot))))
@@ -153,9 +153,9 @@ fn symbols(context: &Context<'_>, key: SessionKey) -> Option<DocLine> {
 
 /// The last prompt and the last answer: of a fork its own, if it has any.
 fn said_last(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, room: Room) {
-    let library = context.library;
-    let digest = &library[key];
-    let parent = library.families().parent(key).and_then(|parent| library.get(parent));
+    let catalog = context.catalog;
+    let digest = &catalog[key];
+    let parent = catalog.families().parent(key).and_then(|parent| catalog.get(parent));
     let is_parents = |said: &&LastSaid| {
         let known = digest.known_as(said.at);
         parent.is_some_and(|parent| known.is_some_and(|known| parent.details().entries.ids.contains(&known)))
@@ -196,12 +196,12 @@ fn shortened(mut line: DocLine, room: Room, glyphs: &Glyphs) -> DocLine {
 
 /// What it cost, how large it is, and when it was; of what came of another session its own first.
 fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
-    let digest = &context.library[key];
+    let digest = &context.catalog[key];
     let header = &digest.header;
-    let own = context.library.own(key);
+    let own = context.catalog.own(key);
     let messages = count(digest.message_count, "message", "messages");
     let size = format!("{messages}, {}", bytes(digest.bytes));
-    match context.library.came_with(key) {
+    match context.catalog.came_with(key) {
         None => {
             lines.push(fact("used", &format!("{}, {} tokens", dollars(digest.cost), tokens(digest.tokens))));
             lines.push(fact("size", &format!("{}, {size}", count(digest.entry_count, "entry", "entries"))));
@@ -223,7 +223,7 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     let wall = |ms| wall(context, ms);
     lines.extend(digest.modified.and_then(wall).map(|time| fact("last active", &time)));
     lines.extend(header.created.and_then(wall).map(|time| fact("created", &time)));
-    let gone = if context.library.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
+    let gone = if context.catalog.gone_dirs.contains(&header.cwd) { " (gone)" } else { "" };
     lines.push(fact("project", &format!("{}{gone}", shorten(&header.cwd, &context.setting.home))));
     if header.version < 3.0 {
         lines.push(fact("version", &format!("{}: pi rewrites the file when it opens it", header.version)));
@@ -232,7 +232,7 @@ fn facts(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
 
 /// The abandoned branches of the open session, the newest first: last words, size, cost and age.
 fn abandoned(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, room: Room) {
-    let tree = context.tree.file(key).filter(|tree| context.library[key].leaves > 1 && !tree.is_partial);
+    let tree = context.tree.file(key).filter(|tree| context.catalog[key].leaves > 1 && !tree.is_partial);
     let Some((tree, branches)) = tree.map(|tree| (tree, tree.abandoned())).filter(|(_, all)| !all.is_empty()) else {
         return;
     };
@@ -252,7 +252,7 @@ fn abandoned(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey, r
 
 /// Lists the pis in a session, the most urgent one first.
 fn pis(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
-    let Some(live) = context.library.live(key) else { return };
+    let Some(live) = context.catalog.live(key) else { return };
     if *live == Live::Guessed {
         lines.push(fact("pi", "likely at work here: a guess, as it does not say so"));
     }
@@ -272,23 +272,23 @@ fn wall(context: &Context<'_>, ms: i64) -> Option<String> {
 }
 
 fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
-    let library = context.library;
-    let digest = &library[key];
-    let parent = library.families().parent(key);
-    let forks: Vec<SessionKey> = library.forks(key).collect();
-    if parent.is_none() && library.families().forks(key).is_empty() && !digest.header.is_fork() {
+    let catalog = context.catalog;
+    let digest = &catalog[key];
+    let parent = catalog.families().parent(key);
+    let forks: Vec<SessionKey> = catalog.forks(key).collect();
+    if parent.is_none() && catalog.families().forks(key).is_empty() && !digest.header.is_fork() {
         return;
     }
     heading(lines, "Family");
     if let Some(parent) = parent {
         let what = if digest.owner.is_some() { "sub-agent of" } else { "forked from" };
         lines.push(related(context, what, parent));
-        if let Some(path) = digest.header.parent_session.as_ref().filter(|_| library.is_parent_moved(key)) {
+        if let Some(path) = digest.header.parent_session.as_ref().filter(|_| catalog.is_parent_moved(key)) {
             let path = shorten(path, &context.setting.home);
             lines.push(fact("", &format!("moved: it is no longer at {path}")));
         }
     } else if let Some(path) = &digest.header.parent_session {
-        let known = digest.parent_path.as_deref().is_some_and(|path| library.has_file(path));
+        let known = digest.parent_path.as_deref().is_some_and(|path| catalog.has_file(path));
         let what = if known { "parents in a circle" } else { "not there" };
         lines.push(fact("forked from", &format!("{} ({what})", shorten(path, &context.setting.home))));
     } else if let Some(id) = &digest.header.parent_id {
@@ -296,13 +296,13 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     }
     lines.extend(forks.iter().take(LONGEST).map(|&fork| related(context, "fork", fork)));
     more(lines, forks.len());
-    let first = library.families().line(key).last().unwrap_or(key);
-    let family = library.families().family(first);
+    let first = catalog.families().line(key).last().unwrap_or(key);
+    let family = catalog.families().family(first);
     if family.len() > 1 {
         let all = count(family.len(), "session", "sessions");
-        let sum = library.sum(&family).cost;
-        let (shown, subagents): (Vec<_>, Vec<_>) = family.iter().partition(|&&key| library[key].owner.is_none());
-        let by_them = some_dollars(sum - library.sum(shown).cost).filter(|_| !subagents.is_empty());
+        let sum = catalog.sum(&family).cost;
+        let (shown, subagents): (Vec<_>, Vec<_>) = family.iter().partition(|&&key| catalog[key].owner.is_none());
+        let by_them = some_dollars(sum - catalog.sum(shown).cost).filter(|_| !subagents.is_empty());
         let by_them = by_them
             .map_or(String::new(), |cost| format!(", {cost} by {}", count(subagents.len(), "subagent", "subagents")));
         lines.push(fact("together", &format!("{} in {all}{by_them}", dollars(sum))));
@@ -312,7 +312,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
 /// A session of the family: its name, and the first words of a fork with its parent's name.
 fn related(context: &Context<'_>, name: &str, key: SessionKey) -> DocLine {
     let mut line = fact(name, &context.short_title(key));
-    let words = words_after(&context.library[key]).filter(|_| context.library[key].header.is_fork());
+    let words = words_after(&context.catalog[key]).filter(|_| context.catalog[key].header.is_fork());
     line.spans.extend(words.map(|words| Span::new(Tone::Dim, format!("  {}", context.short(&words)))));
     line
 }
@@ -329,7 +329,7 @@ fn ghost(context: &Context<'_>, gone: &Ghost) -> Vec<DocLine> {
     lines.push(fact("file", &shorten(&gone.path.to_string_lossy(), &context.setting.home)));
     lines.extend(gone.forks.iter().take(LONGEST).map(|&fork| related(context, "fork", fork)));
     more(&mut lines, gone.forks.len());
-    let together = context.library.sum(&gone.forks);
+    let together = context.catalog.sum(&gone.forks);
     let all = count(gone.forks.len(), "fork", "forks");
     lines.push(fact("together", &format!("{} in {all}", dollars(together.cost))));
     lines
@@ -385,7 +385,7 @@ const UNLISTED: &str = "These files lie directly in pi's session directory, whic
 
 fn project(context: &Context<'_>, project: &Project) -> Vec<DocLine> {
     let home = &context.setting.home;
-    let gone = context.library.gone_dirs.contains(&*project.cwd);
+    let gone = context.catalog.gone_dirs.contains(&*project.cwd);
     let name = if project.cwd.is_empty() { "(no directory)".into() } else { shorten(&project.cwd, home) };
     let mut lines = vec![DocLine::new(Tone::Strong, &name), DocLine::default()];
     if gone {
@@ -396,14 +396,14 @@ fn project(context: &Context<'_>, project: &Project) -> Vec<DocLine> {
         lines.push(DocLine::new(Tone::Warning, UNLISTED));
         lines.push(DocLine::default());
     }
-    let sessions = || project.sessions.iter().filter_map(|&key| context.library.get(key));
+    let sessions = || project.sessions.iter().filter_map(|&key| context.catalog.get(key));
     lines.push(fact("sessions", &thousands(project.sessions.len())));
     lines.push(fact("entries", &thousands(project.sum.entries)));
     lines.push(fact("size", &bytes(sessions().map(|session| session.bytes).sum())));
     let hidden = project.hidden.in_words().map_or(String::new(), |hidden| format!(", {hidden}"));
     lines.push(fact("used", &format!("{}{hidden}", dollars(project.sum.cost))));
     lines.extend(wall(context, project.latest).map(|time| fact("last active", &time)));
-    let unreadable = &context.library.unreadable;
+    let unreadable = &context.catalog.unreadable;
     if !unreadable.is_empty() {
         heading(&mut lines, "Unreadable, here or in other projects");
         for one in unreadable.iter().take(LONGEST) {

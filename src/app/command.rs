@@ -7,7 +7,7 @@ use crate::app::layers::Layer;
 use crate::app::layers::context;
 use crate::app::message::{Answer, Body, Clip};
 use crate::base::text::Tone;
-use crate::catalog::live::Told;
+use crate::catalog::live::PiStatus;
 use crate::catalog::{EntryRef, SessionKey};
 use crate::changes::{Request, Seen};
 use crate::keymap::Place;
@@ -46,7 +46,7 @@ pub enum Command {
     /// A change is made, and then something else.
     Change(Request, After),
     /// A running pi is asked to do something.
-    TellPi(Told, What),
+    TellPi(PiStatus, What),
     /// It is looked which pis run.
     LookForPis,
     /// Files go to the trash; after another question if a pi may be at work in them, as far as that is known by then.

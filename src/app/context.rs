@@ -11,7 +11,7 @@ use crate::app::title::title;
 use crate::base::javascript::cut;
 use crate::base::paths::file_name;
 use crate::base::text::clean;
-use crate::catalog::{EntryRef, Library, SessionKey};
+use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::changes::history::Past;
 use crate::keymap::{Action, Place};
 use crate::session::digest::Shared;
@@ -26,7 +26,7 @@ pub struct Context<'a> {
     /// What does not change.
     pub setting: &'a Setting,
     /// All sessions.
-    pub library: &'a Library,
+    pub catalog: &'a Catalog,
     /// Milliseconds since 1970.
     pub now: i64,
     /// The pane that has the keyboard.
@@ -50,13 +50,13 @@ pub struct Context<'a> {
 impl<'a> Context<'a> {
     /// The start of a session's title, as a question shows it.
     pub fn short_title(&self, key: SessionKey) -> String {
-        self.short(&title(&self.library[key]))
+        self.short(&title(&self.catalog[key]))
     }
 
     /// What a session is called, by its file: by the title that is known of it, else by that in the list, else by the name of
     /// its file.
     pub(crate) fn called(&self, path: &Path, known: Option<&str>) -> String {
-        let listed = || Some(title(self.library.get(self.library.key_of(path)?)?));
+        let listed = || Some(title(self.catalog.get(self.catalog.key_of(path)?)?));
         known.map(str::to_owned).or_else(listed).unwrap_or_else(|| file_name(path))
     }
 
@@ -70,7 +70,7 @@ impl<'a> Context<'a> {
         let fork = || self.tree.selected_fork().filter(|_| self.focus == Place::Tree).map(|fork| fork.key);
         let of_row = self.meant_ref().map(|entry| entry.session).or_else(fork);
         let key = of_row.or_else(|| self.sessions.selected_session())?;
-        Some((key, self.library.get(key)?))
+        Some((key, self.catalog.get(key)?))
     }
 
     /// The entry that an action is about: the selected one in the tree, in the preview the one that it shows.

@@ -257,9 +257,9 @@ fn does_something(model: &Model, action: Action) -> bool {
         | A::NextBranchPoint
         | A::SegmentDown
         | A::GoToLeaf => is_row,
-        A::Follow => model.tree.session.is_some_and(|key| model.library.is_live(key)) || model.tree.follows,
+        A::Follow => model.tree.session.is_some_and(|key| model.catalog.is_live(key)) || model.tree.follows,
         A::GoOver => model.tree.selected_fork().is_some() || is_elsewhere(model),
-        A::Family => model.tree.is_whole() || model.tree.session.is_some_and(|key| model.library.has_family(key)),
+        A::Family => model.tree.is_whole() || model.tree.session.is_some_and(|key| model.catalog.has_family(key)),
         A::Find | A::NextFilter if model.focus == Place::Tree => model.tree.tree.is_some(),
         _ => true,
     }

@@ -10,7 +10,7 @@ use crate::app::panes::preview::{Hit, Unseen};
 use crate::app::panes::tree::family::{Family, Fork, ToJoin};
 use crate::app::ticket::Ticket;
 use crate::catalog::compare::{Asked, Compared};
-use crate::catalog::live::Told;
+use crate::catalog::live::PiStatus;
 use crate::catalog::search::{SessionHit, Sought};
 use crate::catalog::shared_entries::Others;
 use crate::catalog::suggestions::Elsewhere;
@@ -23,7 +23,7 @@ use crate::disk::scan::{Batch, Unreadable};
 use crate::keymap::Key;
 use crate::pi::launch::Start;
 use crate::pi::requests::What;
-use crate::pi::running::Pis;
+use crate::pi::running::RunningPis;
 use crate::render::DocLine;
 use crate::search::query::Query;
 use crate::search::scope::HereAndNow;
@@ -86,10 +86,10 @@ pub enum Reply {
         /// Files of sessions that were shown from what is kept, and are not as they were.
         outdated: Vec<PathBuf>,
         /// The pis that run.
-        pis: Pis,
+        pis: RunningPis,
     },
     /// The pis that run now.
-    Pis(Pis),
+    Pis(RunningPis),
     /// pi can go to an entry by itself, or not, for this reason.
     PiGoes(Result<(), String>),
     /// A running pi did what it was asked, or why not.
@@ -257,7 +257,7 @@ pub enum Work {
     /// Ask whether pi goes to an entry by itself.
     AskPi,
     /// Ask a running pi to do something.
-    TellPi(Told, What),
+    TellPi(PiStatus, What),
     /// Open a session.
     Open {
         /// The file.

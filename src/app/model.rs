@@ -18,7 +18,7 @@ use crate::app::query_history::Queries;
 use crate::app::startup::Setting;
 use crate::app::ticket::{Claim, Ticket};
 use crate::base::text::Tone;
-use crate::catalog::Library;
+use crate::catalog::Catalog;
 use crate::catalog::current_dir::Here;
 use crate::changes::Request;
 use crate::changes::history::Past;
@@ -98,7 +98,7 @@ pub struct Model {
     /// Columns and rows of the terminal.
     pub size: (u16, u16),
     /// All sessions.
-    pub library: Library,
+    pub catalog: Catalog,
     /// The pane that has the keyboard.
     pub focus: Place,
     /// How the panes share the screen.
@@ -177,7 +177,7 @@ impl Model {
             setting,
             now,
             size: bounded(size),
-            library: Library::default(),
+            catalog: Catalog::default(),
             focus: Place::Sessions,
             sharing: Sharing::default(),
             sessions,
@@ -214,7 +214,7 @@ impl Model {
     pub fn context(&self) -> Context<'_> {
         Context {
             setting: &self.setting,
-            library: &self.library,
+            catalog: &self.catalog,
             now: self.now,
             focus: self.focus,
             sessions: &self.sessions,
@@ -281,7 +281,7 @@ impl Model {
 
     /// Whether all was read and there is no session.
     pub fn has_nothing(&self) -> bool {
-        self.library.progress.finished && self.library.is_empty()
+        self.catalog.progress.finished && self.catalog.is_empty()
     }
 
     /// Says in the footer what was done, and that it can be undone.

@@ -33,7 +33,7 @@ pub struct Remembered {
 impl Remembered {
     /// How the browser is left.
     pub fn of(model: &Model, config: &Config, before: &Self) -> Self {
-        let (folded_projects, folded_sessions) = model.sessions.folded(&model.library);
+        let (folded_projects, folded_sessions) = model.sessions.folded(&model.catalog);
         let sort = (config.sort.name().to_owned(), model.sessions.shows.sort.name().to_owned());
         Self {
             panes: model.sharing,

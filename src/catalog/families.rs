@@ -191,18 +191,18 @@ pub(super) fn cut_cycles(parents: &mut [Option<SessionKey>]) {
 
 #[cfg(test)]
 mod tests {
-    use crate::catalog::Library;
-    use crate::catalog::tests::library;
+    use crate::catalog::Catalog;
+    use crate::catalog::tests::catalog;
     use crate::session::digest::Digest;
 
-    fn names(library: &Library) -> String {
-        let order = library.families().preorder();
-        order.iter().map(|&key| library[key].path.to_str().unwrap()).collect::<Vec<_>>().join(" ")
+    fn names(catalog: &Catalog) -> String {
+        let order = catalog.families().preorder();
+        order.iter().map(|&key| catalog[key].path.to_str().unwrap()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn orders_families_by_their_newest_member() {
-        let library = library(&[
+        let catalog = catalog(&[
             ("old", None, 1),
             ("new", None, 5),
             ("fork", Some("old"), 3),
@@ -210,29 +210,29 @@ mod tests {
             ("sister", Some("old"), 4),
             ("lost", Some("gone"), 2),
         ]);
-        assert_eq!(names(&library), "old fork newest sister new lost");
-        let old = library.families().roots()[0];
-        assert_eq!((library.families().below(old), library.families().latest(old)), (3, 9));
-        let without_fork: Vec<_> = library.keys().filter(|key| library[*key].path.to_str() != Some("fork")).collect();
-        let some = library.families().of(&without_fork, |key| &library[key]);
+        assert_eq!(names(&catalog), "old fork newest sister new lost");
+        let old = catalog.families().roots()[0];
+        assert_eq!((catalog.families().below(old), catalog.families().latest(old)), (3, 9));
+        let without_fork: Vec<_> = catalog.keys().filter(|key| catalog[*key].path.to_str() != Some("fork")).collect();
+        let some = catalog.families().of(&without_fork, |key| &catalog[key]);
         assert_eq!(some.roots().len(), 4, "what hangs at a hidden one stands for itself");
     }
 
     #[test]
     fn sessions_of_one_time_stand_in_one_order_whichever_is_read_first() {
         for read in [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]] {
-            let mut library = library(&read.map(|name| (name, None, 1)));
-            assert_eq!(names(&library), "a b c");
-            library.add(vec![Digest { path: "ab".into(), modified: Some(1), ..Digest::default() }]);
-            assert_eq!(names(&library), "a ab b c");
-            let newest: Vec<_> = library.newest_first().iter().map(|&key| library[key].path.clone()).collect();
+            let mut catalog = catalog(&read.map(|name| (name, None, 1)));
+            assert_eq!(names(&catalog), "a b c");
+            catalog.add(vec![Digest { path: "ab".into(), modified: Some(1), ..Digest::default() }]);
+            assert_eq!(names(&catalog), "a ab b c");
+            let newest: Vec<_> = catalog.newest_first().iter().map(|&key| catalog[key].path.clone()).collect();
             assert_eq!(newest, ["a", "ab", "b", "c"].map(std::path::PathBuf::from));
         }
     }
 
     #[test]
     fn shows_sessions_whose_parents_form_a_cycle() {
-        let library = library(&[("a", Some("b"), 1), ("b", Some("a"), 2), ("c", Some("c"), 3)]);
-        assert_eq!(names(&library), "c a b");
+        let catalog = catalog(&[("a", Some("b"), 1), ("b", Some("a"), 2), ("c", Some("c"), 3)]);
+        assert_eq!(names(&catalog), "c a b");
     }
 }

@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
     use crate::catalog::search::Searcher;
-    use crate::catalog::tests::library;
+    use crate::catalog::tests::catalog;
     use crate::disk::load;
     use crate::search::entry_match::{Holding, Parts};
     use crate::search::qualifier::sample::here;
@@ -191,7 +191,7 @@ mod tests {
                 prop_assert_eq!(found, wanted, "{:?}", query);
             }
             if let Ok(query) = Query::parse(&format!("all: e {query}")) {
-                let mut session = library(&[("s", None, 1)]).sought()[0].clone();
+                let mut session = catalog(&[("s", None, 1)]).sought()[0].clone();
                 session.digest = std::sync::Arc::new(crate::session::digest::Digest { path: path.clone(), ..(*session.digest).clone() });
                 let asked = (Files::Disk, &session, &tree);
                 let found = Searcher::default().fulfilling(asked, (&query, &here()), || false).unwrap();

@@ -11,9 +11,9 @@ use crate::base::numbers::count;
 use crate::base::paths::shorten;
 use crate::base::text::{UNICODE, clean};
 use crate::base::time;
-use crate::catalog::{Library, ProjectKey, SessionKey};
-use crate::pi::running::Pis;
-pub use crate::pi::status::{State, Told};
+use crate::catalog::{Catalog, ProjectKey, SessionKey};
+use crate::pi::running::RunningPis;
+pub use crate::pi::status::{PiState, PiStatus};
 use crate::session::digest::Digest;
 
 /// So long, in milliseconds, a session is taken for one in which a pi is at work after it was written.
@@ -34,17 +34,17 @@ pub enum Live {
     /// One is likely there.
     Guessed,
     /// Some report that they are there, and their states: the most urgent one first. Never empty.
-    Told(Vec<Told>),
+    Told(Vec<PiStatus>),
 }
 
 impl Live {
     /// The most urgent of the pis that report their states.
-    pub fn told(&self) -> Option<&Told> {
+    pub fn told(&self) -> Option<&PiStatus> {
         self.all().first()
     }
 
     /// The pis that report their states, the most urgent one first.
-    pub fn all(&self) -> &[Told] {
+    pub fn all(&self) -> &[PiStatus] {
         match self {
             Self::Guessed => &[],
             Self::Told(told) => told,
@@ -53,13 +53,13 @@ impl Live {
 }
 
 /// Orders pis by urgency: the person is asked, an error, an answer, work, nothing; the longest wait first.
-pub(crate) fn urgency(told: &Told) -> (State, i64, u32) {
+pub(crate) fn urgency(told: &PiStatus) -> (PiState, i64, u32) {
     (told.state, told.since, told.pid)
 }
 
-impl Library {
+impl Catalog {
     /// Takes the pis that run; `now` is in milliseconds since 1970.
-    pub fn set_pis(&mut self, pis: Pis, now: i64) {
+    pub fn set_pis(&mut self, pis: RunningPis, now: i64) {
         self.pis = pis;
         self.note_live(now);
     }
@@ -68,8 +68,8 @@ impl Library {
     pub(crate) fn note_live(&mut self, now: i64) {
         let mut live: HashMap<SessionKey, Live> = HashMap::new();
         // One whose session is known by another path is found by its id.
-        let mut by_id: HashMap<&str, Vec<&Told>> = HashMap::new();
-        let mut told_in: HashMap<SessionKey, Vec<Told>> = HashMap::new();
+        let mut by_id: HashMap<&str, Vec<&PiStatus>> = HashMap::new();
+        let mut told_in: HashMap<SessionKey, Vec<PiStatus>> = HashMap::new();
         for told in &self.pis.told {
             match self.key_of(&told.session).filter(|&key| self.has(key)) {
                 Some(key) => told_in.entry(key).or_default().push(told.clone()),
@@ -122,18 +122,18 @@ impl Library {
     pub(crate) fn live_rank(&self, key: SessionKey) -> (usize, i64) {
         match self.live(key).map(Live::told) {
             Some(Some(told)) => (told.state as usize, told.since),
-            Some(None) => (State::ALL.len(), 0),
-            None => (State::ALL.len() + 1, 0),
+            Some(None) => (PiState::ALL.len(), 0),
+            None => (PiState::ALL.len() + 1, 0),
         }
     }
 
     /// Counts the pis by their states, the most urgent state first; a guess has no state. Sessions for which `is_counted`
     /// returns `false` are left out.
-    pub(crate) fn live_counts(&self, is_counted: impl Fn(SessionKey) -> bool) -> Vec<(Option<State>, usize)> {
+    pub(crate) fn live_counts(&self, is_counted: impl Fn(SessionKey) -> bool) -> Vec<(Option<PiState>, usize)> {
         let counted: Vec<&Live> = self.live.iter().filter(|&(&key, _)| is_counted(key)).map(|(_, live)| live).collect();
         let told = |state| counted.iter().flat_map(|live| live.all()).filter(|told| told.state == state).count();
         let guessed = counted.iter().filter(|live| live.told().is_none()).count();
-        let counts = State::ALL.map(|state| (Some(state), told(state))).into_iter().chain([(None, guessed)]);
+        let counts = PiState::ALL.map(|state| (Some(state), told(state))).into_iter().chain([(None, guessed)]);
         counts.filter(|&(_, count)| count > 0).collect()
     }
 
@@ -145,9 +145,9 @@ impl Library {
     }
 }
 
-/// What tells that a pi may be at work in any of some sessions: see [`Library::signs`].
-pub(crate) fn signs(sessions: &[&Digest], pis: &Pis, now: i64, home: &str) -> Vec<String> {
-    let mut open: HashMap<&Path, Vec<&Told>> = HashMap::new();
+/// What tells that a pi may be at work in any of some sessions: see [`Catalog::signs`].
+pub(crate) fn signs(sessions: &[&Digest], pis: &RunningPis, now: i64, home: &str) -> Vec<String> {
+    let mut open: HashMap<&Path, Vec<&PiStatus>> = HashMap::new();
     for told in &pis.told {
         open.entry(&told.session).or_default().push(told);
     }
@@ -177,7 +177,7 @@ pub(crate) fn signs(sessions: &[&Digest], pis: &Pis, now: i64, home: &str) -> Ve
 }
 
 /// Returns `true` if a pi reports that it has a session open.
-pub(crate) fn is_open(session: &Digest, pis: &Pis) -> bool {
+pub(crate) fn is_open(session: &Digest, pis: &RunningPis) -> bool {
     pis.told.iter().any(|told| told.session == session.path || told.session == *session.real_path())
 }
 
@@ -190,13 +190,13 @@ fn called(session: &Digest, among: usize) -> String {
 }
 
 /// What a pi says of itself, in words.
-fn told_in_words(session: &Digest, told: &Told, among: usize, now: i64) -> String {
+fn told_in_words(session: &Digest, told: &PiStatus, among: usize, now: i64) -> String {
     let (pid, state, lasting) = (told.pid, told.state.name(), time::lasting(now, told.since));
     format!("A pi (process {pid}) has {} open: {state} {lasting}", called(session, among))
 }
 
 /// How many pis run in the directory of a session.
-fn runs_in(pis: &Pis, session: &Digest) -> usize {
+fn runs_in(pis: &RunningPis, session: &Digest) -> usize {
     let cwd = Path::new(&session.header.cwd);
     pis.by_dir.get(cwd).copied().unwrap_or_default()
 }
@@ -213,37 +213,37 @@ mod tests {
     use super::*;
     use crate::pi::processes::ByDir;
 
-    /// A library of sessions of these names, directories, times of the file and of the last entry.
-    fn library(sessions: &[(&str, &str, i64, i64)]) -> Library {
+    /// A catalog of sessions of these names, directories, times of the file and of the last entry.
+    fn catalog(sessions: &[(&str, &str, i64, i64)]) -> Catalog {
         let session = |&(name, cwd, mtime, written): &(&str, &str, i64, i64)| {
             let mut session = Digest { path: name.into(), mtime, written: Some(written), ..Digest::default() };
             session.name = Some(name.into());
             session.header.cwd = cwd.into();
             session
         };
-        let mut library = Library::default();
-        library.add(sessions.iter().map(session).collect());
-        library
+        let mut catalog = Catalog::default();
+        catalog.add(sessions.iter().map(session).collect());
+        catalog
     }
 
-    fn live(library: &Library) -> Vec<&str> {
-        let live = library.keys().filter(|&key| library.is_live(key));
-        live.map(|key| library[key].path.to_str().unwrap()).collect()
+    fn live(catalog: &Catalog) -> Vec<&str> {
+        let live = catalog.keys().filter(|&key| catalog.is_live(key));
+        live.map(|key| catalog[key].path.to_str().unwrap()).collect()
     }
 
-    fn pis(dirs: &[(&str, usize)]) -> Pis {
+    fn pis(dirs: &[(&str, usize)]) -> RunningPis {
         dirs.iter().map(|&(dir, count)| (dir.into(), count)).collect::<ByDir>().into()
     }
 
-    fn told(session: &str, id: &str) -> Told {
-        Told {
+    fn told(session: &str, id: &str) -> PiStatus {
+        PiStatus {
             pid: 7,
             session: session.into(),
             id: id.into(),
             name: None,
             entry: None,
             cwd: "/a".into(),
-            state: State::Blocked,
+            state: PiState::Blocked,
             since: 0,
             model: None,
             cost: 0.0,
@@ -253,49 +253,53 @@ mod tests {
     #[test]
     fn a_pi_that_tells_is_where_it_says_and_the_others_are_elsewhere() {
         let long_ago = -10 * MOMENT;
-        let mut library = library(&[("a", "/a", 1, 1), ("b", "/a", 3, 1), ("c", "/a", 2, 9)]);
-        let one = Pis { told: vec![told("b", "")], ..pis(&[("/a", 1)]) };
-        library.set_pis(one, long_ago);
-        assert_eq!(live(&library), ["b", "c"], "one tells, and one does not");
-        let key = library.key_of(Path::new("b")).unwrap();
-        assert_eq!(library.live(key).unwrap().told().unwrap().state, State::Blocked);
-        assert_eq!(library.signs(&[key], 60_000, ""), ["A pi (process 7) has it open: blocked for 1m"]);
-        library.set_pis(Pis { told: vec![told("/link/b", "")], ..Pis::default() }, long_ago);
-        assert_eq!(live(&library), ["b"], "by another path");
-        library.set_pis(Pis { told: vec![told("/link/b", "other")], ..Pis::default() }, long_ago);
-        assert_eq!(live(&library), [""; 0]);
+        let mut catalog = catalog(&[("a", "/a", 1, 1), ("b", "/a", 3, 1), ("c", "/a", 2, 9)]);
+        let one = RunningPis { told: vec![told("b", "")], ..pis(&[("/a", 1)]) };
+        catalog.set_pis(one, long_ago);
+        assert_eq!(live(&catalog), ["b", "c"], "one tells, and one does not");
+        let key = catalog.key_of(Path::new("b")).unwrap();
+        assert_eq!(catalog.live(key).unwrap().told().unwrap().state, PiState::Blocked);
+        assert_eq!(catalog.signs(&[key], 60_000, ""), ["A pi (process 7) has it open: blocked for 1m"]);
+        catalog.set_pis(RunningPis { told: vec![told("/link/b", "")], ..RunningPis::default() }, long_ago);
+        assert_eq!(live(&catalog), ["b"], "by another path");
+        catalog.set_pis(RunningPis { told: vec![told("/link/b", "other")], ..RunningPis::default() }, long_ago);
+        assert_eq!(live(&catalog), [""; 0]);
     }
 
     #[test]
     fn of_several_pis_in_a_session_the_most_urgent_one_comes_first() {
-        let mut library = library(&[("a", "/a", 1, 1)]);
-        let pi = |pid, state, since| Told { pid, state, since, ..told("a", "") };
-        let pis =
-            vec![pi(5, State::Waiting, 2), pi(6, State::Blocked, 3), pi(7, State::Waiting, 1), pi(8, State::Idle, 0)];
-        library.set_pis(Pis { told: pis, ..Pis::default() }, 60_000);
-        let key = library.key_of(Path::new("a")).unwrap();
-        let pids: Vec<u32> = library.live(key).unwrap().all().iter().map(|told| told.pid).collect();
+        let mut catalog = catalog(&[("a", "/a", 1, 1)]);
+        let pi = |pid, state, since| PiStatus { pid, state, since, ..told("a", "") };
+        let pis = vec![
+            pi(5, PiState::Waiting, 2),
+            pi(6, PiState::Blocked, 3),
+            pi(7, PiState::Waiting, 1),
+            pi(8, PiState::Idle, 0),
+        ];
+        catalog.set_pis(RunningPis { told: pis, ..RunningPis::default() }, 60_000);
+        let key = catalog.key_of(Path::new("a")).unwrap();
+        let pids: Vec<u32> = catalog.live(key).unwrap().all().iter().map(|told| told.pid).collect();
         assert_eq!(pids, [6, 7, 5, 8]);
-        assert_eq!(library.live(key).unwrap().told().unwrap().state, State::Blocked);
-        let signs = library.signs(&[key], 90_000, "");
+        assert_eq!(catalog.live(key).unwrap().told().unwrap().state, PiState::Blocked);
+        let signs = catalog.signs(&[key], 90_000, "");
         assert_eq!(signs.len(), 4);
         assert_eq!(signs[0], "A pi (process 6) has it open: blocked for 1m");
-        let counts = [(Some(State::Blocked), 1), (Some(State::Waiting), 2), (Some(State::Idle), 1)];
-        assert_eq!(library.live_counts(|_| true), counts);
+        let counts = [(Some(PiState::Blocked), 1), (Some(PiState::Waiting), 2), (Some(PiState::Idle), 1)];
+        assert_eq!(catalog.live_counts(|_| true), counts);
     }
 
     #[test]
     fn each_pi_of_a_directory_is_in_one_of_the_newest_sessions_there() {
         let long_ago = -10 * MOMENT;
-        let mut library = library(&[("a", "/a", 1, 1), ("b", "/a", 3, 1), ("c", "/a", 2, 9), ("d", "/d", 5, 5)]);
+        let mut catalog = catalog(&[("a", "/a", 1, 1), ("b", "/a", 3, 1), ("c", "/a", 2, 9), ("d", "/d", 5, 5)]);
         for (dirs, wanted) in [
             (&[][..], &[][..]),
             (&[("/a", 1), ("", 1)], &["b"]),
             (&[("/a", 2)], &["b", "c"]),
             (&[("/a", 9), ("/d", 1)], &["a", "b", "c", "d"]),
         ] {
-            library.set_pis(pis(dirs), long_ago);
-            assert_eq!(live(&library), wanted);
+            catalog.set_pis(pis(dirs), long_ago);
+            assert_eq!(live(&catalog), wanted);
         }
     }
 
@@ -303,12 +307,12 @@ mod tests {
     fn what_was_written_a_moment_ago_is_live_and_what_was_copied_or_named_is_not() {
         let now = 100 * MOMENT;
         let old = now - MOMENT;
-        let mut library =
-            library(&[("pi", "/a", now - 1, now - 2), ("copied", "/a", now, old), ("restored", "/a", old, now)]);
-        library.set_pis(Pis::default(), now);
-        assert_eq!(live(&library), ["pi"]);
-        library.note_live(now + MOMENT);
-        assert_eq!(live(&library), [""; 0]);
+        let mut catalog =
+            catalog(&[("pi", "/a", now - 1, now - 2), ("copied", "/a", now, old), ("restored", "/a", old, now)]);
+        catalog.set_pis(RunningPis::default(), now);
+        assert_eq!(live(&catalog), ["pi"]);
+        catalog.note_live(now + MOMENT);
+        assert_eq!(live(&catalog), [""; 0]);
     }
 
     #[test]
@@ -316,10 +320,10 @@ mod tests {
         let now = 100 * MOMENT;
         let sessions =
             [("a", "/home/me/app", 1, 1), ("b", "/home/me/app", 2, 2), ("c", "/c", now - 40_999, now - 41_000)];
-        let mut library = library(&sessions);
-        library.set_pis(pis(&[("/home/me/app", 1)]), now);
-        let keys: Vec<SessionKey> = library.keys().collect();
-        let signs = |keys: &[SessionKey]| library.signs(keys, now, "/home/me");
+        let mut catalog = catalog(&sessions);
+        catalog.set_pis(pis(&[("/home/me/app", 1)]), now);
+        let keys: Vec<SessionKey> = catalog.keys().collect();
+        let signs = |keys: &[SessionKey]| catalog.signs(keys, now, "/home/me");
         let seems = |signs: &[&str]| -> Vec<String> { signs.iter().map(|sign| format!("{AT_WORK}: {sign}")).collect() };
         assert_eq!(signs(&keys), seems(&["a pi runs in ~/app", "\"c\" was written 40 seconds ago"]));
         assert_eq!(signs(&keys[..1]), seems(&["a pi runs in ~/app"]), "whichever it is in");

@@ -1,15 +1,15 @@
-//! Reading a library at once, for commands: the browser shows sessions while they are read.
+//! Reading a catalog at once, for commands: the browser shows sessions while they are read.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::catalog::{Library, SessionKey};
+use crate::catalog::{Catalog, SessionKey};
 use crate::disk::locate;
 use crate::disk::scan::Sources;
 use crate::pi::running;
 use crate::session::digest::{Digest, Shared};
 
-impl Library {
+impl Catalog {
     /// All sessions, and in which of them a pi is likely at work; `now` is in milliseconds since 1970. `place` says by
     /// which path a session is known.
     pub fn read(sources: Sources<'_>, now: i64, place: impl Fn(&Path) -> PathBuf) -> Self {
@@ -30,11 +30,11 @@ impl Library {
 
     /// Sessions that were read, and in which of them a pi is likely at work; `now` is in milliseconds since 1970.
     pub(crate) fn of(sessions: Vec<Shared>, now: i64) -> Self {
-        let mut library = Self::default();
-        library.add(sessions);
-        library.progress.finished = true;
-        library.set_pis(running::running(locate::state_dir().as_deref()), now);
-        library
+        let mut catalog = Self::default();
+        catalog.add(sessions);
+        catalog.progress.finished = true;
+        catalog.set_pis(running::running(locate::state_dir().as_deref()), now);
+        catalog
     }
 
     /// The sessions that are the same file as one by another way to it, links left out.

@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::disk::scan::Unreadable;
-use crate::pi::running::Pis;
+use crate::pi::running::RunningPis;
 use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, Shared};
 use crate::session::links::{ById, IdHash};
@@ -67,9 +67,9 @@ struct Slot {
 
 /// What is known of all sessions.
 #[derive(Debug, Default)]
-pub struct Library {
+pub struct Catalog {
     slots: Vec<Slot>,
-    /// By a hash of the path, the first one that no other path had: see [`Library::place_of`].
+    /// By a hash of the path, the first one that no other path had: see [`Catalog::place_of`].
     by_path: ById<SessionKey>,
     dirs: Vec<Arc<str>>,
     by_dir: HashMap<Arc<str>, ProjectKey>,
@@ -86,7 +86,7 @@ pub struct Library {
     /// By their paths with symbolic links resolved, where these differ.
     by_real_path: HashMap<OsString, SessionKey>,
     /// The pis that run.
-    pis: Pis,
+    pis: RunningPis,
     live: HashMap<SessionKey, live::Live>,
     /// Working directories that are gone.
     pub gone_dirs: HashSet<String>,
@@ -97,7 +97,7 @@ pub struct Library {
     version: u64,
 }
 
-impl Library {
+impl Catalog {
     /// Counts the changes of what is known of sessions: the same number, the same sessions.
     pub fn version(&self) -> u64 {
         self.version
@@ -377,7 +377,7 @@ fn hangs_as(before: &Digest, now: &Digest) -> bool {
 }
 
 /// A session as it was read last, be its file there or not.
-impl std::ops::Index<SessionKey> for Library {
+impl std::ops::Index<SessionKey> for Catalog {
     type Output = Shared;
 
     fn index(&self, key: SessionKey) -> &Shared {
@@ -389,8 +389,8 @@ impl std::ops::Index<SessionKey> for Library {
 pub(crate) mod tests {
     use super::*;
 
-    /// A library of sessions of these names, parents and times.
-    pub(crate) fn library(sessions: &[(&str, Option<&str>, i64)]) -> Library {
+    /// A catalog of sessions of these names, parents and times.
+    pub(crate) fn catalog(sessions: &[(&str, Option<&str>, i64)]) -> Catalog {
         let session = |&(name, parent, modified): &(&str, Option<&str>, i64)| Digest {
             path: name.into(),
             parent_path: parent.map(Into::into),
@@ -398,21 +398,21 @@ pub(crate) mod tests {
             mtime: modified,
             ..Digest::default()
         };
-        let mut library = Library::default();
-        library.add(sessions.iter().map(session).collect());
-        library
+        let mut catalog = Catalog::default();
+        catalog.add(sessions.iter().map(session).collect());
+        catalog
     }
 
     /// All that is tied, to be compared.
-    fn tied(library: &Library) -> String {
-        let keys: Vec<SessionKey> = library.keys().collect();
-        let families = library.families();
+    fn tied(catalog: &Catalog) -> String {
+        let keys: Vec<SessionKey> = catalog.keys().collect();
+        let families = catalog.families();
         let of = |key: &SessionKey| {
             let (parent, forks) = (families.parent(*key), families.forks(*key));
-            (parent, forks.to_vec(), families.below(*key), families.latest(*key), library.own(*key))
+            (parent, forks.to_vec(), families.below(*key), families.latest(*key), catalog.own(*key))
         };
         let each: Vec<_> = keys.iter().map(of).collect();
-        format!("{:?} {each:?} {:?} {:?}", families.roots(), library.orphans, library.sum(&keys))
+        format!("{:?} {each:?} {:?} {:?}", families.roots(), catalog.orphans, catalog.sum(&keys))
     }
 
     /// A session that has some entries of a family's; those with odd numbers are of one fork alone.
@@ -443,17 +443,17 @@ pub(crate) mod tests {
             let parents: Vec<Option<usize>> =
                 parents.iter().enumerate().map(|(at, parent)| parent.filter(|parent| *parent < at)).collect();
             let read = |at: usize, modified, entries| member(at, parents[at], modified, entries);
-            let mut library = Library::default();
-            library.add((0..parents.len()).map(|at| read(at, 0, 1)).collect());
+            let mut catalog = Catalog::default();
+            catalog.add((0..parents.len()).map(|at| read(at, 0, 1)).collect());
             for (at, modified, entries, what) in steps {
                 let at = at % parents.len();
                 match what {
-                    0 => drop(library.update(Vec::new(), &[at.to_string().into()])),
-                    _ => drop(library.update(vec![read(at, modified, entries), read(0, 3, entries)], &[])),
+                    0 => drop(catalog.update(Vec::new(), &[at.to_string().into()])),
+                    _ => drop(catalog.update(vec![read(at, modified, entries), read(0, 3, entries)], &[])),
                 }
-                let now = tied(&library);
-                library.tie();
-                proptest::prop_assert_eq!(now, tied(&library));
+                let now = tied(&catalog);
+                catalog.tie();
+                proptest::prop_assert_eq!(now, tied(&catalog));
             }
         }
     }
@@ -476,31 +476,31 @@ pub(crate) mod tests {
         assert_eq!(IdHash::new(&paths[0]), IdHash::new(&paths[1]));
         let paths = paths.map(|bytes| PathBuf::from(std::ffi::OsStr::from_bytes(&bytes)));
         let read = || paths.clone().map(|path| Digest { path, ..Digest::default() });
-        let mut library = Library::default();
-        library.add(read().into());
-        library.add(read().into());
-        assert_eq!(library.len(), 2);
-        assert_eq!(paths.map(|path| library.key_of(&path)), [0, 1].map(|place| Some(SessionKey::new(place))));
-        assert_eq!(library.key_of(Path::new("/c")), None);
+        let mut catalog = Catalog::default();
+        catalog.add(read().into());
+        catalog.add(read().into());
+        assert_eq!(catalog.len(), 2);
+        assert_eq!(paths.map(|path| catalog.key_of(&path)), [0, 1].map(|place| Some(SessionKey::new(place))));
+        assert_eq!(catalog.key_of(Path::new("/c")), None);
     }
 
     #[test]
     fn a_session_that_is_gone_and_comes_back_has_the_key_that_it_had() {
-        let mut library = library(&[("a", None, 1), ("b", Some("a"), 2), ("c", None, 3)]);
-        let key = |library: &Library, name: &str| library.key_of(Path::new(name)).unwrap();
-        let b = key(&library, "b");
-        assert_eq!(library.families().parent(b), Some(key(&library, "a")));
-        assert_eq!(library.update(Vec::new(), &["b".into(), "a".into()]), None);
-        assert_eq!((library.len(), library.has(b), library.keys().count()), (1, false, 1));
+        let mut catalog = catalog(&[("a", None, 1), ("b", Some("a"), 2), ("c", None, 3)]);
+        let key = |catalog: &Catalog, name: &str| catalog.key_of(Path::new(name)).unwrap();
+        let b = key(&catalog, "b");
+        assert_eq!(catalog.families().parent(b), Some(key(&catalog, "a")));
+        assert_eq!(catalog.update(Vec::new(), &["b".into(), "a".into()]), None);
+        assert_eq!((catalog.len(), catalog.has(b), catalog.keys().count()), (1, false, 1));
         let again = Digest { path: "b".into(), parent_path: Some("a".into()), ..Digest::default() };
-        library.progress.finished = true;
-        assert_eq!(library.update(vec![again], &[]), Some(b));
-        assert!(library.has(b) && library.is_parent_missing(b));
-        assert_eq!(library.keys().collect::<Vec<_>>(), [b, key(&library, "c")]);
-        library.begin_reading();
-        library.add(["b", "c"].map(|path| Digest { path: path.into(), modified: Some(3), ..Digest::default() }).into());
-        library.doubt(&["b".into(), "gone".into()]);
-        library.end_reading();
-        assert_eq!(library.newest_first(), [key(&library, "c")]);
+        catalog.progress.finished = true;
+        assert_eq!(catalog.update(vec![again], &[]), Some(b));
+        assert!(catalog.has(b) && catalog.is_parent_missing(b));
+        assert_eq!(catalog.keys().collect::<Vec<_>>(), [b, key(&catalog, "c")]);
+        catalog.begin_reading();
+        catalog.add(["b", "c"].map(|path| Digest { path: path.into(), modified: Some(3), ..Digest::default() }).into());
+        catalog.doubt(&["b".into(), "gone".into()]);
+        catalog.end_reading();
+        assert_eq!(catalog.newest_first(), [key(&catalog, "c")]);
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use crate::catalog::missing_parents::{Ghost, GhostKey};
-use crate::catalog::{Library, SessionKey};
+use crate::catalog::{Catalog, SessionKey};
 use crate::session::digest::Shared;
 
-impl Library {
+impl Catalog {
     /// The family of a session, itself included: parents before their forks. The sessions of sub-agents are none of it.
     pub(crate) fn family(&self, key: SessionKey) -> Vec<SessionKey> {
         let root = self.families.line(key).last().unwrap_or(key);

@@ -394,7 +394,7 @@ fn snippet(hit: &Match, kept: &Kept, session: &Sought, texts: Option<Texts<'_>>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Library;
+    use crate::catalog::Catalog;
     use crate::disk::demo;
     use crate::disk::scan::Sources;
 
@@ -409,8 +409,8 @@ mod tests {
     fn what_there_is_no_room_for_is_read_when_it_is_searched() {
         let dirs = [demo::ROOT.into()];
         let sources = Sources { files: Files::Demo, dirs: &dirs, home: demo::HOME, cache: None };
-        let library = Library::read(sources, 0, std::path::Path::to_path_buf);
-        let sessions = library.sought();
+        let catalog = Catalog::read(sources, 0, std::path::Path::to_path_buf);
+        let sessions = catalog.sought();
         assert_eq!(sessions.len(), 17);
         let all = Searcher::default();
         all.read(Files::Demo, &sessions, |_, _| true);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
 use crate::catalog::text_arena::{Place, Shelves};
-use crate::catalog::{Library, SessionKey, search_text};
+use crate::catalog::{Catalog, SessionKey, search_text};
 use crate::disk::files::Files;
 use crate::search::candidate::{Titles, TitlesBuf};
 use crate::session::digest::{Digest, Shared};
@@ -35,7 +35,7 @@ pub struct Sought {
     pub kin: Option<u32>,
 }
 
-impl Library {
+impl Catalog {
     /// All sessions as a search needs them, the newest first.
     pub fn sought(&self) -> Arc<[Sought]> {
         self.newest_first().into_iter().map(|key| self.sought_as(key)).collect()
@@ -229,15 +229,15 @@ impl Text {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::tests::library;
+    use crate::catalog::tests::catalog;
     use crate::session::digest::Digest;
     use crate::session::links::Index;
     use crate::session::search_text::PassagesBuf;
 
     #[test]
     fn what_is_known_of_sessions_as_they_were_is_given_back() {
-        let library = library(&[("a", None, 1), ("b", None, 2)]);
-        let [still, growing] = &library.sought()[..] else { panic!("two sessions") };
+        let catalog = catalog(&[("a", None, 1), ("b", None, 2)]);
+        let [still, growing] = &catalog.sought()[..] else { panic!("two sessions") };
         let (mut growing, mut kept) = (growing.clone(), Kept::default());
         let long = "x".repeat(MOST_DEAD / 4);
         let put = |kept: &mut Kept, session: &Sought, at: Index, text: &str| {

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::catalog::{Library, ProjectKey, SessionKey};
+use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::disk::locate::is_project_folder;
 
 /// The files that pi's list omits.
@@ -22,7 +22,7 @@ fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&path[..at], &path[at + 1..]))
 }
 
-impl Library {
+impl Catalog {
     /// Finds the files that pi's list omits.
     pub(super) fn find_unlisted(&mut self, keys: &[SessionKey]) {
         let folder = |key: SessionKey| Some(split(self[key].path.as_os_str().as_encoded_bytes())?.0);
@@ -64,16 +64,16 @@ impl Library {
 
 #[cfg(test)]
 mod tests {
-    use crate::catalog::tests::library;
+    use crate::catalog::tests::catalog;
 
     #[test]
     fn files_beside_the_folders_of_projects_are_omitted_by_pi() {
         let all = ["/s/--p--/a.jsonl", "/s/stray.jsonl", "/flat/b.jsonl", "/flat/x/c.jsonl", "/s/--p--/d/e.jsonl"];
-        let library = library(&all.map(|path| (path, None, 1)));
+        let catalog = catalog(&all.map(|path| (path, None, 1)));
         let unlisted = |path: &str| {
-            let key = library.key_of(path.as_ref()).unwrap();
-            let project = library.project_of_family(key);
-            library.is_unlisted(project).then(|| library.dir(project).to_string())
+            let key = catalog.key_of(path.as_ref()).unwrap();
+            let project = catalog.project_of_family(key);
+            catalog.is_unlisted(project).then(|| catalog.dir(project).to_string())
         };
         assert_eq!(all.map(unlisted), [None, Some("/s".into()), None, None, None]);
     }

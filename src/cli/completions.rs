@@ -13,7 +13,7 @@ use clap_complete::engine::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::base::text::{clean, has_unsafe};
-use crate::catalog::{Library, SessionKey};
+use crate::catalog::{Catalog, SessionKey};
 use crate::cli::{Chosen, Cli, Options, chosen, now, output, resolve};
 use crate::disk::load;
 use crate::session::entry::kind::Kind;
@@ -82,24 +82,24 @@ fn chosen_by(line: &ArgMatches) -> Result<Chosen> {
 }
 
 /// What is said about all sessions that pitree would list, or nothing when they can't be read.
-fn of_sessions(say: impl FnOnce(&Library) -> Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
+fn of_sessions(say: impl FnOnce(&Catalog) -> Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     let Ok(chosen) = typed_line().and_then(|line| chosen_by(&line)) else { return Vec::new() };
-    let library = Library::read(chosen.sources(), now(), std::path::Path::to_path_buf);
-    say(&library)
+    let catalog = Catalog::read(chosen.sources(), now(), std::path::Path::to_path_buf);
+    say(&catalog)
 }
 
 /// The ids of sessions, told by their titles, and names.
 pub(super) fn sessions(typed: &OsStr) -> Vec<CompletionCandidate> {
     let Some(typed) = typed.to_str() else { return Vec::new() };
-    of_sessions(|library| {
+    of_sessions(|catalog| {
         let one = |key: SessionKey| {
-            let session = &library[key];
+            let session = &catalog[key];
             let name = session.name.as_deref().filter(|name| !typed.is_empty() && name.starts_with(typed));
             let id = Some(&*session.header.id).filter(|id| id.starts_with(typed));
             let title: String = clean(session.title()).chars().take(60).collect();
             candidate(id.or(name)?, &title)
         };
-        library.newest_first().into_iter().filter_map(one).collect()
+        catalog.newest_first().into_iter().filter_map(one).collect()
     })
 }
 
@@ -129,9 +129,9 @@ fn entries_of_line(typed: &str) -> Result<Vec<CompletionCandidate>> {
 
 /// The directories that sessions worked in.
 pub(super) fn projects(typed: &OsStr) -> Vec<CompletionCandidate> {
-    of_sessions(|library| {
-        let keys = library.newest_first();
-        let projects: BTreeSet<&str> = keys.iter().map(|&key| &*library[key].header.cwd).collect();
+    of_sessions(|catalog| {
+        let keys = catalog.newest_first();
+        let projects: BTreeSet<&str> = keys.iter().map(|&key| &*catalog[key].header.cwd).collect();
         let fits = |dir: &&str| !dir.is_empty() && dir.as_bytes().starts_with(typed.as_encoded_bytes());
         projects.into_iter().filter(fits).filter_map(|dir| candidate(dir, "")).collect()
     })

@@ -18,8 +18,8 @@ use crate::cli::table::{self, Column, LAST, PATH};
 use crate::cli::{Chosen, now, output, resolve};
 use crate::disk::locate;
 use crate::pi::running;
-use crate::pi::running::Pis;
-use crate::pi::status::{State, Told};
+use crate::pi::running::RunningPis;
+use crate::pi::status::{PiState, PiStatus};
 
 /// Show which pis run, and what they are doing
 ///
@@ -51,7 +51,7 @@ impl Live {
             let pis = running::running(Some(&state));
             return if self.json { json(&pis) } else { list(&pis, &mut titles, chosen) }.map(|()| ExitCode::SUCCESS);
         }
-        let mut last: Option<Pis> = None;
+        let mut last: Option<RunningPis> = None;
         let mut ended = Ok(());
         running::follow(&state, |pis| {
             ended = match (&last, self.json) {
@@ -67,9 +67,9 @@ impl Live {
 }
 
 /// How many pis are doing what.
-fn line(told: &[Told]) -> Result<ExitCode> {
-    let count = |state: State| told.iter().filter(|told| told.state == state).count();
-    let counts = State::ALL.map(|state| (count(state), state.name()));
+fn line(told: &[PiStatus]) -> Result<ExitCode> {
+    let count = |state: PiState| told.iter().filter(|told| told.state == state).count();
+    let counts = PiState::ALL.map(|state| (count(state), state.name()));
     let words: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
     if !words.is_empty() {
@@ -85,7 +85,7 @@ fn line(told: &[Told]) -> Result<ExitCode> {
 struct Titles(HashMap<PathBuf, String>);
 
 impl Titles {
-    fn of(&mut self, told: &Told) -> String {
+    fn of(&mut self, told: &PiStatus) -> String {
         if let Some(name) = &told.name {
             return name.clone();
         }
@@ -98,7 +98,7 @@ impl Titles {
     }
 }
 
-fn list(pis: &Pis, titles: &mut Titles, chosen: &Chosen) -> Result<()> {
+fn list(pis: &RunningPis, titles: &mut Titles, chosen: &Chosen) -> Result<()> {
     const COLUMNS: [Column; 7] = [
         Column::Whole,
         Column::Number,
@@ -108,9 +108,9 @@ fn list(pis: &Pis, titles: &mut Titles, chosen: &Chosen) -> Result<()> {
         Column::Path(PATH),
         Column::Words(LAST),
     ];
-    let mut told: Vec<&Told> = pis.told.iter().collect();
+    let mut told: Vec<&PiStatus> = pis.told.iter().collect();
     told.sort_by_key(|told| urgency(told));
-    let row = |told: &Told| {
+    let row = |told: &PiStatus| {
         let model = told.model.clone().unwrap_or_default();
         let cwd = shorten(&told.cwd, &chosen.home).into_owned();
         let since = time::age(now(), told.since);
@@ -132,17 +132,17 @@ fn list(pis: &Pis, titles: &mut Titles, chosen: &Chosen) -> Result<()> {
 }
 
 /// The directories in which other pis run, and how many.
-fn silent(pis: &Pis) -> impl Iterator<Item = (&PathBuf, usize)> {
+fn silent(pis: &RunningPis) -> impl Iterator<Item = (&PathBuf, usize)> {
     let mut dirs: Vec<_> = pis.by_dir.iter().map(|(dir, &count)| (dir, count)).collect();
     dirs.sort_unstable();
     dirs.into_iter()
 }
 
 /// What changed, a line for each pi.
-fn changes((before, after): (&Pis, &Pis), titles: &mut Titles, chosen: &Chosen) -> Result<()> {
-    let known: HashMap<u32, &Told> = before.told.iter().map(|told| (told.pid, told)).collect();
+fn changes((before, after): (&RunningPis, &RunningPis), titles: &mut Titles, chosen: &Chosen) -> Result<()> {
+    let known: HashMap<u32, &PiStatus> = before.told.iter().map(|told| (told.pid, told)).collect();
     let mut out = output::stdout();
-    let mut say = |what: &str, told: &Told| {
+    let mut say = |what: &str, told: &PiStatus| {
         let place = shorten(&told.cwd, &chosen.home);
         writeln!(out, "{}", clean(&format!("{what}  {}  {place}  {}", told.pid, titles.of(told))))
     };
@@ -199,8 +199,8 @@ pub(super) struct LiveFields {
     cost: f64,
 }
 
-impl From<&Told> for LiveFields {
-    fn from(told: &Told) -> Self {
+impl From<&PiStatus> for LiveFields {
+    fn from(told: &PiStatus) -> Self {
         Self {
             pid: told.pid,
             state: told.state.name(),
@@ -212,8 +212,8 @@ impl From<&Told> for LiveFields {
     }
 }
 
-fn json(pis: &Pis) -> Result<()> {
-    let fields = |told: &Told| PiFields {
+fn json(pis: &RunningPis) -> Result<()> {
+    let fields = |told: &PiStatus| PiFields {
         path: (&*told.session).into(),
         id: told.id.clone(),
         name: told.name.clone(),

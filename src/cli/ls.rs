@@ -15,7 +15,7 @@ use crate::base::javascript::cut;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::time;
-use crate::catalog::Library;
+use crate::catalog::Catalog;
 use crate::catalog::cost_sharing::{self, Shares};
 use crate::catalog::live::urgency;
 use crate::catalog::parents::{Parent, parents};
@@ -31,7 +31,7 @@ use crate::disk::locate::missing_home;
 use crate::disk::parallel;
 use crate::disk::scan::{self, Unreadable};
 use crate::pi::running;
-use crate::pi::status::Told;
+use crate::pi::status::PiStatus;
 use crate::session::digest::entries::Tally;
 use crate::session::digest::{Digest, NO_MESSAGES, Shared};
 use crate::session::problem::Problem;
@@ -86,7 +86,7 @@ impl Ls {
         let mut unlisted: Vec<Shared> = Vec::new();
         let found = query.map(|query| {
             let here = chosen.here_and_now();
-            let all = Library::of(sessions.clone(), here.now_ms).sought();
+            let all = Catalog::of(sessions.clone(), here.now_ms).sought();
             unlisted = sessions.extract_if(.., |session| !self.subagents && session.owner.is_some()).collect();
             Search::new(chosen, query, all, here).files()
         });
@@ -226,7 +226,7 @@ impl<'a> SessionLine<'a> {
         session: &'a Digest,
         own: Tally,
         here: &Path,
-        told: &HashMap<&Path, Vec<&Told>>,
+        told: &HashMap<&Path, Vec<&PiStatus>>,
         parent: Option<ParentFields>,
     ) -> Self {
         let header = &session.header;
@@ -283,8 +283,8 @@ impl ParentFields {
 }
 
 /// The pis that report their states, by the session that each has open: the most urgent one first.
-fn by_session(told: &[Told]) -> HashMap<&Path, Vec<&Told>> {
-    let mut by_session: HashMap<&Path, Vec<&Told>> = HashMap::new();
+fn by_session(told: &[PiStatus]) -> HashMap<&Path, Vec<&PiStatus>> {
+    let mut by_session: HashMap<&Path, Vec<&PiStatus>> = HashMap::new();
     for told in told {
         by_session.entry(&told.session).or_default().push(told);
     }

@@ -10,7 +10,7 @@ use crate::cli::output;
 use crate::disk::locate;
 use crate::pi::requests::{self, What};
 use crate::pi::running;
-use crate::pi::status::Told;
+use crate::pi::status::PiStatus;
 
 /// Has the pi that says it has a session open do something.
 ///
@@ -42,7 +42,7 @@ pub(super) fn warn(session: &Path) {
 }
 
 /// The most urgent of the pis that report that they have a session open.
-fn open(session: &Path) -> Option<Told> {
+fn open(session: &Path) -> Option<PiStatus> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.into());
     let told = running::told(locate::state_dir().as_deref());
     let in_it = told.into_iter().filter(|told| real(&told.session) == real(session));

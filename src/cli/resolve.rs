@@ -9,7 +9,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 
 use crate::base::numbers::thousands;
 use crate::catalog::current_dir::Here;
-use crate::catalog::{Library, SessionKey};
+use crate::catalog::{Catalog, SessionKey};
 use crate::cli::table::{TITLE, words};
 use crate::cli::{Chosen, now};
 use crate::disk::locate::{self, Environment};
@@ -30,12 +30,12 @@ pub(super) struct Sessions<'a> {
     chosen: &'a Chosen,
     /// In the order of the ids.
     by_id: OnceCell<Vec<(String, PathBuf)>>,
-    library: OnceCell<Library>,
+    catalog: OnceCell<Catalog>,
 }
 
 impl<'a> Sessions<'a> {
     pub(super) fn new(chosen: &'a Chosen) -> Self {
-        Self { chosen, by_id: OnceCell::new(), library: OnceCell::new() }
+        Self { chosen, by_id: OnceCell::new(), catalog: OnceCell::new() }
     }
 
     /// The ids that start so, with their files.
@@ -53,18 +53,18 @@ impl<'a> Sessions<'a> {
     }
 
     /// All of them, read: for names.
-    fn library(&self) -> &Library {
-        self.library.get_or_init(|| Library::read(self.chosen.sources(), now(), Path::to_path_buf))
+    fn catalog(&self) -> &Catalog {
+        self.catalog.get_or_init(|| Catalog::read(self.chosen.sources(), now(), Path::to_path_buf))
     }
 
     /// The sessions of a name.
     fn named(&self, name: &str) -> Vec<(String, PathBuf)> {
-        let library = self.library();
-        let is_of_name = |key: &SessionKey| library[*key].name.as_deref() == Some(name.trim());
-        library
+        let catalog = self.catalog();
+        let is_of_name = |key: &SessionKey| catalog[*key].name.as_deref() == Some(name.trim());
+        catalog
             .keys()
             .filter(is_of_name)
-            .map(|key| (library[key].header.id.clone(), library[key].path.clone()))
+            .map(|key| (catalog[key].header.id.clone(), catalog[key].path.clone()))
             .collect()
     }
 

@@ -12,7 +12,7 @@ use crate::base::numbers::{bytes, count};
 use crate::base::text::Glyphs;
 use crate::base::time;
 use crate::catalog::live::LOSES;
-use crate::catalog::{Library, SessionKey};
+use crate::catalog::{Catalog, SessionKey};
 use crate::changes::{Refusal, Request, Seen};
 use crate::cli::change::{Changer, Step, Switches};
 use crate::cli::exit::Exit;
@@ -83,35 +83,35 @@ impl Rm {
 
     /// The sessions that are to go, among those that are known.
     fn removal(&self, chosen: &Chosen, asks: bool) -> Result<Removal> {
-        let mut library = if asks || self.family {
+        let mut catalog = if asks || self.family {
             every(chosen)
         } else {
-            let mut none = Library::default();
+            let mut none = Catalog::default();
             none.set_pis(running::running(locate::state_dir().as_deref()), now());
             none
         };
         let (mut paths, mut others, sessions) = (Vec::new(), Vec::new(), resolve::Sessions::new(chosen));
         for word in &self.sessions {
             let session = resolve::digest(&sessions.file(word)?)?;
-            let known = library.key_of(&session.path).filter(|&key| library.has(key)).or_else(|| {
+            let known = catalog.key_of(&session.path).filter(|&key| catalog.has(key)).or_else(|| {
                 // The same file by another way to it.
                 let real_path = Some(session.real_path()).filter(|_| !session.is_link)?;
-                library.key_of_file(real_path)
+                catalog.key_of_file(real_path)
             });
-            paths.push(known.map_or(&session.path, |key| &library[key].path).clone());
+            paths.push(known.map_or(&session.path, |key| &catalog[key].path).clone());
             others.extend(known.is_none().then_some(session));
         }
-        library.update(others, &[]);
-        let mut goes: Vec<SessionKey> = paths.iter().filter_map(|path| library.key_of(path)).collect();
+        catalog.update(others, &[]);
+        let mut goes: Vec<SessionKey> = paths.iter().filter_map(|path| catalog.key_of(path)).collect();
         if self.family {
-            let families = library.families();
+            let families = catalog.families();
             let roots: HashSet<SessionKey> = goes.iter().filter_map(|&key| families.line(key).last()).collect();
             let roots = families.roots().iter().filter(|root| roots.contains(root));
             goes = roots.flat_map(|&root| families.family(root)).collect();
         }
         let mut seen = HashSet::new();
         goes.retain(|&key| seen.insert(key));
-        Ok(Removal { library, goes })
+        Ok(Removal { catalog, goes })
     }
 
     /// Deletes for good what the trash did not take: only if a person says so, in so many letters.
@@ -134,7 +134,7 @@ impl Rm {
 /// Sessions that are to go, and the others.
 struct Removal {
     /// The sessions that are known.
-    library: Library,
+    catalog: Catalog,
     /// Those that go.
     goes: Vec<SessionKey>,
 }
@@ -145,17 +145,17 @@ impl Removal {
     }
 
     fn going(&self) -> impl Iterator<Item = &Shared> {
-        self.goes.iter().map(|&key| &self.library[key])
+        self.goes.iter().map(|&key| &self.catalog[key])
     }
 
     /// Reads those that go as they are now; what is gone needs not go.
     fn read_again(&mut self) -> Result<()> {
         let (there, gone): (Vec<SessionKey>, Vec<SessionKey>) =
-            self.goes.iter().partition(|&&key| self.library[key].path.is_file());
-        let again = |&key: &SessionKey| resolve::digest(&self.library[key].path);
+            self.goes.iter().partition(|&&key| self.catalog[key].path.is_file());
+        let again = |&key: &SessionKey| resolve::digest(&self.catalog[key].path);
         let read = there.iter().map(again).collect::<Result<Vec<Digest>>>()?;
-        let gone: Vec<PathBuf> = gone.iter().map(|&key| self.library[key].path.clone()).collect();
-        self.library.update(read, &gone);
+        let gone: Vec<PathBuf> = gone.iter().map(|&key| self.catalog[key].path.clone()).collect();
+        self.catalog.update(read, &gone);
         self.goes = there;
         if self.goes.is_empty() {
             bail!("nothing is left to remove");
@@ -194,7 +194,7 @@ impl Removal {
 
     /// Says what tells that a pi may be at work in them; returns whether anything does.
     fn tell_signs(&self, changer: &Changer<'_>) -> bool {
-        let signs = self.library.signs(&self.goes, now(), changer.home());
+        let signs = self.catalog.signs(&self.goes, now(), changer.home());
         for sign in signs.iter().take(NAMED) {
             output::tell(&format!("{sign}."));
         }
@@ -213,7 +213,7 @@ impl Removal {
         let gone: HashSet<&PathBuf> =
             self.going().filter(|session| !session.is_link).map(|session| session.real_path()).collect();
         let goes: HashSet<SessionKey> = self.goes.iter().copied().collect();
-        let stays = self.library.keys().filter(|key| !goes.contains(key)).map(|key| &self.library[key]);
+        let stays = self.catalog.keys().filter(|key| !goes.contains(key)).map(|key| &self.catalog[key]);
         let owner = |session: &Shared| session.owner.as_ref().and_then(|owner| owner.path.clone());
         let loses = |session: &&Shared| {
             session.parent_path.clone().into_iter().chain(owner(session)).any(|parent| gone.contains(&parent))
@@ -223,9 +223,9 @@ impl Removal {
 }
 
 /// Every session in the directories, by its path from the root.
-fn every(chosen: &Chosen) -> Library {
+fn every(chosen: &Chosen) -> Catalog {
     let place = |path: &Path| resolve::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    Library::read(chosen.sources(), now(), place)
+    Catalog::read(chosen.sources(), now(), place)
 }
 
 fn title(session: &Digest, glyphs: &Glyphs) -> String {

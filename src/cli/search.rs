@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::base::numbers::{count, thousands};
 use crate::base::text::{clean, width};
-use crate::catalog::Library;
+use crate::catalog::Catalog;
 use crate::catalog::search::Sought;
 use crate::cli::exit::Exit;
 use crate::cli::hits::{HitLine, Page, Search, Sum};
@@ -124,7 +124,7 @@ impl SearchCommand {
     /// All sessions, the newest first, with what the browser would say of them.
     fn sessions(&self, chosen: &Chosen, now: i64) -> Result<(Arc<[Sought]>, Vec<Unreadable>)> {
         let here = self.here.then(|| resolve::file(OsStr::new("."), chosen)).transpose()?;
-        let mut library = Library::read(chosen.sources(), now, Path::to_path_buf);
+        let mut catalog = Catalog::read(chosen.sources(), now, Path::to_path_buf);
         let is_here = |session: &Sought| {
             here.as_ref().is_none_or(|here| resolve::absolute(&session.digest.path).is_ok_and(|path| path == *here))
         };
@@ -134,11 +134,11 @@ impl SearchCommand {
                 && (self.subagents || session.digest.owner.is_none())
                 && is_here(session)
         };
-        let sessions: Arc<[Sought]> = library.sought().iter().filter(is_wanted).cloned().collect();
+        let sessions: Arc<[Sought]> = catalog.sought().iter().filter(is_wanted).cloned().collect();
         if let (Some(here), true) = (&here, sessions.is_empty()) {
             bail!("{} is not among the sessions that are read; name its directory with --dir", here.display());
         }
-        Ok((sessions, std::mem::take(&mut library.unreadable)))
+        Ok((sessions, std::mem::take(&mut catalog.unreadable)))
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::status::{self, SCHEMA, Told};
+use super::status::{self, PiStatus, SCHEMA};
 use crate::disk::create;
 
 /// So long a pi may take to see a question. One that does something else takes milliseconds.
@@ -54,7 +54,7 @@ struct Answer {
 ///
 /// # Errors
 /// In words: it can't be asked, does not answer, or does not do it. Then nothing was done.
-pub(crate) fn ask(state: &Path, pi: &Told, what: &What) -> Result<(), String> {
+pub(crate) fn ask(state: &Path, pi: &PiStatus, what: &What) -> Result<(), String> {
     let said = |error: io::Error| format!("pi (process {}) can't be asked: {error}", pi.pid);
     let folder = status::folder(state);
     if !status::is_own_folder(&folder) {

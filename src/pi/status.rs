@@ -26,7 +26,7 @@ const MOST_PIS: usize = 1000;
 /// What a pi is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum PiState {
     /// It asks the person something, and waits for that.
     Blocked,
     /// The last answer failed.
@@ -39,7 +39,7 @@ pub enum State {
     Idle,
 }
 
-impl State {
+impl PiState {
     /// All of them; those that wait for the person come first.
     pub const ALL: [Self; 5] = [Self::Blocked, Self::Error, Self::Waiting, Self::Working, Self::Idle];
 
@@ -68,7 +68,7 @@ impl State {
 
 /// What a pi says of itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct PiStatus {
     /// The number of its process.
     pub pid: u32,
     /// The session file.
@@ -82,7 +82,7 @@ pub struct Told {
     /// Its working directory.
     pub cwd: String,
     /// What it is doing.
-    pub state: State,
+    pub state: PiState,
     /// Since when, in milliseconds since 1970.
     pub since: i64,
     /// The model's id; none if none is chosen.
@@ -103,7 +103,7 @@ struct Said {
     name: Option<String>,
     entry: Option<String>,
     cwd: String,
-    state: State,
+    state: PiState,
     since: f64,
     model: Option<Model>,
     cost: f64,
@@ -120,7 +120,7 @@ pub(crate) fn folder(state: &Path) -> PathBuf {
 }
 
 /// Reads the live states of running pis. Removes the files of processes that ended, also with an earlier boot.
-pub(crate) fn read(state: &Path) -> Vec<Told> {
+pub(crate) fn read(state: &Path) -> Vec<PiStatus> {
     let folder = folder(state);
     let Some(place) = kernel::place().filter(|_| is_own_folder(&folder)) else { return Vec::new() };
     // Another machine may write to a network file system: its start time is unknown.
@@ -149,10 +149,10 @@ pub(crate) fn read(state: &Path) -> Vec<Told> {
             continue;
         }
         if said.session.is_absolute() {
-            told.insert(pid, Told::from(said));
+            told.insert(pid, PiStatus::from(said));
         }
     }
-    let mut told: Vec<Told> = told.into_values().collect();
+    let mut told: Vec<PiStatus> = told.into_values().collect();
     told.sort_by_key(|told| told.pid);
     told
 }
@@ -172,7 +172,7 @@ fn remove_asked(path: &Path) {
     }
 }
 
-impl From<Said> for Told {
+impl From<Said> for PiStatus {
     fn from(said: Said) -> Self {
         Self {
             pid: said.pid,
@@ -250,7 +250,7 @@ mod tests {
             fs::set_permissions(self.path(), fs::Permissions::from_mode(0o600)).unwrap();
         }
 
-        fn read(&self) -> Vec<Told> {
+        fn read(&self) -> Vec<PiStatus> {
             read(self.0.path())
         }
     }
@@ -260,7 +260,7 @@ mod tests {
         let world = World::new();
         world.write(&said());
         let [told] = &world.read()[..] else { panic!("it runs") };
-        assert_eq!((told.pid, told.state, told.since, told.cost), (std::process::id(), State::Waiting, 5, 0.5));
+        assert_eq!((told.pid, told.state, told.since, told.cost), (std::process::id(), PiState::Waiting, 5, 0.5));
         assert_eq!((told.model.as_deref(), told.entry.as_deref()), (Some("m"), None));
         // The number was given to another process.
         let mut other = said();

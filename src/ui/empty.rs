@@ -33,14 +33,14 @@ pub(super) fn plain_rows(frame: &mut Frame<'_>, pen: &Pen<'_>, area: Rect, lines
 /// The screen for no sessions: where pitree looked, and what to do.
 pub(super) fn nothing(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'_>) {
     let located = &model.setting.located;
-    let is_new = located.is_default() && model.library.unreadable.is_empty();
+    let is_new = located.is_default() && model.catalog.unreadable.is_empty();
     let (title, dirs) = match is_new {
         true => ("No sessions yet.", format!("pi will write them to ({}):", located.origin)),
         false => ("No sessions here.", format!("Directories searched (from {}):", located.origin)),
     };
     let mut lines = vec![DocLine::new(Tone::Strong, title), DocLine::default(), DocLine::new(Tone::Text, &dirs)];
     for dir in &located.dirs {
-        let problem = model.library.unreadable.iter().find(|one| &one.path == dir);
+        let problem = model.catalog.unreadable.iter().find(|one| &one.path == dir);
         let reason = problem.map_or("no session files; name another directory with --dir", |one| &one.reason);
         let path = shorten(&dir.to_string_lossy(), &model.setting.home).into_owned();
         lines.push(match is_new {

@@ -8,7 +8,7 @@ use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::catalog::SessionKey;
-use crate::catalog::live::State;
+use crate::catalog::live::PiState;
 use crate::ui::paint::Pen;
 use crate::ui::status_symbol;
 
@@ -47,9 +47,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, pen: &Pen<'
 }
 
 fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {
-    let library = &model.library;
+    let catalog = &model.catalog;
     let mut spans = Vec::new();
-    let progress = &library.progress;
+    let progress = &catalog.progress;
     match progress.total {
         _ if progress.finished => {}
         Some(total) => {
@@ -58,17 +58,17 @@ fn right(model: &Model, pen: &Pen<'_>) -> Vec<Span> {
         }
         None => spans.push(Span::new(Tone::Active, "looking for sessions ")),
     }
-    if progress.finished && !library.unreadable.is_empty() {
-        let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(library.unreadable.len()));
+    if progress.finished && !catalog.unreadable.is_empty() {
+        let text = format!("{} {} unreadable ", pen.glyphs().warning, thousands(catalog.unreadable.len()));
         spans.push(Span::new(Tone::Warning, text));
     }
-    let is_hidden = |key: SessionKey| library[key].owner.is_some() && !model.sessions.shows.subagents;
-    for (state, count) in library.live_counts(|key| !is_hidden(key)) {
+    let is_hidden = |key: SessionKey| catalog[key].owner.is_some() && !model.sessions.shows.subagents;
+    for (state, count) in catalog.live_counts(|key| !is_hidden(key)) {
         let (tone, sign) = status_symbol::sign(state, pen.glyphs());
-        let word = state.map_or("live?", State::name);
+        let word = state.map_or("live?", PiState::name);
         spans.push(Span::new(tone, format!("{sign} {count} {word} ")));
     }
-    let hidden: usize = library.live_counts(is_hidden).into_iter().map(|(_, count)| count).sum();
+    let hidden: usize = catalog.live_counts(is_hidden).into_iter().map(|(_, count)| count).sum();
     if hidden > 0 {
         let text = format!("{} live ", count(hidden, "subagent", "subagents"));
         spans.push(Span::new(Tone::Dim, text));

@@ -1,16 +1,16 @@
 //! The sign of what a pi is doing in a session.
 
 use crate::base::text::{Glyphs, Tone};
-use crate::catalog::live::State;
+use crate::catalog::live::PiState;
 
 /// Its tone and sign; without a state it is guessed that one is there.
-pub(super) fn sign(state: Option<State>, glyphs: &Glyphs) -> (Tone, &str) {
+pub(super) fn sign(state: Option<PiState>, glyphs: &Glyphs) -> (Tone, &str) {
     match state {
-        Some(State::Blocked) => (Tone::Error, &glyphs.blocked),
-        Some(State::Error) => (Tone::Error, &glyphs.failed),
-        Some(State::Waiting) => (Tone::Warning, &glyphs.waiting),
-        Some(State::Working) => (Tone::Active, &glyphs.working),
-        Some(State::Idle) => (Tone::Dim, &glyphs.idle),
+        Some(PiState::Blocked) => (Tone::Error, &glyphs.blocked),
+        Some(PiState::Error) => (Tone::Error, &glyphs.failed),
+        Some(PiState::Waiting) => (Tone::Warning, &glyphs.waiting),
+        Some(PiState::Working) => (Tone::Active, &glyphs.working),
+        Some(PiState::Idle) => (Tone::Dim, &glyphs.idle),
         None => (Tone::Dim, &glyphs.live),
     }
 }

@@ -1,4 +1,4 @@
-//! Changes as pi makes them: contexts, new lines, forks and old files in their new form, built by the library from the
+//! Changes as pi makes them: contexts, new lines, forks and old files in their new form, built by the catalog from the
 //! fixtures, against `fixtures/golden/changes` (made by `scripts/pi/changes.mjs`).
 
 use std::fs;

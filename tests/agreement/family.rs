@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use pitree::catalog::{Library, SessionKey};
+use pitree::catalog::{Catalog, SessionKey};
 use pitree::disk::files::Files;
 use pitree::disk::load::{Bodies, Reading};
 use pitree::disk::scan;
@@ -42,14 +42,14 @@ impl Families {
         Self { dir }
     }
 
-    fn library(&self, case: &str) -> Library {
-        let mut library = Library::default();
+    fn catalog(&self, case: &str) -> Catalog {
+        let mut catalog = Catalog::default();
         let found = scan::find(Files::Disk, &[self.dir.path().canonicalize().unwrap().join(case)]);
         scan::read(Files::Disk, &found.files, "/home/dev", |batch| {
-            library.add(batch.sessions);
+            catalog.add(batch.sessions);
             true
         });
-        library
+        catalog
     }
 
     fn name(&self, path: &Path) -> String {
@@ -57,15 +57,15 @@ impl Families {
     }
 }
 
-fn tree(library: &Library, key: SessionKey) -> Arc<Tree> {
-    let reading = Reading::new(Files::Disk, &library[key].path, "/home/dev");
+fn tree(catalog: &Catalog, key: SessionKey) -> Arc<Tree> {
+    let reading = Reading::new(Files::Disk, &catalog[key].path, "/home/dev");
     Arc::new(Reading { notes_contents: true, ..reading }.tree().unwrap())
 }
 
-fn join(library: &Library, family: &[SessionKey], base: usize) -> Joined {
-    let trees: Vec<Arc<Tree>> = family.iter().map(|&key| tree(library, key)).collect();
+fn join(catalog: &Catalog, family: &[SessionKey], base: usize) -> Joined {
+    let trees: Vec<Arc<Tree>> = family.iter().map(|&key| tree(catalog, key)).collect();
     let line = |(file, at): (usize, Index)| {
-        let mut bodies = Bodies::open(Files::Disk, &library[family[file]].path).unwrap();
+        let mut bodies = Bodies::open(Files::Disk, &catalog[family[file]].path).unwrap();
         bodies.line(&trees[file].nodes[at as usize]).unwrap()
     };
     let is_same: IsSame<'_> = &mut |[a, b]| equality::is_same(&line(a), &line(b));
@@ -87,22 +87,22 @@ fn a_family_is_one_tree_with_every_path_that_pi_finds() {
     assert_eq!(cases.len(), 6);
     let mut files = 0;
     for case in cases {
-        let library = families.library(case);
+        let catalog = families.catalog(case);
         // One that lost its parent shares entries with those that lost the same one.
-        let roots = library.families().roots().to_vec();
-        let family: Vec<SessionKey> = roots.iter().flat_map(|&root| library.families().family(root)).collect();
+        let roots = catalog.families().roots().to_vec();
+        let family: Vec<SessionKey> = roots.iter().flat_map(|&root| catalog.families().family(root)).collect();
         for base in 0..family.len() {
-            let joined = join(&library, &family, base);
+            let joined = join(&catalog, &family, base);
             let mut all = HashSet::new();
             for (file, &key) in family.iter().enumerate() {
-                let text = fs::read_to_string(&library[key].path).unwrap();
+                let text = fs::read_to_string(&catalog[key].path).unwrap();
                 all.extend(text.lines().skip(1).map(said));
                 let own = joined.file(file).unwrap();
                 let places: BTreeSet<Index> =
                     (0..own.nodes.len() as Index).map(|at| joined.place(file, at).unwrap()).collect();
                 assert_eq!(places.len(), own.nodes.len(), "{case}: each entry has a place of its own");
                 let id = |&at: &Index| joined.tree.nodes[at as usize].id.as_deref().unwrap().to_string();
-                for (end, path) in &paths[&families.name(&library[key].path)] {
+                for (end, path) in &paths[&families.name(&catalog[key].path)] {
                     let place = joined.place(file, own.find(end).unwrap()).unwrap();
                     let there: Vec<Index> = joined.tree.path(place);
                     let there: Vec<String> = there.iter().filter(|at| places.contains(at)).map(id).collect();
@@ -112,7 +112,7 @@ fn a_family_is_one_tree_with_every_path_that_pi_finds() {
             }
             assert_eq!(joined.tree.nodes.len(), all.len(), "{case}: each entry once");
             assert_eq!(joined.differing, 0, "{case}");
-            let sum = library.sum(&family);
+            let sum = catalog.sum(&family);
             assert!((joined.tree.cost() - sum.cost).abs() < 1e-9, "{case}: {} and {}", joined.tree.cost(), sum.cost);
         }
     }
@@ -127,8 +127,8 @@ fn a_family_is_one_tree_with_every_path_that_pi_finds() {
 fn parents_are_found_where_they_are_now() {
     let families = Families::new();
     let parents = |case: &str| {
-        let library = families.library(case);
-        library.keys().filter(|&key| library.families().parent(key).is_some()).count()
+        let catalog = families.catalog(case);
+        catalog.keys().filter(|&key| catalog.families().parent(key).is_some()).count()
     };
     let found = ["deep", "same-entry", "across", "moved", "version-1", "deleted"].map(parents);
     assert_eq!(found, [3, 3, 1, 1, 1, 0]);

@@ -48,7 +48,7 @@ fn a_parent_goes_alone_or_with_its_family() {
     shows(&browser, "project nowhere (/)");
     shows(&browser, "2 files, ");
     browser.press("enter");
-    assert!(browser.model.library.is_empty());
+    assert!(browser.model.catalog.is_empty());
     shows(&browser, "No sessions here.");
 }
 
@@ -94,13 +94,13 @@ fn where_pi_seems_to_be_at_work_it_is_asked_twice() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let pis = |browser: &mut Browser, count: usize| {
-        browser.model.library.set_pis(crate::harness::pis("/nowhere", count), crate::harness::NOW);
+        browser.model.catalog.set_pis(crate::harness::pis("/nowhere", count), crate::harness::NOW);
     };
     pis(&mut browser, 1);
     // Any session of the directory, also one that is not marked.
     let is_live = |browser: &Browser, name: &str| {
-        let library = &browser.model.library;
-        library.is_live(library.key_of(&world.path(name)).unwrap())
+        let catalog = &browser.model.catalog;
+        catalog.is_live(catalog.key_of(&world.path(name)).unwrap())
     };
     let name = *["main", "fork", "other"].iter().find(|name| !is_live(&browser, name)).unwrap();
     let path = world.path(name);

@@ -227,10 +227,10 @@ fn a_parent_that_was_moved_is_found_by_its_id() {
     std::fs::write(new.with_file_name("fork.jsonl"), fork.text()).unwrap();
     std::fs::write(new.with_file_name("stranger.jsonl"), stranger.text()).unwrap();
     let browser = Browser::on(&[new.parent().unwrap()], 110, 40);
-    let library = &browser.model.library;
+    let catalog = &browser.model.catalog;
     let [parent, fork, stranger] = ["2026-01-05_p.jsonl", "fork.jsonl", "stranger.jsonl"]
-        .map(|name| library.key_of(&new.with_file_name(name)).unwrap());
-    assert_eq!((library.families().parent(fork), library.families().parent(stranger)), (Some(parent), None));
+        .map(|name| catalog.key_of(&new.with_file_name(name)).unwrap());
+    assert_eq!((catalog.families().parent(fork), catalog.families().parent(stranger)), (Some(parent), None));
     let mut browser = browser;
     browser.press("g");
     while browser.session().is_none_or(|session| session.header.id != "f") {

@@ -17,7 +17,7 @@ use pitree::disk::demo;
 use pitree::disk::files::Files;
 use pitree::disk::locate::Located;
 use pitree::pi::processes::ByDir;
-use pitree::pi::running::Pis;
+use pitree::pi::running::RunningPis;
 use pitree::runtime::jobs::Desk;
 use pitree::session::digest::Shared;
 use pitree::ui;
@@ -247,12 +247,12 @@ impl Browser {
 
     /// The selected session.
     pub(crate) fn session(&self) -> Option<&Shared> {
-        self.model.sessions.selected_session().map(|key| &self.model.library[key])
+        self.model.sessions.selected_session().map(|key| &self.model.catalog[key])
     }
 
     /// All sessions.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Shared> {
-        self.model.library.keys().map(|key| &self.model.library[key])
+        self.model.catalog.keys().map(|key| &self.model.catalog[key])
     }
 
     /// The session of a row.
@@ -284,8 +284,8 @@ impl Browser {
         match self.model.focus {
             Place::Sessions => match self.model.sessions.selected_row() {
                 Some(SessionRow::Project(at)) => self.model.sessions.projects[*at].cwd.to_string(),
-                Some(SessionRow::Session { key, .. }) => self.model.library[*key].title().into(),
-                Some(SessionRow::Ghost(key, _)) => self.model.library.ghost(*key).unwrap().path.display().to_string(),
+                Some(SessionRow::Session { key, .. }) => self.model.catalog[*key].title().into(),
+                Some(SessionRow::Ghost(key, _)) => self.model.catalog.ghost(*key).unwrap().path.display().to_string(),
                 None => String::new(),
             },
             _ => match (self.model.tree.selected_entry(), &self.model.tree.tree) {
@@ -297,6 +297,6 @@ impl Browser {
 }
 
 /// As many pis in a directory, none of which says what it does.
-pub(crate) fn pis(dir: &str, count: usize) -> Pis {
+pub(crate) fn pis(dir: &str, count: usize) -> RunningPis {
     ByDir::from([(dir.into(), count)]).into()
 }

@@ -113,10 +113,10 @@ fn folds_and_what_was_said_stay() {
     live.browser.press("R").type_text("named").press("enter");
     let said = live.browser.footer();
     assert!(said.contains("named"), "{said}");
-    let version = live.browser.model.library.version();
+    let version = live.browser.model.catalog.version();
     live.tell();
     assert_eq!(live.browser.footer(), said, "what pitree did itself is no news");
-    assert_eq!(live.browser.model.library.version(), version);
+    assert_eq!(live.browser.model.catalog.version(), version);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn stays(live: &Live) {
     let browser = &live.browser;
     let path = live.world.path("main");
     assert_eq!(browser.session().unwrap().path, path, "{}", browser.screen());
-    assert_eq!(browser.model.tree.session, browser.model.library.key_of(&path));
+    assert_eq!(browser.model.tree.session, browser.model.catalog.key_of(&path));
     assert_eq!(hits(browser), 1, "{}", browser.screen());
 }
 
@@ -292,11 +292,11 @@ fn a_hit_stays_at_its_entry_when_the_label_goes_by_which_it_was_found() {
 #[test]
 fn a_hit_stays_when_its_pi_ends_or_its_forks_are_deleted() {
     let mut live = named();
-    live.browser.model.library.set_pis(pis("/nowhere", 1), NOW);
+    live.browser.model.catalog.set_pis(pis("/nowhere", 1), NOW);
     search(&mut live.browser, "is:live");
     let found = live.browser.session().unwrap().path.clone();
     live.browser.press("down");
-    live.browser.model.library.set_pis(pis("/nowhere", 0), NOW);
+    live.browser.model.catalog.set_pis(pis("/nowhere", 0), NOW);
     live.append("other", &user("late", "a3"));
     live.tell();
     live.browser.send(Msg::Now(NOW + 5000));

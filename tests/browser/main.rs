@@ -165,7 +165,7 @@ fn a_fork_hangs_at_the_entry_where_it_left_and_leads_to_its_session() {
     browser.press("o");
     assert_eq!(browser.model.focus, Place::Tree);
     let session = browser.model.tree.session.unwrap();
-    assert_eq!(browser.model.library[session].title(), title);
+    assert_eq!(browser.model.catalog[session].title(), title);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn sorting_names_and_paths() {
             .rows
             .iter()
             .map(|row| match row {
-                pitree::app::panes::sessions::SessionRow::Session { key, .. } => browser.model.library.own(*key).cost,
+                pitree::app::panes::sessions::SessionRow::Session { key, .. } => browser.model.catalog.own(*key).cost,
                 row => panic!("flat orders have no {row:?}"),
             })
             .collect()

@@ -2,16 +2,16 @@
 
 use pitree::app::message::{Effect, Msg, Reply, Work};
 use pitree::app::panes::sessions::SessionRow;
-use pitree::catalog::live::{State, Told};
+use pitree::catalog::live::{PiState, PiStatus};
 use pitree::pi::requests::What;
-use pitree::pi::running::Pis;
+use pitree::pi::running::RunningPis;
 
 use super::changes::World;
 use super::harness::{Browser, NOW, shows};
 
 /// A pi that has a session open.
-fn told(world: &World, session: &str, state: State, minutes: i64) -> Told {
-    Told {
+fn told(world: &World, session: &str, state: PiState, minutes: i64) -> PiStatus {
+    PiStatus {
         id: session.into(),
         state,
         since: NOW - minutes * 60_000,
@@ -21,23 +21,23 @@ fn told(world: &World, session: &str, state: State, minutes: i64) -> Told {
 }
 
 /// A pi that waits for the person in the session of a file.
-pub(crate) fn reported(path: &std::path::Path) -> Told {
-    Told {
+pub(crate) fn reported(path: &std::path::Path) -> PiStatus {
+    PiStatus {
         pid: 4711,
         session: path.into(),
         id: String::new(),
         name: None,
         entry: None,
         cwd: "/nowhere".into(),
-        state: State::Waiting,
+        state: PiState::Waiting,
         since: NOW,
         model: None,
         cost: 0.0,
     }
 }
 
-fn hear(browser: &mut Browser, told: Vec<Told>) {
-    browser.model.library.set_pis(Pis { told, ..Pis::default() }, NOW);
+fn hear(browser: &mut Browser, told: Vec<PiStatus>) {
+    browser.model.catalog.set_pis(RunningPis { told, ..RunningPis::default() }, NOW);
     browser.press("j").press("k");
 }
 
@@ -51,17 +51,17 @@ fn each_state_has_a_sign_and_the_header_counts_them() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     for (state, sign, word) in [
-        (State::Blocked, "¿", "1 blocked"),
-        (State::Error, "‼", "1 error"),
-        (State::Waiting, "◆", "1 waiting"),
-        (State::Working, "●", "1 working"),
-        (State::Idle, "○", "1 idle"),
+        (PiState::Blocked, "¿", "1 blocked"),
+        (PiState::Error, "‼", "1 error"),
+        (PiState::Waiting, "◆", "1 waiting"),
+        (PiState::Working, "●", "1 working"),
+        (PiState::Idle, "○", "1 idle"),
     ] {
         hear(&mut browser, vec![told(&world, "main", state, 3)]);
         shows(&browser, word);
         assert!(rows(&browser).iter().any(|row| row.contains(sign)), "{sign}:\n{}", browser.screen());
     }
-    browser.model.library.set_pis(super::harness::pis("/nowhere", 1), NOW);
+    browser.model.catalog.set_pis(super::harness::pis("/nowhere", 1), NOW);
     browser.press("j");
     shows(&browser, "1 live?");
     assert!(rows(&browser).iter().any(|row| row.contains('◌')), "{}", browser.screen());
@@ -72,7 +72,7 @@ fn those_that_wait_for_the_person_come_first_and_the_longest_wait_before_them() 
     let world = World::new();
     let mut browser = world.open(160, 40);
     let before = rows(&browser);
-    hear(&mut browser, vec![told(&world, "fork", State::Waiting, 5), told(&world, "other", State::Waiting, 9)]);
+    hear(&mut browser, vec![told(&world, "fork", PiState::Waiting, 5), told(&world, "other", PiState::Waiting, 9)]);
     browser.press("W");
     let waiting = rows(&browser).iter().filter(|row| row.contains('◆')).count();
     assert_eq!(waiting, 2, "{}", browser.screen());
@@ -81,10 +81,10 @@ fn those_that_wait_for_the_person_come_first_and_the_longest_wait_before_them() 
             SessionRow::Session { key, .. } => Some(*key),
             _ => None,
         });
-        browser.model.library[key.unwrap()].path.clone()
+        browser.model.catalog[key.unwrap()].path.clone()
     };
     assert_eq!(first(&browser), world.path("other"));
-    hear(&mut browser, vec![told(&world, "fork", State::Blocked, 0), told(&world, "other", State::Waiting, 9)]);
+    hear(&mut browser, vec![told(&world, "fork", PiState::Blocked, 0), told(&world, "other", PiState::Waiting, 9)]);
     browser.press("W W");
     assert_eq!(first(&browser), world.path("fork"), "a question before an answer");
     hear(&mut browser, Vec::new());
@@ -96,8 +96,8 @@ fn those_that_wait_for_the_person_come_first_and_the_longest_wait_before_them() 
 fn of_several_pis_in_a_session_the_one_that_asks_is_shown_with_their_count() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    let pi = |pid, state, minutes| Told { pid, ..told(&world, "main", state, minutes) };
-    hear(&mut browser, vec![pi(1, State::Blocked, 3), pi(2, State::Working, 2), pi(3, State::Idle, 1)]);
+    let pi = |pid, state, minutes| PiStatus { pid, ..told(&world, "main", state, minutes) };
+    hear(&mut browser, vec![pi(1, PiState::Blocked, 3), pi(2, PiState::Working, 2), pi(3, PiState::Idle, 1)]);
     let row = rows(&browser).into_iter().find(|row| row.contains("¿3 ")).unwrap();
     assert!(row.contains("the main session"), "{row}");
     shows(&browser, "¿ 1 blocked ● 1 working ○ 1 idle");
@@ -113,12 +113,15 @@ fn of_several_pis_in_a_session_the_one_that_asks_is_shown_with_their_count() {
 fn the_card_says_what_pi_does() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    let key = browser.model.library.key_of(&world.path("main")).unwrap();
+    let key = browser.model.catalog.key_of(&world.path("main")).unwrap();
     world.select(&mut browser, "main");
-    browser.model.library.set_pis(Pis { told: vec![told(&world, "main", State::Waiting, 3)], ..Pis::default() }, NOW);
+    browser
+        .model
+        .catalog
+        .set_pis(RunningPis { told: vec![told(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() }, NOW);
     browser.press("j").press("k");
     shows(&browser, "waiting for you for 3m, some-model (process 4711)");
-    assert!(browser.model.library.live(key).is_some());
+    assert!(browser.model.catalog.live(key).is_some());
 }
 
 #[test]
@@ -127,7 +130,10 @@ fn a_name_for_a_session_that_a_pi_has_open_is_written_by_that_pi_or_here() {
     let mut browser = world.open(160, 40);
     world.select(&mut browser, "main");
     let before = world.text("main");
-    browser.model.library.set_pis(Pis { told: vec![told(&world, "main", State::Waiting, 3)], ..Pis::default() }, NOW);
+    browser
+        .model
+        .catalog
+        .set_pis(RunningPis { told: vec![told(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() }, NOW);
     browser.press("R").type_text("new").press("enter");
     shows(&browser, "A pi has this session open");
     shows(&browser, "A pi (process 4711) has it open");
@@ -147,7 +153,10 @@ fn a_name_for_a_session_that_a_pi_has_open_is_written_by_that_pi_or_here() {
 fn a_pi_that_does_not_do_it_is_complained_about() {
     let world = World::new();
     let mut browser = world.open(160, 40);
-    browser.model.library.set_pis(Pis { told: vec![told(&world, "main", State::Waiting, 3)], ..Pis::default() }, NOW);
+    browser
+        .model
+        .catalog
+        .set_pis(RunningPis { told: vec![told(&world, "main", PiState::Waiting, 3)], ..RunningPis::default() }, NOW);
     world.select(&mut browser, "main");
     browser.press("l L").type_text("mark").press("enter");
     shows(&browser, "A pi has this session open");
@@ -164,8 +173,8 @@ fn what_pi_wrote_is_said_whatever_is_pressed_meanwhile() {
         let world = World::new();
         let mut browser = world.open(160, 40);
         world.select(&mut browser, "main");
-        let open = told(&world, "main", State::Waiting, 3);
-        browser.model.library.set_pis(Pis { told: vec![open], ..Pis::default() }, NOW);
+        let open = told(&world, "main", PiState::Waiting, 3);
+        browser.model.catalog.set_pis(RunningPis { told: vec![open], ..RunningPis::default() }, NOW);
         browser.press("R").type_text("new").press("enter");
         let wanted = browser.take(Msg::Key("p".parse().unwrap()));
         let [Effect::Ask(ticket, Work::TellPi(_, what))] = &wanted[..] else { panic!("{wanted:?}") };

@@ -33,7 +33,7 @@ fn jumps_are_gone_back_and_forward_again() {
     let list = goes(&mut browser, "j j backspace");
     assert_eq!((list.0.as_str(), list.1, list.2), ("Redis: sliding expiry", hit.1, Place::Sessions));
     assert_eq!(hits(&browser), 1, "the search is still there");
-    let title = browser.model.library[other.1.unwrap()].title().to_string();
+    let title = browser.model.catalog[other.1.unwrap()].title().to_string();
     assert_eq!(goes(&mut browser, "b"), (title, other.1, Place::Sessions));
 }
 

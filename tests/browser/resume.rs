@@ -164,7 +164,7 @@ fn beside_a_pi_at_work_it_is_asked_first() {
     let world = World::new();
     let mut browser = world.open(160, 40);
     let cwd = browser.session().unwrap().header.cwd.clone();
-    browser.model.library.set_pis(super::harness::pis(&cwd, 9), super::harness::NOW);
+    browser.model.catalog.set_pis(super::harness::pis(&cwd, 9), super::harness::NOW);
     let before = world.text("main");
     browser.press("enter");
     shows(&browser, "A pi seems to be at work: a pi runs in");

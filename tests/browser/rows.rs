@@ -164,13 +164,13 @@ fn the_row_of_a_fork_counts_what_its_card_and_its_own_tree_count() {
     let mut browser = Browser::demo(220, 60);
     browser.press("g");
     let select = |browser: &mut Browser, key| {
-        let Model { sessions, library, setting, focus, .. } = &mut browser.model;
-        sessions.select(key, library, &setting.glyphs);
+        let Model { sessions, catalog, setting, focus, .. } = &mut browser.model;
+        sessions.select(key, catalog, &setting.glyphs);
         *focus = Place::Tree;
         browser.press("g");
     };
-    let families = browser.model.library.families();
-    let forks: Vec<_> = browser.model.library.keys().filter_map(|key| Some((key, families.parent(key)?))).collect();
+    let families = browser.model.catalog.families();
+    let forks: Vec<_> = browser.model.catalog.keys().filter_map(|key| Some((key, families.parent(key)?))).collect();
     assert!(forks.len() >= 4);
     for (fork, parent) in forks {
         select(&mut browser, parent);
@@ -210,25 +210,25 @@ fn what_is_older_than_a_fork_is_what_its_parent_has() {
     for (browser, files) in
         [(Browser::demo(120, 40), Files::Demo), (Browser::on(&[fixtures.as_path()], 120, 40), Files::Disk)]
     {
-        let library = &browser.model.library;
-        for key in library.keys() {
-            let Some(parent) = library.families().parent(key).filter(|_| library[key].owner.is_none()) else {
+        let catalog = &browser.model.catalog;
+        for key in catalog.keys() {
+            let Some(parent) = catalog.families().parent(key).filter(|_| catalog[key].owner.is_none()) else {
                 continue;
             };
-            let tree = |key| load::tree(files, &library[key].path, "").unwrap();
-            let (digest, parent, fork) = (&library[parent], tree(parent), tree(key));
-            let mut bodies = load::Bodies::open(files, &library[key].path).unwrap();
+            let tree = |key| load::tree(files, &catalog[key].path, "").unwrap();
+            let (digest, parent, fork) = (&catalog[parent], tree(parent), tree(key));
+            let mut bodies = load::Bodies::open(files, &catalog[key].path).unwrap();
             let line = |offset| {
                 let node = fork.nodes.iter().find(|node| node.offset == offset).unwrap();
                 bodies.line(node).ok()
             };
-            let split = fork_point::Parent::new(&parent, digest).left_by(&library[key], &mut { line });
+            let split = fork_point::Parent::new(&parent, digest).left_by(&catalog[key], &mut { line });
             assert_eq!(split, fork_point::split(&parent, &fork));
             let Some(split) = split else { continue };
             // Its labels are written anew, behind it.
             let is_label = |at: &u32| fork.nodes[*at as usize].kind == Kind::Label;
             let last = fork.path(fork.inherited().unwrap()).into_iter().rfind(|at| !is_label(at)).unwrap();
-            assert_eq!(fork.nodes[last as usize].id, parent.nodes[split as usize].id, "{:?}", library[key].path);
+            assert_eq!(fork.nodes[last as usize].id, parent.nodes[split as usize].id, "{:?}", catalog[key].path);
             forks += 1;
         }
     }
@@ -238,9 +238,9 @@ fn what_is_older_than_a_fork_is_what_its_parent_has() {
 #[test]
 fn an_unnamed_fork_is_called_by_its_first_own_message() {
     let browser = Browser::demo(160, 40);
-    let unnamed = |key: &_| browser.model.library[*key].name.is_none() && browser.model.library[*key].header.is_fork();
-    let fork = browser.model.library.keys().find(unnamed).unwrap();
-    let digest = &browser.model.library[fork];
+    let unnamed = |key: &_| browser.model.catalog[*key].name.is_none() && browser.model.catalog[*key].header.is_fork();
+    let fork = browser.model.catalog.keys().find(unnamed).unwrap();
+    let digest = &browser.model.catalog[fork];
     assert_ne!(digest.title(), digest.first_message.as_deref().unwrap());
     assert_eq!(digest.title(), digest.own_message.as_deref().unwrap());
 }

@@ -124,7 +124,7 @@ fn a_large_session_shows_its_end_first_and_keeps_the_place() {
     );
     let path = dir.path().join("s.jsonl");
     let mut pane = Pane::default();
-    pane.turn_to(browser.model.library.key_of(&path));
+    pane.turn_to(browser.model.catalog.key_of(&path));
     pane.show(Arc::new(load::end(Files::Disk, &path, "").unwrap()));
     assert!(pane.fresh && pane.rows.list.len() < 10_000);
     pane.cursor.go(-3, pane.rows.list.len());

@@ -36,7 +36,7 @@ pub(crate) fn search(browser: &mut Browser, text: &str) {
 pub(crate) fn titles(browser: &Browser) -> Vec<String> {
     let pane = &browser.model.sessions;
     let title = |row: &SessionRow| match row {
-        SessionRow::Session { key, .. } => browser.model.library[*key].title().to_string(),
+        SessionRow::Session { key, .. } => browser.model.catalog[*key].title().to_string(),
         SessionRow::Project(at) => pane.projects[*at].cwd.to_string(),
         SessionRow::Ghost(..) => "gone".to_string(),
     };
@@ -300,7 +300,7 @@ fn the_keys_of_the_list_work_while_typing() {
     browser.press("ctrl+s");
     let newest = titles(&browser);
     assert_ne!(best, newest);
-    let time = |at: usize| browser.model.library[browser.session_in(at).unwrap()].order_time();
+    let time = |at: usize| browser.model.catalog[browser.session_in(at).unwrap()].order_time();
     assert!((1..newest.len()).all(|at| time(at - 1) >= time(at)));
     browser.press("pagedown");
     assert_eq!(browser.selected(), newest[browser.model.sessions.cursor.at]);
@@ -491,7 +491,7 @@ fn it_begins_with_a_search() {
         for msg in by_hand::replies(&desk, &ticket, work) {
             todo.extend(update(&mut model, by_hand::without_pis(msg)));
             rows.push(model.sessions.rows.len());
-            selected.extend(model.sessions.selected_session().map(|key| model.library[key].title().to_string()));
+            selected.extend(model.sessions.selected_session().map(|key| model.catalog[key].title().to_string()));
         }
     }
     let last = *rows.last().unwrap();

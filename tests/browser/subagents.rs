@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pitree::pi::running::Pis;
+use pitree::pi::running::RunningPis;
 
 use crate::common::session::Session;
 use crate::harness::{Browser, NOW, shows};
@@ -30,7 +30,7 @@ fn hidden_subagents_are_counted_and_shown_ones_are_nested() {
     shows(&browser, "together    $2.00 in 4 sessions, $1.50 by 3 subagents");
     let live = |path: &std::path::Path| super::pis::reported(path);
     let told = vec![live(&dir.path().join("--p--/top.jsonl")), live(&path.with_extension("jsonl"))];
-    browser.model.library.set_pis(Pis { told, ..Pis::default() }, NOW);
+    browser.model.catalog.set_pis(RunningPis { told, ..RunningPis::default() }, NOW);
     browser.press("j").press("k");
     shows(&browser, "1 waiting 1 subagent live");
     browser.press("ctrl+g");

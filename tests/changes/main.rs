@@ -1,4 +1,4 @@
-//! Changes of session files, made by the library: whatever is done in whatever order, nothing is lost; nor when it is
+//! Changes of session files, made by the catalog: whatever is done in whatever order, nothing is lost; nor when it is
 //! cut short, when the disk is full, or when others write at the same time.
 
 #![allow(

@@ -40,7 +40,7 @@ fn said(context: &Context<'_>, done: &Done) -> String {
     let mut paths: Vec<_> = done.changes.iter().map(Change::path).collect();
     paths.dedup();
     let [path] = paths[..] else { return done.said.clone() };
-    let key = context.library.key_of(path).filter(|&key| context.library.has(key));
+    let key = context.catalog.key_of(path).filter(|&key| context.catalog.has(key));
     match key.filter(|&key| context.sessions.selected_session() != Some(key)) {
         Some(key) => {
             let title = context.short_title(key);
@@ -54,7 +54,7 @@ fn take_done(context: &Context<'_>, (done, said): (Done, Command), new: Option<S
     let then = match after {
         After::Rest => return said,
         After::Show => {
-            let made = || context.library.key_of(done.made.as_deref()?);
+            let made = || context.catalog.key_of(done.made.as_deref()?);
             new.or_else(made).map_or_else(Command::nothing, Command::Select)
         }
         After::GoOn(go_on) => {
@@ -80,7 +80,7 @@ fn take_refusal(context: &Context<'_>, refusal: Refusal, request: Request, after
                 "migrate to version 3, then make the change",
                 Some(Command::Change(request, after)),
             );
-            let session = context.library.key_of(&path);
+            let session = context.catalog.key_of(&path);
             let mut lines = vec![DocLine::new(Tone::Text, &text)];
             lines.extend(delete::signs(context, session.as_slice()));
             Command::show(Layer::Question(Question::new("An old format", lines, vec![choice, cancel()])))

@@ -40,7 +40,7 @@ impl Meant {
     }
 
     fn asked(&self, context: &Context<'_>) -> Result<Asked, String> {
-        let session = context.library.get(self.session).ok_or("a marked session is gone")?;
+        let session = context.catalog.get(self.session).ok_or("a marked session is gone")?;
         Ok(Asked { path: session.path.clone(), tree: self.tree.clone(), at: self.at })
     }
 }
@@ -58,8 +58,8 @@ pub(crate) fn ask(context: &Context<'_>) -> Result<(Compare, [Asked; 2]), String
 
 /// The marked sessions, the oldest first; of one that is marked and the selected one the marked one.
 fn sessions(context: &Context<'_>) -> Result<[Meant; 2], String> {
-    let (mut marked, _) = context.sessions.marked(context.library);
-    context.library.sort_oldest_first(&mut marked);
+    let (mut marked, _) = context.sessions.marked(context.catalog);
+    context.catalog.sort_oldest_first(&mut marked);
     match (&marked[..], context.marks.all()) {
         (&[a, b], _) => Ok([Meant::leaf(a), Meant::leaf(b)]),
         (&[a], _) => match context.sessions.selected_session() {
@@ -108,7 +108,7 @@ fn entries(context: &Context<'_>) -> Result<[Meant; 2], String> {
 pub(crate) fn again(context: &Context<'_>, compare: &Compare) -> Option<[Asked; 2]> {
     let ends = &compare.compared.as_ref()?.ends;
     let has_grown = |(key, end): (&SessionKey, &End)| {
-        context.library.get(*key).is_some_and(|session| session.entry_count > end.tree.nodes.len())
+        context.catalog.get(*key).is_some_and(|session| session.entry_count > end.tree.nodes.len())
     };
     let asked = |end: &End| Asked { path: end.path.clone(), tree: None, at: Some(end.at) };
     compare.sessions.iter().zip(ends).any(has_grown).then(|| ends.each_ref().map(asked))
@@ -120,7 +120,7 @@ pub(crate) fn act(context: &Context<'_>, compare: &Compare, action: Action) -> C
         return Command::warn("the sessions are still being read");
     };
     match action {
-        _ if !context.library.has(session) => Command::warn("this session is gone"),
+        _ if !context.catalog.has(session) => Command::warn("this session is gone"),
         Action::Label => name::label_at(context, session, tree, at),
         Action::GoToCommon => Command::GoTo(common),
         _ => resume::at_entry(context, session, tree, at),

@@ -18,7 +18,7 @@ pub fn open(context: &Context<'_>) -> Command {
     match context.whole_entry() {
         Err(why) => Command::warn(why),
         Ok((session, tree, at)) => {
-            let path = context.library[session].path.clone();
+            let path = context.catalog[session].path.clone();
             Command::See(Sight { session, path, tree, chosen: at, at: Some(at) })
         }
     }
@@ -26,7 +26,7 @@ pub fn open(context: &Context<'_>) -> Command {
 
 /// The list of it, before it is read.
 pub fn view(context: &Context<'_>, place: Sight) -> ContextView {
-    let session = context.library.get(place.session).map(|_| context.short_title(place.session)).unwrap_or_default();
+    let session = context.catalog.get(place.session).map(|_| context.short_title(place.session)).unwrap_or_default();
     let at = match place.at {
         Some(at) => context.short(place.tree.nodes[at as usize].words()),
         None => "before the first entry".into(),
@@ -59,7 +59,7 @@ pub(crate) fn explain(context: &Context<'_>, tree: &Tree, listing: &Listing) -> 
 /// What is done from there: going to the selected entry, resuming where it was looked at, or forking there.
 pub fn act(context: &Context<'_>, view: &ContextView, action: Action) -> Command {
     let Sight { session, path, tree, chosen, at } = &view.place;
-    if !context.library.has(*session) {
+    if !context.catalog.has(*session) {
         return Command::warn("this session is gone");
     }
     match action {

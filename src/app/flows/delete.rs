@@ -31,8 +31,8 @@ pub fn ask(context: &Context<'_>) -> Command {
     if let Some(why) = refusal(context) {
         return Command::warn(why);
     }
-    let (pane, library) = (context.sessions, context.library);
-    let (marked, hidden) = pane.marked(library);
+    let (pane, catalog) = (context.sessions, context.catalog);
+    let (marked, hidden) = pane.marked(catalog);
     let mut choices = Vec::new();
     let (mut notes, mut project) = (Vec::new(), None);
     let all = if context.focus == Place::Sessions && !marked.is_empty() {
@@ -51,7 +51,7 @@ pub fn ask(context: &Context<'_>) -> Command {
                 sessions
             }
             Some(SessionRow::Session { key, .. }) => {
-                let (one, family) = (vec![*key], library.families().family(*key));
+                let (one, family) = (vec![*key], catalog.families().family(*key));
                 choices.push(to_trash(context, 't', if family.len() > 1 { "only this" } else { "trash" }, &one));
                 if family.len() > 1 {
                     choices.push(to_trash(context, 'f', "the family", &family));
@@ -74,8 +74,8 @@ pub fn ask(context: &Context<'_>) -> Command {
 
 /// Asks again about files of which some changed since they were listed.
 pub(crate) fn ask_again(context: &Context<'_>, files: &[Seen], changed: &[PathBuf]) -> Command {
-    let library = context.library;
-    let known = files.iter().filter_map(|file| library.key_of(&file.path)).filter(|&key| library.has(key));
+    let catalog = context.catalog;
+    let known = files.iter().filter_map(|file| catalog.key_of(&file.path)).filter(|&key| catalog.has(key));
     let sessions: Vec<SessionKey> = known.collect();
     if sessions.is_empty() {
         return Command::warn("these sessions are gone already");
@@ -104,13 +104,13 @@ pub(crate) fn ask_for_good(reason: &str, left: Vec<Seen>) -> Command {
 
 /// The choice that moves sessions to the trash.
 fn to_trash(context: &Context<'_>, key: char, word: &'static str, sessions: &[SessionKey]) -> Choice<Command> {
-    let files = sessions.iter().map(|&key| Seen::of(&context.library[key])).collect();
+    let files = sessions.iter().map(|&key| Seen::of(&context.catalog[key])).collect();
     Choice::new(key, word, format!("{} to the trash", size(context, sessions)), Some(Command::ToTrash(files)))
 }
 
 /// Moves files to the trash. Where a pi seems to be at work it is asked for again.
 pub(crate) fn go(context: &Context<'_>, files: Vec<Seen>) -> Command {
-    let sessions: Vec<SessionKey> = files.iter().filter_map(|file| context.library.key_of(&file.path)).collect();
+    let sessions: Vec<SessionKey> = files.iter().filter_map(|file| context.catalog.key_of(&file.path)).collect();
     let mut lines = signs(context, &sessions);
     let trash = Command::Change(Request::Trash { files }, After::Rest);
     if lines.is_empty() {
@@ -123,8 +123,8 @@ pub(crate) fn go(context: &Context<'_>, files: Vec<Seen>) -> Command {
 
 /// What stands above [`signs`]: whether a pi says that it is there, or whether that is a guess.
 pub(crate) fn at_work(context: &Context<'_>, sessions: &[SessionKey]) -> &'static str {
-    let is_told = |&key: &SessionKey| context.library.live(key).is_some_and(|live| live.told().is_some());
-    let pis = |key: &SessionKey| context.library.live(*key).map_or(0, |live| live.all().len());
+    let is_told = |&key: &SessionKey| context.catalog.live(key).is_some_and(|live| live.told().is_some());
+    let pis = |key: &SessionKey| context.catalog.live(*key).map_or(0, |live| live.all().len());
     match sessions {
         [only] if pis(only) > 1 => "Several pis have this session open",
         [only] if is_told(only) => "A pi has this session open",
@@ -135,7 +135,7 @@ pub(crate) fn at_work(context: &Context<'_>, sessions: &[SessionKey]) -> &'stati
 
 /// What tells that a pi may be at work in some sessions, a line each, up to a few.
 pub(crate) fn signs(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<DocLine> {
-    let signs = context.library.signs(sessions, context.now, &context.setting.home);
+    let signs = context.catalog.signs(sessions, context.now, &context.setting.home);
     let line = |sign: &String| DocLine::new(Tone::Warning, &format!("{sign}."));
     let more = signs.len().saturating_sub(NAMED);
     let rest = (more > 0).then(|| DocLine::new(Tone::Warning, &format!("and {}", count(more, "more", "more"))));
@@ -144,13 +144,13 @@ pub(crate) fn signs(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<DocLi
 
 /// A project's sessions, and those of their sub-agents, which may not be shown.
 fn with_subagents(context: &Context<'_>, sessions: &[SessionKey]) -> Vec<SessionKey> {
-    let library = context.library;
+    let catalog = context.catalog;
     let mut seen: HashSet<SessionKey> = sessions.iter().copied().collect();
     let mut all = sessions.to_vec();
     let mut next = 0;
     while let Some(&key) = all.get(next) {
-        let below = library.families().forks(key).iter().copied();
-        all.extend(below.filter(|&below| library[below].owner.is_some() && seen.insert(below)));
+        let below = catalog.families().forks(key).iter().copied();
+        all.extend(below.filter(|&below| catalog[below].owner.is_some() && seen.insert(below)));
         next += 1;
     }
     all
@@ -168,27 +168,27 @@ fn named_project(context: &Context<'_>, cwd: &str) -> DocLine {
 }
 
 fn size(context: &Context<'_>, sessions: &[SessionKey]) -> String {
-    let total = sessions.iter().map(|&key| context.library[key].bytes).sum();
+    let total = sessions.iter().map(|&key| context.catalog[key].bytes).sum();
     format!("{}, {}", count(sessions.len(), "file", "files"), bytes(total))
 }
 
 /// What goes, and what that means.
 fn facts(context: &Context<'_>, sessions: &[SessionKey], notes: &[String]) -> Vec<DocLine> {
-    let library = context.library;
+    let catalog = context.catalog;
     let going: HashSet<SessionKey> = sessions.iter().copied().collect();
     let mut lines: Vec<DocLine> = notes.iter().map(|note| DocLine::new(Tone::Warning, note)).collect();
     lines.extend(named(context, sessions).map(|title| DocLine::new(Tone::Strong, &title)));
-    let newest = sessions.iter().filter_map(|&key| library[key].modified).max();
+    let newest = sessions.iter().filter_map(|&key| catalog[key].modified).max();
     let newest = newest.map_or(String::new(), |newest| format!(", last active {}", time::ago(context.now, newest)));
     lines.push(DocLine::new(Tone::Text, &format!("{}{newest}", size(context, sessions))));
     lines.extend(signs(context, sessions));
-    let links = sessions.iter().filter(|&&key| library[key].is_link).count();
+    let links = sessions.iter().filter(|&&key| catalog[key].is_link).count();
     if links > 0 {
         let stays = if links == 1 { "its target stays" } else { "their targets stay" };
         let text = format!("{}: {stays}.", count(links, "symbolic link", "symbolic links"));
         lines.push(DocLine::new(Tone::Text, &text));
     }
-    let orphans = sessions.iter().flat_map(|&key| library.families().forks(key)).filter(|key| !going.contains(key));
+    let orphans = sessions.iter().flat_map(|&key| catalog.families().forks(key)).filter(|key| !going.contains(key));
     let orphans: Vec<SessionKey> = orphans.copied().collect();
     if !orphans.is_empty() {
         let text = count(orphans.len(), "session loses its parent:", "sessions lose their parent:");

@@ -23,11 +23,11 @@ const MOST_FILES: usize = 500;
 
 /// What is to be looked for.
 pub(crate) fn look(context: &Context<'_>, Start { path, cwd, .. }: &Start) -> Work {
-    let library = context.library;
-    let session = library.key_of(path).map(|key| &library[key]);
+    let catalog = context.catalog;
+    let session = catalog.key_of(path).map(|key| &catalog[key]);
     let touched = session.into_iter().flat_map(|session| session.details().touches.paths.iter());
     let touched = touched.take(MOST_FILES).map(String::from).collect();
-    let known = library.project_dirs().filter(|dir| !library.gone_dirs.contains(&***dir));
+    let known = catalog.project_dirs().filter(|dir| !catalog.gone_dirs.contains(&***dir));
     let known = known.map(|dir| PathBuf::from(&**dir)).collect();
     Work::LookForMoved { gone: cwd.into(), touched, known }
 }

@@ -14,7 +14,7 @@ use crate::changes::history::Past;
 
 /// Enter on its row.
 pub(crate) fn confirm(context: &Context<'_>, key: GhostKey) -> Command {
-    let Some(ghost) = context.library.ghost(key) else { return Command::nothing() };
+    let Some(ghost) = context.catalog.ghost(key) else { return Command::nothing() };
     if let Some(why) = refusal(context) {
         return Command::warn(why);
     }
@@ -40,6 +40,6 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// What it is called, by the first message that its forks have from it.
 pub fn title(context: &Context<'_>, ghost: &Ghost) -> String {
-    let first = ghost.forks.first().and_then(|&fork| context.library.get(fork)?.typed_message().map(str::to_owned));
+    let first = ghost.forks.first().and_then(|&fork| context.catalog.get(fork)?.typed_message().map(str::to_owned));
     of_message(first.as_deref().unwrap_or("(no messages)").trim())
 }

@@ -43,7 +43,7 @@ pub fn label(context: &Context<'_>) -> Command {
 /// Asks for the label of an entry.
 pub(crate) fn label_at(context: &Context<'_>, session: SessionKey, tree: &Tree, at: Index) -> Command {
     let label = tree.labels.get(&at).map_or("", |label| &label.text);
-    let identity = Identity::of(&context.library[session]);
+    let identity = Identity::of(&context.catalog[session]);
     let purpose = Purpose::Label(session, identity, EntryId::of(tree, at));
     Command::show(Layer::Prompt(Prompt::new(purpose, "label: ", label)))
 }
@@ -54,10 +54,10 @@ pub fn fork(context: &Context<'_>) -> Command {
         Err(why) => Command::warn(why),
         Ok((session, tree, at)) if context.setting.picker == Some(Print::Json) => match flows::refusal(context) {
             Some(why) => Command::warn(why),
-            None => picker::fork(&context.library[session], &tree, at),
+            None => picker::fork(&context.catalog[session], &tree, at),
         },
         Ok((session, tree, at)) => {
-            let path = context.library[session].path.clone();
+            let path = context.catalog[session].path.clone();
             fork_of(Request::Fork { path, at: Some(EntryId::of(&tree, at)), migrate: false })
         }
     }
@@ -70,7 +70,7 @@ pub(crate) fn fork_of(request: Request) -> Command {
 
 /// What a line that was typed leads to.
 pub fn accept(context: &Context<'_>, purpose: Purpose, text: String) -> Command {
-    let path = |key| context.library[key].path.clone();
+    let path = |key| context.catalog[key].path.clone();
     let change = |request| Command::Change(request, After::Rest);
     match purpose {
         Purpose::Name(session, identity) => {
@@ -95,7 +95,7 @@ pub fn accept(context: &Context<'_>, purpose: Purpose, text: String) -> Command 
 /// Asks who is to write the line, where a pi says that it has the session open: it shows what it writes itself, and nothing
 /// else until the session is opened again.
 fn by_pi(context: &Context<'_>, session: SessionKey, what: Option<What>, here: Command) -> Command {
-    let told = context.library.live(session).and_then(Live::told);
+    let told = context.catalog.live(session).and_then(Live::told);
     let (Some(what), Some(pi)) = (what, told.filter(|_| flows::refusal(context).is_none())) else { return here };
     let mut lines = delete::signs(context, &[session]);
     lines.push(DocLine::new(Tone::Text, "It does not see what is written here until it opens the session again."));

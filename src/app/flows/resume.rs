@@ -60,7 +60,7 @@ pub(crate) fn confirm(context: &Context<'_>) -> Command {
 
 /// Enter on an entry of any session, wherever that is shown.
 pub(crate) fn at_entry(context: &Context<'_>, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
-    let Some(session) = context.library.get(key) else { return Command::warn(NO_SESSION) };
+    let Some(session) = context.catalog.get(key) else { return Command::warn(NO_SESSION) };
     match picker::answer(context, session, Some((tree, Some(at)))) {
         Some(answer) => answer,
         None if context.setting.demo => no_file(),
@@ -76,7 +76,7 @@ fn no_file() -> Command {
 
 /// Goes on from an entry. Where that takes more than opening the session, it is asked first.
 pub(crate) fn entry(context: &Context<'_>, key: SessionKey, tree: &Arc<Tree>, at: Index) -> Command {
-    let Some(session) = context.library.get(key) else { return Command::warn(NO_SESSION) };
+    let Some(session) = context.catalog.get(key) else { return Command::warn(NO_SESSION) };
     let leaf = GoOn::at(session.path.clone(), session.header.cwd.clone());
     let to = resume::at(tree, at);
     if to.is_here && to.text_of.is_none() {
@@ -94,7 +94,7 @@ pub(crate) fn entry(context: &Context<'_>, key: SessionKey, tree: &Arc<Tree>, at
 
 /// Goes on where a session was left. Where a pi seems to be at work in it, it is asked first.
 fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
-    if !context.library.is_live(key) {
+    if !context.catalog.is_live(key) {
         return Command::GoOn(leaf);
     }
     let mut lines = delete::signs(context, &[key]);
@@ -104,7 +104,7 @@ fn at_leaf(context: &Context<'_>, key: SessionKey, leaf: GoOn) -> Command {
     let fork = tree.filter(|tree| !tree.header.is_newer()).and_then(|tree| {
         let at = Some(EntryId::of(tree, tree.leaf?));
         let request = Request::Fork { path: leaf.start.path.clone(), at, migrate: false };
-        let request = Some(request.if_same(Identity::of(context.library.get(key)?)));
+        let request = Some(request.if_same(Identity::of(context.catalog.get(key)?)));
         let there = Command::GoOn(GoOn { request, ..leaf.clone() });
         Some(Choice::new('n', "new session", "a new file with all entries; that pi keeps this one", Some(there)))
     });
@@ -125,7 +125,7 @@ fn question(
     let to = resume::at(tree, chosen);
     let path = leaf.start.path.clone();
     let at = to.at.map(|at| EntryId::of(tree, at));
-    let session = Identity::of(&context.library[key]);
+    let session = Identity::of(&context.catalog[key]);
     let mut choices = match pi_goes {
         Ok(()) => by_itself(tree, chosen, to, leaf),
         Err(_) => vec![by_a_line(tree, to, leaf, session.clone())],
@@ -145,7 +145,7 @@ fn question(
     }
     choices.push(Choice::new('c', "context", what, Some(Command::See(sees))).and_back());
     let mut lines = facts(context, tree, to, pi_goes);
-    if context.library.is_live(key) {
+    if context.catalog.is_live(key) {
         lines.extend(delete::signs(context, &[key]));
         lines.push(DocLine::new(Tone::Text, "That pi does not see it, and continues from its own last entry."));
     }

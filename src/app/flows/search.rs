@@ -10,7 +10,7 @@ use crate::app::ticket::Claim;
 use crate::app::widgets::line::LineEdit;
 use crate::catalog::search::{SessionHit, Sought};
 use crate::catalog::suggestions::Elsewhere;
-use crate::catalog::{Library, SessionKey};
+use crate::catalog::{Catalog, SessionKey};
 use crate::search::matching::Matcher;
 use crate::search::query::complete::{Candidate, Completion, complete};
 use crate::search::query::{Problem, Query};
@@ -59,7 +59,7 @@ pub struct Search {
     pub searching: Option<Claim>,
     /// The sessions that are searched.
     pub sessions: Arc<[Sought]>,
-    /// The version of the library that they are of, as far as that is not put off.
+    /// The version of the catalog that they are of, as far as that is not put off.
     as_of: Option<u64>,
     /// When they were taken, in milliseconds since 1970.
     taken: i64,
@@ -180,13 +180,13 @@ impl Search {
     }
 
     /// Whether the sessions are others than those that are searched.
-    pub(crate) fn is_outdated(&self, library: &Library) -> bool {
-        self.as_of != Some(library.version())
+    pub(crate) fn is_outdated(&self, catalog: &Catalog) -> bool {
+        self.as_of != Some(catalog.version())
     }
 
     /// The sessions changed by themselves: they are not searched anew for each line that a pi writes.
-    pub(crate) fn put_off(&mut self, library: &Library) {
-        self.as_of = Some(library.version());
+    pub(crate) fn put_off(&mut self, catalog: &Catalog) {
+        self.as_of = Some(catalog.version());
         self.is_put_off = true;
     }
 
@@ -198,10 +198,10 @@ impl Search {
     }
 
     /// Takes the sessions as they are `now`, in milliseconds since 1970.
-    pub(crate) fn take_sessions(&mut self, library: &Library, now: i64) {
-        self.as_of = Some(library.version());
+    pub(crate) fn take_sessions(&mut self, catalog: &Catalog, now: i64) {
+        self.as_of = Some(catalog.version());
         (self.taken, self.is_put_off) = (now, false);
-        self.sessions = library.sought();
+        self.sessions = catalog.sought();
         let mut seen = HashSet::new();
         let dirs = self.sessions.iter().map(|session| &session.digest.header.cwd);
         self.dirs = dirs.filter(|cwd| !cwd.is_empty() && seen.insert(*cwd)).cloned().collect();
@@ -221,7 +221,7 @@ impl Search {
             self.answered = None;
             return Wanted::All;
         }
-        if self.sessions.is_empty() && !context.library.progress.finished {
+        if self.sessions.is_empty() && !context.catalog.progress.finished {
             return Wanted::Wait;
         }
         Wanted::Hits { query: query.clone(), around: Box::new(around) }

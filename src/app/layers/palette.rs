@@ -118,7 +118,7 @@ pub struct Palette {
     pub line: LineEdit,
     /// The selected row, of those that match.
     pub cursor: Cursor,
-    /// The version of the library that is listed.
+    /// The version of the catalog that is listed.
     pub as_of: u64,
     rows: Vec<Choice>,
     /// What is looked for in them.

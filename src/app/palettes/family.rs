@@ -14,21 +14,21 @@ use crate::catalog::SessionKey;
 pub fn palette(context: &Context<'_>) -> Palette {
     let mut palette = Palette::new(PaletteKind::Family, "Family");
     palette.list(rows(context));
-    palette.as_of = context.library.version();
+    palette.as_of = context.catalog.version();
     palette
 }
 
 /// The rows: parents before forks, then those that share entries and say nothing of the family.
 pub(super) fn rows(context: &Context<'_>) -> Vec<Choice> {
-    let Some(open) = context.tree.session.filter(|&open| context.library.has(open)) else { return Vec::new() };
-    let family = context.library.family(open).into_iter().map(|key| row(context, key, true));
-    let others = context.library.same_origin(open).into_iter().map(|key| row(context, key, false));
+    let Some(open) = context.tree.session.filter(|&open| context.catalog.has(open)) else { return Vec::new() };
+    let family = context.catalog.family(open).into_iter().map(|key| row(context, key, true));
+    let others = context.catalog.same_origin(open).into_iter().map(|key| row(context, key, false));
     family.chain(others).collect()
 }
 
 fn row(context: &Context<'_>, key: SessionKey, is_of_family: bool) -> Choice {
-    let (library, tree) = (context.library, context.tree);
-    let depth = library.families().line(key).skip(1).count().min(8);
+    let (catalog, tree) = (context.catalog, context.tree);
+    let depth = catalog.families().line(key).skip(1).count().min(8);
     let number = tree.family.as_ref().and_then(|family| family.number_of(key));
     let is_shown = if is_of_family { tree.is_whole() && !tree.is_hidden(key) } else { tree.is_added(key) };
     let sign = match number {
@@ -37,17 +37,17 @@ fn row(context: &Context<'_>, key: SessionKey, is_of_family: bool) -> Choice {
     };
     let tone = if is_shown || number.is_some() { Tone::Text } else { Tone::Dim };
     let indent = if is_of_family { "  ".repeat(depth) } else { String::new() };
-    let left = vec![sign, Span::new(tone, format!(" {indent}{}", title(&library[key])))];
+    let left = vec![sign, Span::new(tone, format!(" {indent}{}", title(&catalog[key])))];
     let is_open = tree.session == Some(key);
     let mut facts = Vec::new();
     facts.extend(is_open.then(|| "open".into()));
     facts.extend((!is_of_family).then(|| "same origin".into()));
     facts.extend((is_of_family && tree.is_hidden(key)).then(|| "hidden".into()));
-    let own = library.own(key);
+    let own = catalog.own(key);
     facts.push(count(own.entries, "own entry", "own entries"));
     facts.extend(some_dollars(own.cost));
     let dot = format!(" {} ", context.setting.glyphs.dot);
-    let age = library[key].modified.map_or("?".into(), |then| time::age(context.now, then));
+    let age = catalog[key].modified.map_or("?".into(), |then| time::age(context.now, then));
     let right = vec![Span::new(Tone::Dim, facts.join(&dot))];
     let leads = if is_open { Leads::Told("the open session is always shown") } else { Leads::Member(key) };
     Choice::new(left, right, Span::new(Tone::Dim, format!("  {age:>4}")), leads)

@@ -33,14 +33,14 @@ pub fn palette(context: &Context<'_>) -> Option<Palette> {
     };
     let mut palette = Palette::new(PaletteKind::Files(scope), of);
     palette.list(rows(context, scope));
-    palette.as_of = context.library.version();
+    palette.as_of = context.catalog.version();
     Some(palette)
 }
 
 fn sessions(context: &Context<'_>, scope: Scope) -> Vec<SessionKey> {
     match scope {
-        Scope::All => context.library.keys().collect(),
-        Scope::Session(key) => context.library.has(key).then_some(key).into_iter().collect(),
+        Scope::All => context.catalog.keys().collect(),
+        Scope::Session(key) => context.catalog.has(key).then_some(key).into_iter().collect(),
         Scope::Project(key) => {
             let project = context.sessions.projects.iter().find(|project| project.key == key);
             project.map_or(Vec::new(), |project| project.sessions.clone())
@@ -50,7 +50,7 @@ fn sessions(context: &Context<'_>, scope: Scope) -> Vec<SessionKey> {
 
 /// The files, the most changed first.
 pub(super) fn rows(context: &Context<'_>, scope: Scope) -> Vec<Choice> {
-    let digests = sessions(context, scope).into_iter().map(|key| &*context.library[key]);
+    let digests = sessions(context, scope).into_iter().map(|key| &*context.catalog[key]);
     let mut files = outline(digests, &context.setting.home);
     files.sort_by(|a, b| {
         let often = |file: &TouchedFile| (file.uses.changes, file.uses.reads);
@@ -71,7 +71,7 @@ fn times(what: &str, count: usize) -> String {
 /// A file as it is shown: from the selected project's directory on.
 fn shown(context: &Context<'_>, file: &str) -> String {
     let cwd = match context.sessions.selected_row() {
-        Some(SessionRow::Session { key, .. }) => context.library[*key].header.cwd.as_str(),
+        Some(SessionRow::Session { key, .. }) => context.catalog[*key].header.cwd.as_str(),
         Some(SessionRow::Project(at)) => context.sessions.projects.get(*at).map_or("", |project| &*project.cwd),
         Some(SessionRow::Ghost(..)) | None => "",
     };
@@ -100,19 +100,19 @@ fn filled(context: &Context<'_>, file: String, scope: Scope, of: &str) -> Palett
     let rows = touches(context, &file, scope);
     let mut palette = Palette::new(PaletteKind::Touches { file, scope }, title);
     palette.list(rows);
-    palette.as_of = context.library.version();
+    palette.as_of = context.catalog.version();
     palette
 }
 
 /// The entries that touched a file, the newest first.
 pub(super) fn touches(context: &Context<'_>, file: &str, scope: Scope) -> Vec<Choice> {
-    let library = context.library;
+    let catalog = context.catalog;
     let name = file.rsplit('/').next().unwrap_or(file);
     let mut found = Vec::new();
     let mut keys = sessions(context, scope);
-    library.sort_oldest_first(&mut keys);
+    catalog.sort_oldest_first(&mut keys);
     for session in keys {
-        let digest = &library[session];
+        let digest = &catalog[session];
         // Most paths differ in their last part already.
         let is_it =
             |path: &str| path.ends_with(name) && full_path(path, &digest.header.cwd, &context.setting.home) == file;
@@ -124,7 +124,7 @@ pub(super) fn touches(context: &Context<'_>, file: &str, scope: Scope) -> Vec<Ch
         }
     }
     let mut found = cost_sharing::once(found.into_iter());
-    found.sort_by_key(|Listed { session, what, .. }| (Reverse(what.time), &library[*session].path, what.entry));
+    found.sort_by_key(|Listed { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.entry));
     let all = found.len();
     let row = |listed: Listed<SessionKey, Touched<'_>>| {
         let touched = listed.what;
@@ -138,7 +138,7 @@ pub(super) fn touches(context: &Context<'_>, file: &str, scope: Scope) -> Vec<Ch
         let text = format!("the newest {} of {}", thousands(MOST), count(all, "entry", "entries"));
         Choice::new(vec![Span::new(Tone::Dim, text)], Vec::new(), Span::default(), Leads::Nothing)
     });
-    let everywhere = format!("look in all {}", count(library.len(), "session", "sessions"));
+    let everywhere = format!("look in all {}", count(catalog.len(), "session", "sessions"));
     let more = Choice::new(
         vec![Span::new(Tone::Accent, everywhere)],
         Vec::new(),

@@ -22,19 +22,19 @@ const TITLE: usize = 30;
 pub fn palette(context: &Context<'_>) -> Palette {
     let mut palette = Palette::new(PaletteKind::Labels, "Labels");
     palette.list(rows(context));
-    palette.as_of = context.library.version();
+    palette.as_of = context.catalog.version();
     palette
 }
 
 /// The rows, the newest label first.
 pub(super) fn rows(context: &Context<'_>) -> Vec<Choice> {
-    let library = context.library;
-    let mut keys: Vec<SessionKey> = library.keys().filter(|&key| !library[key].labels.is_empty()).collect();
-    library.sort_oldest_first(&mut keys);
+    let catalog = context.catalog;
+    let mut keys: Vec<SessionKey> = catalog.keys().filter(|&key| !catalog[key].labels.is_empty()).collect();
+    catalog.sort_oldest_first(&mut keys);
     let of =
-        |&key: &SessionKey| library[key].labels.iter().map(move |label| (library[key].known_by(label), key, label));
+        |&key: &SessionKey| catalog[key].labels.iter().map(move |label| (catalog[key].known_by(label), key, label));
     let mut labels = cost_sharing::once(keys.iter().flat_map(of));
-    labels.sort_by_key(|Listed { session, what, .. }| (Reverse(what.time), &library[*session].path, what.at));
+    labels.sort_by_key(|Listed { session, what, .. }| (Reverse(what.time), &catalog[*session].path, what.at));
     let row = |listed: Listed<SessionKey, &Label>| {
         let label = listed.what;
         let left = vec![Span::clean(Tone::Label, &format!("[{}] ", label.text)), Span::new(Tone::Text, &*label.row)];
@@ -54,7 +54,7 @@ pub(super) fn age(context: &Context<'_>, time: Option<i64>) -> Span {
 pub(super) fn title<T>(context: &Context<'_>, listed: &Listed<SessionKey, T>) -> Vec<Span> {
     let forks = cost_sharing::in_forks(listed.forks);
     let room = TITLE - width(&forks).min(TITLE);
-    let title = crate::app::title::title(&context.library[listed.session]);
+    let title = crate::app::title::title(&context.catalog[listed.session]);
     let title = context.setting.glyphs.cut(&title, room).into_owned();
     let gap = " ".repeat(room - width(&title));
     vec![Span::new(Tone::Dim, title), Span::new(Tone::Fork, forks), Span::new(Tone::Dim, gap)]
@@ -63,7 +63,7 @@ pub(super) fn title<T>(context: &Context<'_>, listed: &Listed<SessionKey, T>) ->
 /// Clears the selected label, or asks for another text of it.
 pub fn change(context: &Context<'_>, selected: Option<&Leads>, clear: bool) -> Command {
     let Some(&Leads::Entry(EntryRef { session, at })) = selected else { return Command::warn("no label is selected") };
-    let digest = &context.library[session];
+    let digest = &context.catalog[session];
     let Some(label) = digest.labels.iter().find(|label| label.at == at) else {
         return Command::warn("this label is gone");
     };

@@ -1,5 +1,5 @@
 //! What palettes list: [`actions`], the [`labels`] of all sessions, the sessions of a [`family`], the [`files`] that tools touched, what was changed in the
-//! [`history`]. All but the last is known by the library, so that a list is there at once and follows the sessions.
+//! [`history`]. All but the last is known by the catalog, so that a list is there at once and follows the sessions.
 
 pub mod actions;
 pub mod family;
@@ -12,14 +12,14 @@ use crate::app::layers::palette::{Palette, PaletteKind};
 
 /// Lists anew what changed since a palette was filled.
 pub(crate) fn follow(context: &Context<'_>, palette: &mut Palette) {
-    if palette.as_of != context.library.version() {
+    if palette.as_of != context.catalog.version() {
         fill(context, palette);
     }
 }
 
 /// Lists what there is now.
 pub(crate) fn fill(context: &Context<'_>, palette: &mut Palette) {
-    palette.as_of = context.library.version();
+    palette.as_of = context.catalog.version();
     match &palette.kind {
         PaletteKind::Actions => {}
         PaletteKind::Labels => palette.list(labels::rows(context)),

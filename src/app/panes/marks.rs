@@ -44,12 +44,12 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::tests::library;
+    use crate::catalog::tests::catalog;
 
     #[test]
     fn two_entries_are_marked_at_most() {
-        let library = library(&[("a", None, 1)]);
-        let session = library.keys().next().unwrap();
+        let catalog = catalog(&[("a", None, 1)]);
+        let session = catalog.keys().next().unwrap();
         let entry = |at| EntryRef { session, at };
         let mut marks = Marks::default();
         (0..3).for_each(|at| marks.toggle(entry(at)));

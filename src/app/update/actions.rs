@@ -86,7 +86,7 @@ pub(super) fn act(model: &mut Model, action: Action, effects: &mut Vec<Effect>) 
         Action::FoldAll | Action::UnfoldAll => {
             let fold = action == Action::FoldAll;
             match model.focus {
-                Place::Sessions => model.sessions.fold_all(fold, &model.library, &model.setting.glyphs),
+                Place::Sessions => model.sessions.fold_all(fold, &model.catalog, &model.setting.glyphs),
                 _ => model.tree.fold_all(fold),
             }
         }
@@ -221,8 +221,8 @@ pub(super) fn confirm(model: &mut Model, effects: &mut Vec<Effect>) {
 
 /// Reads all sessions, instead of going on with what was read before.
 pub(super) fn scan(model: &mut Model, effects: &mut Vec<Effect>) {
-    model.library.begin_reading();
-    let claim = Some(model.ask(Work::Scan { is_first: model.library.is_empty() }, effects));
+    model.catalog.begin_reading();
+    let claim = Some(model.ask(Work::Scan { is_first: model.catalog.is_empty() }, effects));
     model.scan = Scan { claim, changed: Default::default() };
 }
 
@@ -289,14 +289,14 @@ fn step(model: &mut Model, by: isize) {
 
 /// Goes back to where one was before a jump, or forward again.
 fn jump(model: &mut Model, forward: bool) {
-    let is_there = |spot: &Spot| spot.session.is_none_or(|session| model.library.has(session));
+    let is_there = |spot: &Spot| spot.session.is_none_or(|session| model.catalog.has(session));
     let here = model.spot();
     let Some(spot) = std::iter::from_fn(|| model.jumps.next(here, forward)).find(is_there) else {
         let text = if forward { "no jump to go forward to" } else { "no jump to go back to" };
         return model.say(Tone::Dim, text);
     };
     if let Some(session) = spot.session.filter(|&session| model.sessions.selected_session() != Some(session)) {
-        model.sessions.select(session, &model.library, &model.setting.glyphs);
+        model.sessions.select(session, &model.catalog, &model.setting.glyphs);
     }
     if let Some(entry) = spot.entry {
         model.tree.go_to_entry(entry);
@@ -362,8 +362,8 @@ fn list(model: &mut Model, action: Action) {
         }
     };
     match action {
-        Action::NextSort | Action::WaitingFirst => model.sessions.reorder(&model.library, &model.setting.glyphs),
-        _ => model.sessions.rebuild(&model.library, &model.setting.glyphs),
+        Action::NextSort | Action::WaitingFirst => model.sessions.reorder(&model.catalog, &model.setting.glyphs),
+        _ => model.sessions.rebuild(&model.catalog, &model.setting.glyphs),
     }
     if let Some(said) = said {
         model.say(Tone::Dim, said);
@@ -397,7 +397,7 @@ fn back(model: &mut Model, effects: &mut Vec<Effect>) {
 fn fold(model: &mut Model) {
     match model.focus {
         // There is no pane to go back to.
-        Place::Sessions => drop(model.sessions.fold(&model.library, &model.setting.glyphs)),
+        Place::Sessions => drop(model.sessions.fold(&model.catalog, &model.setting.glyphs)),
         Place::Tree if model.tree.fold_or_up() => {}
         Place::Tree => model.focus = Place::Sessions,
         _ if model.preview.scroll_sideways(false, model.height(Place::Preview)) => {}
@@ -407,7 +407,7 @@ fn fold(model: &mut Model) {
 
 fn unfold(model: &mut Model) {
     match model.focus {
-        Place::Sessions if model.sessions.unfold(&model.library, &model.setting.glyphs) => {}
+        Place::Sessions if model.sessions.unfold(&model.catalog, &model.setting.glyphs) => {}
         Place::Sessions if model.sessions.selected_session().is_none() => go(model, 1),
         Place::Sessions => model.focus = Place::Tree,
         Place::Tree if model.tree.unfold_or_in() => {}
@@ -415,7 +415,7 @@ fn unfold(model: &mut Model) {
             Some(_) if model.tree.selected_fork().is_some_and(|fork| fork.is_open) => {
                 model.say(Tone::Dim, "this fork has nothing of its own yet");
             }
-            Some(fork) => drop(model.sessions.select(fork, &model.library, &model.setting.glyphs)),
+            Some(fork) => drop(model.sessions.select(fork, &model.catalog, &model.setting.glyphs)),
             None => model.focus = Place::Preview,
         },
         _ => drop(model.preview.scroll_sideways(true, model.height(Place::Preview))),

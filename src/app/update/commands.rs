@@ -33,7 +33,7 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
         Command::Select(key) => {
             let here = model.spot();
             model.jumps.leave(here);
-            model.sessions.select(key, &model.library, &model.setting.glyphs);
+            model.sessions.select(key, &model.catalog, &model.setting.glyphs);
         }
         Command::GoTo(entry) => go_to(model, entry),
         Command::GoOver(session, entry) => {
@@ -42,7 +42,7 @@ pub(super) fn carry(model: &mut Model, command: Command, effects: &mut Vec<Effec
             }
         }
         Command::Toggle if model.focus == Place::Sessions => {
-            model.sessions.toggle(&model.library, &model.setting.glyphs);
+            model.sessions.toggle(&model.catalog, &model.setting.glyphs);
         }
         Command::Toggle => drop(model.tree.toggle()),
         Command::GoToHit => drop(search::go_to_hit(model)),
@@ -103,7 +103,7 @@ fn go_to(model: &mut Model, entry: EntryRef) {
 /// Turns to a session, to go to one of its entries. Returns whether it is there.
 fn arrive(model: &mut Model, session: SessionKey) -> bool {
     let here = model.spot();
-    let is_there = model.sessions.select(session, &model.library, &model.setting.glyphs);
+    let is_there = model.sessions.select(session, &model.catalog, &model.setting.glyphs);
     if is_there {
         model.jumps.leave(here);
         model.focus = Place::Tree;
@@ -161,7 +161,7 @@ fn go_on(model: &mut Model, mut next: GoOn, effects: &mut Vec<Effect>) {
 
 /// A new session, as a picker says it: at its leaf.
 fn fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<String>) -> Chosen {
-    let session = model.library.key_of(&path).and_then(|key| model.library.get(key));
+    let session = model.catalog.key_of(&path).and_then(|key| model.catalog.get(key));
     let id = session.map_or(String::new(), |session| session.header.id.clone());
     let name = session.and_then(|session| session.name.as_deref()).map(String::from);
     Chosen { path, id, cwd, name, entry: None, draft }
@@ -170,6 +170,6 @@ fn fork(model: &Model, Start { path, cwd, .. }: Start, draft: Option<String>) ->
 /// Reads the tree of the session that the tree pane is about, instead of what was read before.
 pub(super) fn open(model: &mut Model, effects: &mut Vec<Effect>) {
     model.tree.is_outdated = false;
-    let session = model.tree.session.and_then(|key| model.library.get(key)).cloned();
+    let session = model.tree.session.and_then(|key| model.catalog.get(key)).cloned();
     model.tree.opening = session.map(|session| model.ask(Work::Open { path: session.path.clone() }, effects));
 }

@@ -18,7 +18,7 @@ pub(super) fn open(model: &mut Model, with: Opener, effects: &mut Vec<Effect>) {
     };
     match (model.preview.subject, tree) {
         (Subject::Entry(entry), Some(tree)) => {
-            let path = model.library[entry.session].path.clone();
+            let path = model.catalog[entry.session].path.clone();
             commands::errand(model, Work::Written(Body { path, tree, at: entry.at }), Then::Open(with), effects);
         }
         (subject @ (Subject::Session(_) | Subject::Project(_) | Subject::Run(_) | Subject::Ghost(_)), _) => {

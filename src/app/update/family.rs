@@ -15,12 +15,12 @@ use crate::session::entry::EntryId;
 /// Shows the whole family, or the session alone again.
 pub(super) fn toggle(model: &mut Model) {
     let Some(session) = model.tree.session else { return };
-    if !model.tree.is_whole() && model.library.family(session).len() < 2 {
-        if !model.library.progress.finished {
+    if !model.tree.is_whole() && model.catalog.family(session).len() < 2 {
+        if !model.catalog.progress.finished {
             model.tree.toggle_family();
             return model.say(Tone::Dim, "the family as far as it is read by now");
         }
-        let others = model.library.same_origin(session).len();
+        let others = model.catalog.same_origin(session).len();
         return match others {
             0 => model.say(Tone::Dim, "this session has no forks, and was forked from none"),
             others => {
@@ -48,7 +48,7 @@ pub(super) fn list(model: &mut Model) {
 
 /// Hides a session of the family, or shows it; where the family is not shown, it is then.
 pub(super) fn toggle_member(model: &mut Model, session: SessionKey) {
-    let is_of_family = model.tree.session.is_some_and(|open| model.library.family(open).contains(&session));
+    let is_of_family = model.tree.session.is_some_and(|open| model.catalog.family(open).contains(&session));
     if model.tree.is_whole() {
         model.tree.toggle_member(session, is_of_family);
     } else {
@@ -70,7 +70,7 @@ pub(super) fn fill(model: &mut Model) {
 /// Has the sessions joined that are wanted in the tree beside the open one.
 pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     let is_whole = model.tree.own().is_some_and(|tree| !tree.is_partial);
-    if is_whole && let Some(to_join) = model.tree.next_to_join(&model.library) {
+    if is_whole && let Some(to_join) = model.tree.next_to_join(&model.catalog) {
         model.tree.joining = Some(model.ask(Work::Join(Box::new(to_join)), effects));
     }
 }

@@ -17,7 +17,7 @@ use crate::session::tree::{Index, Tree};
 /// Begins to hear what is new, once all sessions are read.
 pub(super) fn watch(model: &mut Model, effects: &mut Vec<Effect>) {
     if model.watching.is_none() && !model.setting.demo {
-        let known = model.library.keys().map(|key| model.library[key].clone()).collect();
+        let known = model.catalog.keys().map(|key| model.catalog[key].clone()).collect();
         model.watching = Some(model.ask(Work::Watch { known }, effects));
         model.following_pis = Some(model.ask(Work::FollowPis, effects));
     }
@@ -27,30 +27,30 @@ pub(super) fn watch(model: &mut Model, effects: &mut Vec<Effect>) {
 pub(super) fn take(model: &mut Model, news: News, gone_dirs: Vec<String>) {
     let News { mut read, unreadable, mut gone } = news;
     read.retain(|digest| !is_known(model, digest));
-    model.library.unreadable.retain(|one| !gone.contains(&one.path));
+    model.catalog.unreadable.retain(|one| !gone.contains(&one.path));
     for one in unreadable {
         gone.extend(one.is_headless.then(|| one.path.clone()));
-        model.library.unreadable.retain(|other| other.path != one.path);
-        model.library.unreadable.push(one);
+        model.catalog.unreadable.retain(|other| other.path != one.path);
+        model.catalog.unreadable.push(one);
     }
-    gone.retain(|path| model.library.key_of(path).is_some_and(|key| model.library.has(key)));
+    gone.retain(|path| model.catalog.key_of(path).is_some_and(|key| model.catalog.has(key)));
     if read.is_empty() && gone.is_empty() {
         return;
     }
-    model.library.gone_dirs.extend(gone_dirs);
+    model.catalog.gone_dirs.extend(gone_dirs);
     // Nothing takes the selection away from where it is.
     model.sessions.touched |= !model.sessions.rows.is_empty();
     let is_open = read.iter().any(|digest| is_open(model, &digest.path));
-    let is_searched = model.search.as_ref().is_some_and(|search| !search.is_outdated(&model.library));
+    let is_searched = model.search.as_ref().is_some_and(|search| !search.is_outdated(&model.catalog));
     bring(model, read, &gone);
     if let Some(search) = model.search.as_mut().filter(|_| is_searched) {
-        search.put_off(&model.library);
+        search.put_off(&model.catalog);
     }
     model.tree.is_outdated |= is_open;
 }
 
 fn is_known(model: &Model, digest: &Digest) -> bool {
-    let known = model.library.key_of(&digest.path).and_then(|key| model.library.get(key));
+    let known = model.catalog.key_of(&digest.path).and_then(|key| model.catalog.get(key));
     known.is_some_and(|known| {
         (known.bytes, known.mtime) == (digest.bytes, digest.mtime) && known.problems == digest.problems
     })
@@ -58,7 +58,7 @@ fn is_known(model: &Model, digest: &Digest) -> bool {
 
 /// Whether a file is that of the open session.
 pub(super) fn is_open(model: &Model, path: &Path) -> bool {
-    model.tree.session.is_some() && model.library.key_of(path) == model.tree.session
+    model.tree.session.is_some() && model.catalog.key_of(path) == model.tree.session
 }
 
 /// Brings the list up to date with files that changed; gives the first session that is new in it.
@@ -67,16 +67,16 @@ pub(super) fn bring(model: &mut Model, read: Vec<Digest>, gone: &[PathBuf]) -> O
         // What a scan under way read of them before does not count.
         model.scan.changed.extend(read.iter().map(|session| &session.path).chain(gone).cloned());
     }
-    let new = model.library.update(read, gone);
-    model.tree.renew_forks(&model.library);
+    let new = model.catalog.update(read, gone);
+    model.tree.renew_forks(&model.catalog);
     list_anew(model);
     new
 }
 
 /// The list of sessions changed.
 pub(super) fn list_anew(model: &mut Model) {
-    model.library.note_live(model.now);
-    model.sessions.rebuild(&model.library, &model.setting.glyphs);
+    model.catalog.note_live(model.now);
+    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
 }
 
 /// Reads on in the open session if it has grown: when that is done that was asked for before.

@@ -38,7 +38,7 @@ pub(super) fn typed(model: &mut Model, text: &str, effects: &mut Vec<Effect>) {
 fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
     let words = model.tree.find.as_ref().map(|find| find.words.clone());
     let (Some((files, start)), Some(words)) = (model.tree.to_search(), words) else { return };
-    let with_path = |(key, tree)| Some((key, model.library.get(key)?.path.clone(), tree));
+    let with_path = |(key, tree)| Some((key, model.catalog.get(key)?.path.clone(), tree));
     let files = files.into_iter().filter_map(with_path).collect();
     let claim = model.ask(Work::Find { files, start, words }, effects);
     if let Some(find) = &mut model.tree.find {
@@ -111,7 +111,7 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
 fn found_entry(model: &Model) -> Option<Body> {
     let Subject::Entry(entry) = model.preview.subject else { return None };
     let is_found = !model.preview.is_searched() && model.tree.words_of(entry).is_some();
-    let (session, tree) = (model.library.get(entry.session)?, model.tree.file(entry.session)?.clone());
+    let (session, tree) = (model.catalog.get(entry.session)?, model.tree.file(entry.session)?.clone());
     is_found.then(|| Body { path: session.path.clone(), tree, at: entry.at })
 }
 
@@ -123,7 +123,7 @@ fn follow_search(model: &mut Model, effects: &mut Vec<Effect>) {
         return;
     }
     let (Some(key), Some(query), Some(tree)) = (key, query, model.tree.own().cloned()) else { return };
-    let (session, around) = (Box::new(model.library.sought_as(key)), Box::new(around(&model.context())));
+    let (session, around) = (Box::new(model.catalog.sought_as(key)), Box::new(around(&model.context())));
     let claim = model.ask(Work::Fulfil { query, around, session, tree }, effects);
     if let Some(find) = &mut model.tree.find {
         find.claim = Some(claim);

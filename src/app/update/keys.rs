@@ -277,7 +277,7 @@ fn click_pane(model: &mut Model, (column, row): (u16, u16), double: bool, effect
     let (column, columns) = (usize::from(column - area.body.x), usize::from(area.body.width.saturating_sub(1)));
     match place {
         Place::Sessions if model.sessions.is_sign(at, column) => {
-            model.sessions.toggle(&model.library, &model.setting.glyphs);
+            model.sessions.toggle(&model.catalog, &model.setting.glyphs);
         }
         Place::Tree if model.tree.is_sign(at, column, columns) => drop(model.tree.toggle()),
         _ if double => confirm(model, effects),

@@ -24,34 +24,34 @@ use crate::session::prompt::listing::Listing;
 pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut Vec<Effect>) {
     match reply {
         Reply::FilesFound { total, unreadable, outdated, pis } => {
-            model.library.unreadable = unreadable;
-            model.library.doubt(&outdated);
-            model.library.progress.total = Some(total);
-            model.library.set_pis(pis, model.now);
+            model.catalog.unreadable = unreadable;
+            model.catalog.doubt(&outdated);
+            model.catalog.progress.total = Some(total);
+            model.catalog.set_pis(pis, model.now);
         }
         Reply::Pis(pis) => {
-            model.library.set_pis(pis, model.now);
+            model.catalog.set_pis(pis, model.now);
             model.preview.is_stale |= matches!(model.preview.subject, Subject::Session(_));
             if model.sessions.shows.sort == Sort::Live {
-                model.sessions.rebuild(&model.library, &model.setting.glyphs);
+                model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
             }
         }
         Reply::Scanned { mut batch, gone, held: _held } => {
             if !model.scan.changed.is_empty() {
                 batch.sessions.retain(|session| !model.scan.changed.contains(&session.path));
             }
-            model.library.progress.done = batch.done;
-            model.library.unreadable.extend(batch.unreadable);
-            model.library.gone_dirs.extend(gone);
+            model.catalog.progress.done = batch.done;
+            model.catalog.unreadable.extend(batch.unreadable);
+            model.catalog.gone_dirs.extend(gone);
             if !batch.sessions.is_empty() {
-                model.library.add(batch.sessions);
+                model.catalog.add(batch.sessions);
                 file_changes::list_anew(model);
                 open_wanted(model, effects);
             }
         }
         Reply::ScanDone => {
             model.scan.claim = None;
-            model.library.end_reading();
+            model.catalog.end_reading();
             file_changes::list_anew(model);
             file_changes::watch(model, effects);
         }
@@ -131,8 +131,8 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Reply, effects: &mut V
 
 /// Opens the session that was asked for, once it is there: pi may be writing its file just now.
 fn open_wanted(model: &mut Model, effects: &mut Vec<Effect>) {
-    let key = model.to_open.as_ref().and_then(|(path, _)| model.library.key_of(path));
-    let Some(key) = key.filter(|&key| model.library.has(key)) else { return };
+    let key = model.to_open.as_ref().and_then(|(path, _)| model.catalog.key_of(path));
+    let Some(key) = key.filter(|&key| model.catalog.has(key)) else { return };
     let entry = model.to_open.take().and_then(|(_, entry)| entry);
     model.sessions.touched = true;
     let command = match entry {
@@ -224,7 +224,7 @@ fn take_failure(model: &mut Model, ticket: u64, error: String) {
     } else {
         if is_it(&model.scan.claim) {
             model.scan.claim = None;
-            model.library.progress.finished = true;
+            model.catalog.progress.finished = true;
         }
         if is_it(&model.watching) {
             model.watching = None;

@@ -39,7 +39,7 @@ pub(super) fn close(model: &mut Model, effects: &mut Vec<Effect>) {
     go_to_start(model);
     end(model, effects);
     model.sessions.hits = None;
-    model.sessions.rebuild(&model.library, &model.setting.glyphs);
+    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
 }
 
 /// Goes back to where a search began, unless somebody chose a row since.
@@ -164,14 +164,14 @@ fn ask(model: &mut Model, effects: &mut Vec<Effect>) {
             go_to_start(model);
         }
         model.sessions.hits = hits;
-        model.sessions.rebuild(&model.library, &model.setting.glyphs);
+        model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
     }
 }
 
 /// Takes the sessions as they are now: their texts are read.
 fn take_sessions(model: &mut Model, effects: &mut Vec<Effect>) {
     let Some(mut search) = model.search.take() else { return };
-    search.take_sessions(&model.library, model.now);
+    search.take_sessions(&model.catalog, model.now);
     search.reading = Some(model.ask(Work::ReadTexts(search.sessions.clone()), effects));
     model.search = Some(search);
 }
@@ -185,7 +185,7 @@ pub(super) fn is_due(model: &Model) -> bool {
 pub(super) fn follow_list(model: &mut Model, effects: &mut Vec<Effect>) {
     let is_due = is_due(model);
     let is_outdated =
-        |search: &Search| (search.is_outdated(&model.library) || is_due) && model.library.progress.finished;
+        |search: &Search| (search.is_outdated(&model.catalog) || is_due) && model.catalog.progress.finished;
     if model.search.as_ref().is_some_and(is_outdated) {
         if let Some(search) = model.search.as_mut().filter(|_| is_due) {
             search.chosen = true; // nobody typed: the selection stays where it is
@@ -224,7 +224,7 @@ pub(super) fn take_elsewhere(model: &mut Model, found: Elsewhere) {
 
 /// Nothing is found in all that was read: it is looked for where there would be something.
 pub(super) fn look_elsewhere(model: &mut Model, effects: &mut Vec<Effect>) {
-    let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.library.progress.finished;
+    let is_nothing = model.sessions.hits.as_ref().is_some_and(HashMap::is_empty) && model.catalog.progress.finished;
     let is_done = |search: &&Search| search.read.or(search.searched).is_none() && search.looking.is_none();
     let Some(search) = model.search.as_ref().filter(|_| is_nothing).filter(is_done) else { return };
     let Some(query) = search.answered().filter(|query| !query.words().is_empty()).cloned() else { return };
@@ -244,10 +244,10 @@ pub(super) fn take_hits(model: &mut Model, found: Vec<SessionHit>, more: bool, p
     let mut hits = model.sessions.hits.take().filter(|_| more && !is_new).unwrap_or_default();
     hits.extend(found.into_iter().map(|found| (found.session, found)));
     search.keep(focused, &mut hits);
-    hits.retain(|&key, _| model.library.has(key));
+    hits.retain(|&key, _| model.catalog.has(key));
     search.entries = hits.values().map(|found| found.entries).sum();
     model.sessions.hits = Some(hits);
-    model.sessions.rebuild(&model.library, &model.setting.glyphs);
+    model.sessions.rebuild(&model.catalog, &model.setting.glyphs);
     if !is_chosen {
         model.sessions.select_first_hit();
     }

@@ -21,7 +21,7 @@ pub(super) fn settle(model: &mut Model, effects: &mut Vec<Effect>) {
     model.sessions.note_selection();
     if let Some(area) = model.area(Place::Sessions) {
         let room = (area.body.width.into(), area.body.height.into());
-        model.sessions.fit(room, &model.library, &model.setting.glyphs);
+        model.sessions.fit(room, &model.catalog, &model.setting.glyphs);
     }
     follow_session(model, effects);
     file_changes::grow(model, effects);
@@ -81,12 +81,12 @@ fn ask_for_forks(model: &mut Model, effects: &mut Vec<Effect>) {
     if tree.is_partial {
         return; // the whole one comes soon
     }
-    let forks: Vec<SessionKey> = model.library.forks(session).collect();
+    let forks: Vec<SessionKey> = model.catalog.forks(session).collect();
     if forks != model.tree.asked_forks {
-        let sessions = forks.iter().map(|&key| (key, model.library[key].clone())).collect();
+        let sessions = forks.iter().map(|&key| (key, model.catalog[key].clone())).collect();
         model.tree.asked_forks = forks;
-        let kin = model.library.kindred(session);
-        let session = (session, model.library[session].clone());
+        let kin = model.catalog.kindred(session);
+        let session = (session, model.catalog[session].clone());
         model.tree.splitting = Some(model.ask(Work::Split { tree, session, forks: sessions, kin }, effects));
     }
 }
@@ -100,7 +100,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
         Item::Run(run) => model.tree.entry(model.tree.rows.runs[run].last()).map(Subject::Run),
         Item::Inherited => {
             let session = model.tree.session?;
-            Some(Subject::Session(model.library.families().parent(session).unwrap_or(session)))
+            Some(Subject::Session(model.catalog.families().parent(session).unwrap_or(session)))
         }
         Item::Start => model.tree.session.map(Subject::Session),
     };
@@ -134,7 +134,7 @@ fn follow_selection(model: &mut Model, effects: &mut Vec<Effect>) {
     if let (true, Subject::Entry(EntryRef { session, at })) = (is_other || is_stale, wanted)
         && let Some(tree) = model.tree.file(session).cloned()
     {
-        let path = model.library[session].path.clone();
+        let path = model.catalog[session].path.clone();
         model.preview.reading = Some(model.ask(Work::Read(Body { path, tree, at }), effects));
     }
     if is_other && matches!(wanted, Subject::Ghost(_)) && model.looking_back.is_none() {
@@ -160,9 +160,9 @@ fn is_found_by_feature(model: &Model) -> bool {
 fn is_there(model: &Model, subject: Subject) -> bool {
     match subject {
         Subject::Nothing => false,
-        Subject::Entry(entry) | Subject::Run(entry) => model.library.has(entry.session),
-        Subject::Session(key) => model.library.has(key),
-        Subject::Ghost(key) => model.library.ghost(key).is_some(),
+        Subject::Entry(entry) | Subject::Run(entry) => model.catalog.has(entry.session),
+        Subject::Session(key) => model.catalog.has(key),
+        Subject::Ghost(key) => model.catalog.ghost(key).is_some(),
         Subject::Project(key) => model.sessions.projects.iter().any(|project| project.key == key),
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, palette: &Palette, model: &Model, pen:
         PaletteKind::Actions => false,
         PaletteKind::Trash | PaletteKind::History => model.past.is_none(),
         PaletteKind::Labels | PaletteKind::Family | PaletteKind::Files(_) | PaletteKind::Touches { .. } => {
-            !model.library.progress.finished
+            !model.catalog.progress.finished
         }
     };
     let counts = match (is_reading, shown == all) {

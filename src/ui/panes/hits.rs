@@ -60,7 +60,7 @@ pub(super) fn nothing(model: &Model, pen: &Pen<'_>, hidden: usize, columns: usiz
     let elsewhere = search.and_then(|search| Some((search.answered()?, search.elsewhere?)));
     let (query, found) = match elsewhere {
         _ if hidden > 0 => return vec![format!("  {} found, all of them hidden", thousands(hidden))],
-        _ if is_reading || !model.library.progress.finished => return vec!["  nothing found so far".into()],
+        _ if is_reading || !model.catalog.progress.finished => return vec!["  nothing found so far".into()],
         None => return vec!["  nothing found".into()],
         Some(elsewhere) => elsewhere,
     };

@@ -2,7 +2,7 @@
 
 use crate::app::title::{title, words};
 use crate::base::text::{Glyphs, Span, Tone, width};
-use crate::catalog::{Library, SessionKey};
+use crate::catalog::{Catalog, SessionKey};
 
 /// The columns between a name and the words after it.
 const GAP: usize = 2;
@@ -21,9 +21,9 @@ pub(super) struct Name {
 }
 
 impl Name {
-    pub(super) fn of(library: &Library, key: SessionKey) -> Self {
-        let session = &library[key];
-        let parent = library.families().parent(key).and_then(|parent| library.get(parent));
+    pub(super) fn of(catalog: &Catalog, key: SessionKey) -> Self {
+        let session = &catalog[key];
+        let parent = catalog.families().parent(key).and_then(|parent| catalog.get(parent));
         Self {
             title: title(session),
             words: words(session),

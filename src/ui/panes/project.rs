@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use crate::app::panes::sessions::Pane;
     use crate::base::text::{UNICODE, spans_text, spans_width};
-    use crate::catalog::Library;
+    use crate::catalog::Catalog;
     use crate::catalog::current_dir::Here;
     use crate::config::Sort;
     use crate::session::digest::Digest;
@@ -94,10 +94,10 @@ mod tests {
             session.header.cwd.clone_from(cwd);
             session
         };
-        let mut library = Library::default();
-        library.add(dirs.iter().map(session).collect());
+        let mut catalog = Catalog::default();
+        catalog.add(dirs.iter().map(session).collect());
         let mut pane = Pane::new(Sort::Threaded, Here::default());
-        pane.rebuild(&library, &UNICODE);
+        pane.rebuild(&catalog, &UNICODE);
         pane.projects
     }
 

@@ -41,7 +41,7 @@ pub(super) fn draw(
         Item::Start => (vec![Span::new(Tone::Active, row.start())], Vec::new()),
     };
     // What is nowhere else is not told from what is.
-    let is_elsewhere = model.tree.session.is_some_and(|key| !model.library.is_parent_missing(key));
+    let is_elsewhere = model.tree.session.is_some_and(|key| !model.catalog.is_parent_missing(key));
     let dim = |span: Span| if span.tone == Tone::Match { span } else { Span { tone: Tone::Dim, ..span } };
     left.extend(row.mark());
     left.extend(words.into_iter().map(|span| if one.is_inherited && is_elsewhere { dim(span) } else { span }));
@@ -164,7 +164,7 @@ impl Row<'_> {
         let Self { model, pen, .. } = *self;
         let Some(fork) = model.tree.forks.get(place) else { return (Vec::new(), Vec::new()) };
         let session = &fork.session;
-        let own = model.library.own(fork.key);
+        let own = model.catalog.own(fork.key);
         let mut facts = vec![format!("+{}", count(own.entries, "entry", "entries"))];
         facts.extend(some_dollars(own.cost));
         facts.extend(session.modified.map(|then| time::age(model.now, then)));
@@ -178,7 +178,7 @@ impl Row<'_> {
             false => String::new(),
         };
         let room = self.room.saturating_sub(spans_width(&right) + width(&sign) + width("x \"\" "));
-        let (title, words) = Name::of(&model.library, fork.key).cut(room, glyphs);
+        let (title, words) = Name::of(&model.catalog, fork.key).cut(room, glyphs);
         let title = Span::new(Tone::Fork, format!("{} \"{title}\"", glyphs.fork));
         ([Span::new(Tone::Accent, sign), title].into_iter().chain(words).collect(), right)
     }
@@ -188,7 +188,7 @@ impl Row<'_> {
         let Self { model, pen, at, .. } = *self;
         let glyphs = pen.glyphs();
         let Some(Inherited { own, cost, .. }) = model.tree.inherited else { return Vec::new() };
-        let parent = model.tree.session.and_then(|key| model.library.families().parent(key));
+        let parent = model.tree.session.and_then(|key| model.catalog.families().parent(key));
         let sign = if model.tree.rows.list[at].folded { &glyphs.folded } else { &glyphs.unfolded };
         // Of what came from a session that is gone, the card counts as the fork's own what no other one has.
         let mut facts = vec![format!("{own} {}", if parent.is_some() { "own" } else { "since" })];
@@ -198,7 +198,7 @@ impl Row<'_> {
         let start = [dashes(1), Span::new(Tone::Accent, format!("{sign} "))];
         let room = columns.saturating_sub(spans_width(&start) + width(&right) + width("forked from \"\" here") + 2);
         let from = match parent {
-            Some(parent) => format!("forked from \"{}\" here", glyphs.cut(&title(&model.library[parent]), room)),
+            Some(parent) => format!("forked from \"{}\" here", glyphs.cut(&title(&model.catalog[parent]), room)),
             None => "forked here from a session that is gone".into(),
         };
         let mut spans = start.to_vec();

@@ -59,10 +59,10 @@ impl Row<'_> {
     /// The row of a session in which no text was found.
     fn plain(self, thread: Thread<'_>) -> Vec<Span> {
         let Self { model, key, columns, pen, .. } = self;
-        let session = &model.library[key];
+        let session = &model.catalog[key];
         let name = match model.sessions.found(key) {
             Some(_) => Name::plain(plain(session)), // in which it was looked for
-            None => Name::of(&model.library, key),
+            None => Name::of(&model.catalog, key),
         };
         let most = columns * 3 / 5;
         let mut signs = self.signs(thread);
@@ -106,7 +106,7 @@ impl Row<'_> {
         if let Some(label) = self.project_alone(columns / 4) {
             left.splice(1..1, label);
         }
-        left.extend(hits::marked(model, &plain(&model.library[key]), self.tone(), true));
+        left.extend(hits::marked(model, &plain(&model.catalog[key]), self.tone(), true));
         left.extend(self.folded(thread));
         let room = columns.saturating_sub(spans_width(&left).min(columns * 3 / 5) + 1);
         let facts = self.hit_facts(found, room);
@@ -127,7 +127,7 @@ impl Row<'_> {
             left.extend(snippet);
         }
         if model.sessions.show_paths {
-            let path = model.library[key].path.to_string_lossy();
+            let path = model.catalog[key].path.to_string_lossy();
             let path = clean(&shorten(&path, &model.setting.home)).into_owned();
             left = cut(&left, columns / 3, pen.glyphs());
             let path = pen.glyphs().cut_path(&path, room(&left)).into_owned();
@@ -137,7 +137,7 @@ impl Row<'_> {
     }
 
     fn tone(self) -> Tone {
-        match &self.model.library[self.key].name {
+        match &self.model.catalog[self.key].name {
             _ if self.model.sessions.hits.is_some() && self.model.sessions.found(self.key).is_none() => Tone::Dim,
             Some(_) => Tone::Name,
             None => Tone::Text,
@@ -147,7 +147,7 @@ impl Row<'_> {
     /// The symbols in front of the name, that of a mark first.
     fn signs(self, Thread { prefix, below, .. }: Thread<'_>) -> Vec<Span> {
         let (model, glyphs) = (self.model, self.pen.glyphs());
-        let session = &model.library[self.key];
+        let session = &model.catalog[self.key];
         let mut signs = vec![mark(model, self.pen, self.at), Span::new(Tone::Dim, tail(prefix, self.columns / 5))];
         if below > 0 {
             let sign = if model.sessions.is_folded(self.at) { &glyphs.closed } else { &glyphs.open };
@@ -156,7 +156,7 @@ impl Row<'_> {
         if session.owner.is_some() {
             signs.push(Span::new(Tone::Meta, format!("{} ", glyphs.subagent)));
         } else if session.header.is_fork() {
-            let missing = if model.library.is_parent_missing(self.key) { "?" } else { "" };
+            let missing = if model.catalog.is_parent_missing(self.key) { "?" } else { "" };
             signs.push(Span::new(Tone::Fork, format!("{}{missing} ", glyphs.fork)));
         }
         if !session.problems.is_empty() {
@@ -177,7 +177,7 @@ impl Row<'_> {
         let Self { model, pen, columns, .. } = self;
         let place = model.sessions.project_alone(self.at)?;
         let projects = &model.sessions.projects;
-        let gone = model.library.gone_dirs.contains(&*projects[place].cwd);
+        let gone = model.catalog.gone_dirs.contains(&*projects[place].cwd);
         let gone = if gone { format!(" {}", pen.glyphs().gone) } else { String::new() };
         // With the cost and the age.
         let room = room.saturating_sub(width(&gone) + 18).max(columns / 5).max(8);
@@ -188,7 +188,7 @@ impl Row<'_> {
 
     /// In a flat list, the name of the project and the directory that it is in.
     fn project(self) -> Option<(String, String)> {
-        let cwd = shorten(&self.model.library[self.key].header.cwd, &self.model.setting.home);
+        let cwd = shorten(&self.model.catalog[self.key].header.cwd, &self.model.setting.home);
         let (dir, name) = split_name(&cwd);
         self.model.sessions.is_flat.then(|| (clean(name).into_owned(), clean(dir).into_owned()))
     }
@@ -223,14 +223,14 @@ impl Row<'_> {
     /// and of the others the number of entries goes first, then the counts, then the cost.
     fn right(self, room: usize) -> Vec<Span> {
         let Self { model, key, columns, .. } = self;
-        let session = &model.library[key];
+        let session = &model.catalog[key];
         let sort = model.sessions.shows.sort;
         let first = if sort == Sort::Size {
             bytes(session.bytes)
         } else {
             // What is a fork's own comes on top of what came with it.
-            let own = some_dollars(model.library.own(key).cost).unwrap_or_default();
-            if own.is_empty() || model.library.came_with(key).is_none() { own } else { format!("+{own}") }
+            let own = some_dollars(model.catalog.own(key).cost).unwrap_or_default();
+            if own.is_empty() || model.catalog.came_with(key).is_none() { own } else { format!("+{own}") }
         };
         let age = self.age().to_vec();
         let mut room = room.saturating_sub(spans_width(&age));
@@ -247,11 +247,11 @@ impl Row<'_> {
 
     /// Pis if there are several, labels, branches and forks.
     fn counts(self) -> Vec<Span> {
-        let (session, glyphs) = (&self.model.library[self.key], self.pen.glyphs());
-        let forks = self.model.library.forks(self.key).count();
+        let (session, glyphs) = (&self.model.catalog[self.key], self.pen.glyphs());
+        let forks = self.model.catalog.forks(self.key).count();
         let mut counts = Vec::new();
         // The sign is that of the most urgent one, as behind the age.
-        if let Some(live) = self.model.library.live(self.key).filter(|live| live.all().len() > 1) {
+        if let Some(live) = self.model.catalog.live(self.key).filter(|live| live.all().len() > 1) {
             let (tone, sign) = status_symbol::sign(live.told().map(|told| told.state), glyphs);
             counts.push(Span::new(tone, format!("{sign}{} ", live.all().len())));
         }
@@ -267,16 +267,16 @@ impl Row<'_> {
     fn whole(self) -> Option<Span> {
         let sort = self.model.sessions.shows.sort;
         let has_cost = self.columns >= WITH_COST && sort != Sort::Size || sort == Sort::Cost;
-        let with = self.model.library.came_with(self.key).filter(|_| has_cost && !self.model.sessions.show_paths)?;
-        Some(Span::new(Tone::Dim, format!("{} {with} ", some_dollars(self.model.library[self.key].cost)?)))
+        let with = self.model.catalog.came_with(self.key).filter(|_| has_cost && !self.model.sessions.show_paths)?;
+        Some(Span::new(Tone::Dim, format!("{} {with} ", some_dollars(self.model.catalog[self.key].cost)?)))
     }
 
     /// The age, and what the pi there is doing, if one seems to be there.
     fn age(self) -> [Span; 2] {
         let Self { model, key, .. } = self;
-        let age = model.library[key].modified.map_or("?".into(), |then| time::age(model.now, then));
+        let age = model.catalog[key].modified.map_or("?".into(), |then| time::age(model.now, then));
         let live = model
-            .library
+            .catalog
             .live(key)
             .map(|live| status_symbol::sign(live.told().map(|told| told.state), self.pen.glyphs()));
         let (tone, sign) = live.unwrap_or((Tone::Dim, " "));

@@ -44,7 +44,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         for (row, text) in area.body.rows().zip(hits::nothing(model, pen, found.len(), area.body.width.into())) {
             pen.put(frame, row, &[Span::clean(Tone::Dim, &text)]);
         }
-    } else if pane.rows.is_empty() && model.library.progress.finished {
+    } else if pane.rows.is_empty() && model.catalog.progress.finished {
         let body = ratatui::layout::Rect { height: 1, ..area.body };
         let text = if pane.shows.here_only {
             format!("  no session worked here: {} shows all", key_of(model, pen, Action::HereOnly))
@@ -76,7 +76,7 @@ fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: 
     let project = &model.sessions.projects[place];
     let is_folded = model.sessions.is_folded(row);
     let mut behind = String::new();
-    if model.library.gone_dirs.contains(&*project.cwd) {
+    if model.catalog.gone_dirs.contains(&*project.cwd) {
         behind += &format!(" {}", glyphs.gone);
     }
     if is_folded {
@@ -111,7 +111,7 @@ fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: 
 /// A session that is gone, above its forks.
 fn ghost_row(model: &Model, pen: &Pen<'_>, (row, key, forks): (usize, GhostKey, usize), columns: usize) -> Vec<Span> {
     let glyphs = pen.glyphs();
-    let Some(gone) = model.library.ghost(key) else { return Vec::new() };
+    let Some(gone) = model.catalog.ghost(key) else { return Vec::new() };
     let is_folded = model.sessions.is_folded(row);
     let sign = if is_folded { &glyphs.closed } else { &glyphs.open };
     let mut right = if is_folded { format!("{} {} ", glyphs.hidden, thousands(forks)) } else { String::new() };

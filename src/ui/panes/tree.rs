@@ -19,7 +19,7 @@ const ROOM: usize = 20;
 pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &Pen<'_>) {
     let pane = &model.tree;
     let name =
-        pane.session.map(|key| &model.library[key]).map_or("Tree".into(), |session| crate::app::title::title(session));
+        pane.session.map(|key| &model.catalog[key]).map_or("Tree".into(), |session| crate::app::title::title(session));
     let facts = pane.tree.as_ref().map(|tree| {
         let shown = pane.rows.entries;
         let filter = pane.filter.name();

@@ -1,20 +1,20 @@
 //! What is folded, by names that outlive the program.
 
 use crate::app::panes::sessions::{Pane, RowKey};
-use crate::catalog::{Library, SessionKey};
+use crate::catalog::{Catalog, SessionKey};
 
 /// The most folds that are remembered.
 const MOST: usize = 5_000;
 
 impl Pane {
     /// The directories of folded projects, and the files of folded sessions; those that did not come are remembered as well.
-    pub(crate) fn folded(&self, library: &Library) -> (Vec<String>, Vec<String>) {
+    pub(crate) fn folded(&self, catalog: &Catalog) -> (Vec<String>, Vec<String>) {
         let mut projects: Vec<String> = self.to_fold.0.iter().cloned().collect();
         let is_folded = |key| self.folds.contains(&RowKey::Project(key));
         projects.extend(self.projects.iter().filter(|one| is_folded(one.key)).map(|one| one.cwd.to_string()));
         let mut sessions: Vec<String> = self.to_fold.1.iter().cloned().collect();
         sessions.extend(self.folds.iter().filter_map(|fold| match fold {
-            RowKey::Session(key) => Some(library.get(*key)?.path.to_str()?.to_owned()),
+            RowKey::Session(key) => Some(catalog.get(*key)?.path.to_str()?.to_owned()),
             RowKey::Project(_) | RowKey::Ghost(_) => None,
         }));
         for names in [&mut projects, &mut sessions] {
@@ -31,7 +31,7 @@ impl Pane {
     }
 
     /// Folds what has come.
-    pub(super) fn fold_awaited(&mut self, library: &Library, shown: &[SessionKey]) {
+    pub(super) fn fold_awaited(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
         let (projects, sessions) = &mut self.to_fold;
         if projects.is_empty() && sessions.is_empty() {
             return;
@@ -42,7 +42,7 @@ impl Pane {
             }
         }
         for &key in shown {
-            if library[key].path.to_str().is_some_and(|path| sessions.remove(path)) {
+            if catalog[key].path.to_str().is_some_and(|path| sessions.remove(path)) {
                 self.folds.insert(RowKey::Session(key));
             }
         }

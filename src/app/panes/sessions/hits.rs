@@ -9,7 +9,7 @@ use crate::app::title::plain;
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::{Glyphs, width};
 use crate::catalog::search::SessionHit;
-use crate::catalog::{Library, SessionKey};
+use crate::catalog::{Catalog, SessionKey};
 
 /// What a row has besides its name and the text of a hit, at the most: signs, counts, the age.
 const BESIDE: usize = 46;
@@ -27,23 +27,23 @@ impl Pane {
 
     /// Rows of what was found: with their projects and the sessions that they were forked from if all of it is seen at
     /// once, else in their order.
-    pub(super) fn show_hits(&mut self, library: &Library, shown: &[SessionKey], glyphs: &Glyphs) {
+    pub(super) fn show_hits(&mut self, catalog: &Catalog, shown: &[SessionKey], glyphs: &Glyphs) {
         let mut ranked: Vec<_> = shown.iter().filter_map(|&key| Some((self.found(key)?.hit.rank(), key))).collect();
         if !self.is_flat && !self.shows.hits_flat && ranked.len() < self.room.1 {
-            let families = library.families();
+            let families = catalog.families();
             let mut context: Vec<SessionKey> = ranked.iter().flat_map(|&(_, hit)| families.line(hit)).collect();
             context.sort_unstable();
             context.dedup();
-            let projects: HashSet<_> = context.iter().map(|&key| library.project(key)).collect();
+            let projects: HashSet<_> = context.iter().map(|&key| catalog.project(key)).collect();
             if context.len() + projects.len() <= self.room.1 {
                 let all = (take(&mut self.families), take(&mut self.projects));
-                self.tie(library, &context);
+                self.tie(catalog, &context);
                 for project in &mut self.projects {
                     // What is done to a project is done to its hits.
                     project.sessions.retain(|key| self.hits.as_ref().is_none_or(|hits| hits.contains_key(key)));
-                    project.sum = library.sum(&project.sessions);
+                    project.sum = catalog.sum(&project.sessions);
                 }
-                self.threads(library, glyphs);
+                self.threads(catalog, glyphs);
                 if (0..self.rows.len()).map(|row| self.lines(row)).sum::<usize>() <= self.room.1 {
                     self.aside = Some(all);
                     return;
@@ -54,23 +54,23 @@ impl Pane {
         }
         self.is_flat = true;
         if self.shows.newest_hits_first {
-            ranked.sort_by_key(|&(_, key)| Reverse(library[key].order_time()));
+            ranked.sort_by_key(|&(_, key)| Reverse(catalog[key].order_time()));
         } else {
             ranked.sort_unstable();
         }
         let row = |(_, key)| {
-            let is_tall = self.is_tall(library, key, "");
+            let is_tall = self.is_tall(catalog, key, "");
             SessionRow::Session { key, prefix: String::new(), below: 0, is_tall }
         };
         self.rows = ranked.into_iter().map(row).collect();
     }
 
     /// Whether the text in which a session was found has no room beside its name.
-    pub(super) fn is_tall(&self, library: &Library, key: SessionKey, prefix: &str) -> bool {
+    pub(super) fn is_tall(&self, catalog: &Catalog, key: SessionKey, prefix: &str) -> bool {
         let Some(quote) = self.found(key).and_then(|found| found.snippet.as_ref()) else { return false };
         let least = prefix.chars().count() + BESIDE + quote.text.len();
         // Bytes are no columns, but a text with so many of them has no room for another one.
-        least > self.room.0 || least + width(&plain(&library[key])) > self.room.0
+        least > self.room.0 || least + width(&plain(&catalog[key])) > self.room.0
     }
 
     /// How a session was found.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::app::panes::sessions::{Pane, SessionRow};
-use crate::catalog::{Library, SessionKey};
+use crate::catalog::{Catalog, SessionKey};
 
 impl Pane {
     /// Whether a row is marked: a project is when all of its sessions are.
@@ -36,9 +36,9 @@ impl Pane {
     }
 
     /// The marked sessions, the newest first, and how many of them have no row now.
-    pub fn marked(&self, library: &Library) -> (Vec<SessionKey>, usize) {
-        let mut marked: Vec<SessionKey> = self.marks.iter().copied().filter(|&key| library.has(key)).collect();
-        marked.sort_by_key(|&key| (Reverse(library[key].order_time()), &library[key].path));
+    pub fn marked(&self, catalog: &Catalog) -> (Vec<SessionKey>, usize) {
+        let mut marked: Vec<SessionKey> = self.marks.iter().copied().filter(|&key| catalog.has(key)).collect();
+        marked.sort_by_key(|&key| (Reverse(catalog[key].order_time()), &catalog[key].path));
         let seen = self.in_rows().iter().filter(|key| self.marks.contains(key)).count();
         let hidden = marked.len().saturating_sub(seen);
         (marked, hidden)

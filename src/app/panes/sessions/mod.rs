@@ -16,7 +16,7 @@ use crate::catalog::current_dir::Here;
 use crate::catalog::families::Families;
 use crate::catalog::missing_parents::GhostKey;
 use crate::catalog::search::SessionHit;
-use crate::catalog::{Library, ProjectKey, SessionKey};
+use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;
 pub use projects::{Hidden, Project};
 
@@ -112,7 +112,7 @@ pub struct Pane {
     pub room: (usize, usize),
     /// The sessions that are not hidden, whether they were found or not,
     shown: Arc<[SessionKey]>,
-    /// and of which library, shown in which way, they, their families, projects and numbers are.
+    /// and of which catalog, shown in which way, they, their families, projects and numbers are.
     as_of: Option<(u64, Shows)>,
     /// The families of the sessions that have rows.
     families: Families,
@@ -145,11 +145,11 @@ impl Pane {
     }
 
     /// Takes how large the list is, and brings the selection into sight.
-    pub(crate) fn fit(&mut self, room: (usize, usize), library: &Library, glyphs: &Glyphs) {
+    pub(crate) fn fit(&mut self, room: (usize, usize), catalog: &Catalog, glyphs: &Glyphs) {
         let is_other = self.room != room;
         self.room = room;
         if is_other && self.hits.is_some() {
-            self.rebuild(library, glyphs);
+            self.rebuild(catalog, glyphs);
         }
         let mut cursor = self.cursor;
         cursor.fit_tall(self.rows.len(), room.1, |row| self.lines(row));
@@ -188,9 +188,9 @@ impl Pane {
     }
 
     /// Makes the rows in another order: the row that the user selected stays selected, else the first session is.
-    pub(crate) fn reorder(&mut self, library: &Library, glyphs: &Glyphs) {
+    pub(crate) fn reorder(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
         let is_moved = self.selected_key() != self.preselected;
-        self.rebuild(library, glyphs);
+        self.rebuild(catalog, glyphs);
         if !is_moved {
             let is_session = |row: &SessionRow| matches!(row, SessionRow::Session { .. });
             self.cursor = Cursor { at: self.rows.iter().position(is_session).unwrap_or_default(), top: 0 };
@@ -268,11 +268,11 @@ impl Pane {
     }
 
     /// Folds the selected row, or goes to its parent. Returns whether anything changed.
-    pub fn fold(&mut self, library: &Library, glyphs: &Glyphs) -> bool {
+    pub fn fold(&mut self, catalog: &Catalog, glyphs: &Glyphs) -> bool {
         let row = self.cursor.at;
         if self.can_fold(row) && !self.is_folded(row) {
             self.folds.extend(self.key(row));
-            self.rebuild(library, glyphs);
+            self.rebuild(catalog, glyphs);
             return true;
         }
         let depth = match self.rows.get(row) {
@@ -298,56 +298,56 @@ impl Pane {
     }
 
     /// Unfolds the selected row. Returns whether anything changed.
-    pub fn unfold(&mut self, library: &Library, glyphs: &Glyphs) -> bool {
+    pub fn unfold(&mut self, catalog: &Catalog, glyphs: &Glyphs) -> bool {
         let Some(key) = self.key(self.cursor.at) else { return false };
         let was_folded = self.folds.remove(&key);
         if was_folded {
-            self.rebuild(library, glyphs);
+            self.rebuild(catalog, glyphs);
         }
         was_folded
     }
 
     /// Folds the selected project, or unfolds it.
-    pub(crate) fn toggle(&mut self, library: &Library, glyphs: &Glyphs) {
-        if !self.unfold(library, glyphs) {
-            self.fold(library, glyphs);
+    pub(crate) fn toggle(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
+        if !self.unfold(catalog, glyphs) {
+            self.fold(catalog, glyphs);
         }
     }
 
     /// Folds all projects and families, or unfolds all.
-    pub(crate) fn fold_all(&mut self, fold: bool, library: &Library, glyphs: &Glyphs) {
+    pub(crate) fn fold_all(&mut self, fold: bool, catalog: &Catalog, glyphs: &Glyphs) {
         self.folds.clear();
         if fold {
-            self.rebuild(library, glyphs); // so that every row is there to be folded
+            self.rebuild(catalog, glyphs); // so that every row is there to be folded
             self.folds =
                 (0..self.rows.len()).filter(|&row| self.can_fold(row)).filter_map(|row| self.key(row)).collect();
         }
-        self.rebuild(library, glyphs);
+        self.rebuild(catalog, glyphs);
     }
 
     /// Selects a session wherever it is: shows and unfolds what hides it. Returns whether there is such a session.
-    pub fn select(&mut self, key: SessionKey, library: &Library, glyphs: &Glyphs) -> bool {
-        let Some(session) = library.get(key) else { return false };
+    pub fn select(&mut self, key: SessionKey, catalog: &Catalog, glyphs: &Glyphs) -> bool {
+        let Some(session) = catalog.get(key) else { return false };
         if !self.is_hit(key) {
             self.hits = None;
         }
         self.shows.subagents |= session.owner.is_some();
         self.shows.named_only &= session.name.is_some();
         self.shows.here_only &= self.here.has(&session.header.cwd);
-        for above in library.families().line(key).skip(1) {
+        for above in catalog.families().line(key).skip(1) {
             self.folds.remove(&RowKey::Session(above));
         }
-        if let Some(ghost) = library.families().line(key).last().and_then(|root| library.ghost_of(root)) {
+        if let Some(ghost) = catalog.families().line(key).last().and_then(|root| catalog.ghost_of(root)) {
             self.folds.remove(&RowKey::Ghost(ghost));
         }
-        self.folds.remove(&RowKey::Project(project_of(library, key)));
+        self.folds.remove(&RowKey::Project(project_of(catalog, key)));
         self.selected = Some(RowKey::Session(key));
-        self.rebuild(library, glyphs);
+        self.rebuild(catalog, glyphs);
         true
     }
 }
 
 /// The project under which a session stands: that in which its family began.
-fn project_of(library: &Library, key: SessionKey) -> ProjectKey {
-    library.project_of_family(library.families().line(key).last().unwrap_or(key))
+fn project_of(catalog: &Catalog, key: SessionKey) -> ProjectKey {
+    catalog.project_of_family(catalog.families().line(key).last().unwrap_or(key))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::base::numbers::{count, some_dollars};
 use crate::base::paths::split_name;
 use crate::catalog::families::Families;
-use crate::catalog::{Library, ProjectKey, SessionKey};
+use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::session::digest::entries::Tally;
 
 /// Hidden sessions of subagents, which sums include.
@@ -52,18 +52,18 @@ pub struct Project {
 }
 
 /// The projects of families, the newest first. A fork belongs to the project in which its family began.
-pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
+pub(super) fn of(catalog: &Catalog, families: &Families) -> Vec<Project> {
     let mut projects: Vec<Project> = Vec::new();
     let mut places: Vec<Option<usize>> = Vec::new();
     // Roots come newest first, so projects do.
     for &root in families.roots() {
-        let key = library.project_of_family(root);
+        let key = catalog.project_of_family(root);
         places.resize(places.len().max(key.place() + 1), None);
         let place = *places[key.place()].get_or_insert_with(|| {
             projects.push(Project {
                 key,
-                cwd: library.dir(key).clone(),
-                is_unlisted: library.is_unlisted(key),
+                cwd: catalog.dir(key).clone(),
+                is_unlisted: catalog.is_unlisted(key),
                 sessions: Vec::new(),
                 roots: Vec::new(),
                 latest: families.latest(root),
@@ -79,22 +79,22 @@ pub(super) fn of(library: &Library, families: &Families) -> Vec<Project> {
         project.sessions.extend(families.below_all(&[root]));
     }
     for project in &mut projects {
-        project.sum = library.sum(&project.sessions);
+        project.sum = catalog.sum(&project.sessions);
     }
     tell_apart(&mut projects);
     projects
 }
 
 /// Adds the hidden sessions of subagents to the sums of their projects.
-pub(super) fn add_hidden(projects: &mut [Project], library: &Library, hidden: &[SessionKey]) {
+pub(super) fn add_hidden(projects: &mut [Project], catalog: &Catalog, hidden: &[SessionKey]) {
     let mut by_project: HashMap<ProjectKey, Vec<SessionKey>> = HashMap::new();
     for &key in hidden {
-        let root = library.families().line(key).last().unwrap_or(key);
-        by_project.entry(library.project_of_family(root)).or_default().push(key);
+        let root = catalog.families().line(key).last().unwrap_or(key);
+        by_project.entry(catalog.project_of_family(root)).or_default().push(key);
     }
     for project in projects {
         let Some(hidden) = by_project.get(&project.key) else { continue };
-        let shown = std::mem::replace(&mut project.sum, library.sum(project.sessions.iter().chain(hidden)));
+        let shown = std::mem::replace(&mut project.sum, catalog.sum(project.sessions.iter().chain(hidden)));
         project.hidden = Hidden { sessions: hidden.len(), cost: project.sum.cost - shown.cost };
     }
 }

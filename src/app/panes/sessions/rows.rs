@@ -8,7 +8,7 @@ use crate::app::panes::sessions::{Hidden, Pane, RowKey, SessionRow, Totals, proj
 use crate::app::widgets::cursor::Cursor;
 use crate::base::text::Glyphs;
 use crate::catalog::missing_parents::GhostKey;
-use crate::catalog::{Library, ProjectKey, SessionKey};
+use crate::catalog::{Catalog, ProjectKey, SessionKey};
 use crate::config::Sort;
 
 /// Columns of lines in front of a fork of a fork of a fork…
@@ -24,20 +24,20 @@ enum Step {
 
 impl Pane {
     /// Makes the rows anew; the selection stays on the same session, or on what stands in its place if it is gone.
-    pub(crate) fn rebuild(&mut self, library: &Library, glyphs: &Glyphs) {
-        self.marks.retain(|&key| library.has(key));
+    pub(crate) fn rebuild(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
+        self.marks.retain(|&key| catalog.has(key));
         let is_gone = |row: &&SessionRow| match row {
-            SessionRow::Session { key, .. } => !library.has(*key),
-            SessionRow::Ghost(key, _) => library.ghost(*key).is_none(),
+            SessionRow::Session { key, .. } => !catalog.has(*key),
+            SessionRow::Ghost(key, _) => catalog.ghost(*key).is_none(),
             SessionRow::Project(_) => false,
         };
         self.cursor.at -= self.rows.iter().take(self.cursor.at).filter(is_gone).count();
         if let Some(all) = self.aside.take() {
             (self.families, self.projects) = all;
         }
-        let as_of = Some((library.version(), self.shows));
+        let as_of = Some((catalog.version(), self.shows));
         if self.as_of != as_of {
-            self.take_sessions(library);
+            self.take_sessions(catalog);
             self.as_of = as_of;
         }
         let shown = self.shown.clone();
@@ -45,73 +45,73 @@ impl Pane {
         self.alone.clear();
         self.is_flat = self.shows.sort != Sort::Threaded;
         match (&self.hits, self.is_flat) {
-            (Some(_), _) => self.show_hits(library, &shown, glyphs),
-            (None, true) => self.flat(library, shown.to_vec()),
-            (None, false) => self.threads(library, glyphs),
+            (Some(_), _) => self.show_hits(catalog, &shown, glyphs),
+            (None, true) => self.flat(catalog, shown.to_vec()),
+            (None, false) => self.threads(catalog, glyphs),
         }
-        self.find_selection(library);
+        self.find_selection(catalog);
     }
 
     /// Takes what is known of the sessions, as far as they are not hidden.
-    fn take_sessions(&mut self, library: &Library) {
-        self.here.find(library.project_dirs());
+    fn take_sessions(&mut self, catalog: &Catalog) {
+        self.here.find(catalog.project_dirs());
         // What is done to the selected session does not hide it, as long as no other sessions are asked for.
         let is_same = self.as_of.is_some_and(|(_, shows)| shows == self.shows);
         let focused = self.selected.filter(|_| is_same && self.touched);
         let is_focused = |key| focused == Some(RowKey::Session(key)) && self.shown.contains(&key);
-        let is_shown = |&key: &SessionKey| self.is_shown(library, key) || is_focused(key);
-        let shown: Arc<[SessionKey]> = library.keys().filter(is_shown).collect();
-        self.tie(library, &shown);
-        let hidden: Vec<SessionKey> = library.keys().filter(|&key| self.is_hidden(library, key)).collect();
-        projects::add_hidden(&mut self.projects, library, &hidden);
-        self.fold_awaited(library, &shown);
-        let of_shown = library.sum(&*shown).cost;
-        let cost = if hidden.is_empty() { of_shown } else { library.sum(shown.iter().chain(&hidden)).cost };
+        let is_shown = |&key: &SessionKey| self.is_shown(catalog, key) || is_focused(key);
+        let shown: Arc<[SessionKey]> = catalog.keys().filter(is_shown).collect();
+        self.tie(catalog, &shown);
+        let hidden: Vec<SessionKey> = catalog.keys().filter(|&key| self.is_hidden(catalog, key)).collect();
+        projects::add_hidden(&mut self.projects, catalog, &hidden);
+        self.fold_awaited(catalog, &shown);
+        let of_shown = catalog.sum(&*shown).cost;
+        let cost = if hidden.is_empty() { of_shown } else { catalog.sum(shown.iter().chain(&hidden)).cost };
         let of_hidden = Hidden { sessions: hidden.len(), cost: cost - of_shown };
         self.totals = Totals { sessions: shown.len(), projects: self.projects.len(), cost, hidden: of_hidden };
         self.shown = shown;
     }
 
-    fn is_shown(&self, library: &Library, key: SessionKey) -> bool {
-        (library[key].owner.is_none() || self.shows.subagents) && self.passes(library, key)
+    fn is_shown(&self, catalog: &Catalog, key: SessionKey) -> bool {
+        (catalog[key].owner.is_none() || self.shows.subagents) && self.passes(catalog, key)
     }
 
     /// Returns `true` for a hidden session of a subagent if the session that started it is shown.
-    fn is_hidden(&self, library: &Library, key: SessionKey) -> bool {
-        library[key].owner.is_some() && !self.shows.subagents && self.passes(library, library.started_by(key))
+    fn is_hidden(&self, catalog: &Catalog, key: SessionKey) -> bool {
+        catalog[key].owner.is_some() && !self.shows.subagents && self.passes(catalog, catalog.started_by(key))
     }
 
-    fn passes(&self, library: &Library, key: SessionKey) -> bool {
-        let session = &library[key];
+    fn passes(&self, catalog: &Catalog, key: SessionKey) -> bool {
+        let session = &catalog[key];
         (session.name.is_some() || !self.shows.named_only)
             && (!self.shows.here_only || self.here.has(&session.header.cwd))
     }
 
     /// The families and projects of some sessions.
-    pub(super) fn tie(&mut self, library: &Library, shown: &[SessionKey]) {
-        self.families = library.families().of(shown, |key| &library[key]);
-        self.projects = projects::of(library, &self.families);
+    pub(super) fn tie(&mut self, catalog: &Catalog, shown: &[SessionKey]) {
+        self.families = catalog.families().of(shown, |key| &catalog[key]);
+        self.projects = projects::of(catalog, &self.families);
     }
 
     /// Rows of sessions under their projects and parents.
-    pub(super) fn threads(&mut self, library: &Library, glyphs: &Glyphs) {
+    pub(super) fn threads(&mut self, catalog: &Catalog, glyphs: &Glyphs) {
         for project in 0..self.projects.len() {
             if self.hits.is_none() && self.projects[project].sessions.len() == 1 && !self.projects[project].is_unlisted
             {
                 self.alone.insert(self.rows.len(), project);
-                self.thread(project, library, glyphs);
+                self.thread(project, catalog, glyphs);
                 continue;
             }
             self.rows.push(SessionRow::Project(project));
             if self.hits.is_some() || !self.folds.contains(&RowKey::Project(self.projects[project].key)) {
-                self.thread(project, library, glyphs);
+                self.thread(project, catalog, glyphs);
             }
         }
     }
 
     /// The rows of a project's families, drawn as pi draws threads (0.87.1).
-    fn thread(&mut self, project: usize, library: &Library, glyphs: &Glyphs) {
-        let mut stack = self.steps(project, library);
+    fn thread(&mut self, project: usize, catalog: &Catalog, glyphs: &Glyphs) {
+        let mut stack = self.steps(project, catalog);
         while let Some(step) = stack.pop() {
             let (key, lines, last) = match step {
                 Step::Session(key, lines, last) => (key, lines, last),
@@ -131,7 +131,7 @@ impl Pane {
                     format!("{lines}{}{} ", if last { &glyphs.corner } else { &glyphs.tee }, glyphs.dash)
                 }
             };
-            let is_tall = self.is_tall(library, key, &prefix);
+            let is_tall = self.is_tall(catalog, key, &prefix);
             self.rows.push(SessionRow::Session { key, prefix, below: self.families.below(key), is_tall });
             if self.hits.is_none() && self.folds.contains(&RowKey::Session(key)) {
                 continue;
@@ -151,10 +151,10 @@ impl Pane {
     }
 
     /// The families of a project, the newest last: those that lost the same parent stand together, where the newest of them is.
-    fn steps(&self, project: usize, library: &Library) -> Vec<Step> {
+    fn steps(&self, project: usize, catalog: &Catalog) -> Vec<Step> {
         let roots = &self.projects[project].roots;
         let mut together: HashMap<GhostKey, Vec<SessionKey>> = HashMap::new();
-        let ghost = |root| library.ghost_of(root).filter(|_| self.hits.is_none());
+        let ghost = |root| catalog.ghost_of(root).filter(|_| self.hits.is_none());
         for (&root, key) in roots.iter().filter_map(|root| Some((root, ghost(*root)?))) {
             together.entry(key).or_default().push(root);
         }
@@ -167,16 +167,16 @@ impl Pane {
         steps
     }
 
-    fn flat(&mut self, library: &Library, mut shown: Vec<SessionKey>) {
+    fn flat(&mut self, catalog: &Catalog, mut shown: Vec<SessionKey>) {
         match self.shows.sort {
-            Sort::Name => shown.sort_by_cached_key(|&key| library[key].title().to_lowercase()),
-            Sort::Size => shown.sort_by_key(|&key| Reverse(library[key].bytes)),
-            Sort::Cost => shown.sort_by(|&a, &b| library.own(b).cost.total_cmp(&library.own(a).cost)),
+            Sort::Name => shown.sort_by_cached_key(|&key| catalog[key].title().to_lowercase()),
+            Sort::Size => shown.sort_by_key(|&key| Reverse(catalog[key].bytes)),
+            Sort::Cost => shown.sort_by(|&a, &b| catalog.own(b).cost.total_cmp(&catalog.own(a).cost)),
             Sort::Live => {
-                library.sort_newest_first(&mut shown);
-                shown.sort_by_key(|&key| library.live_rank(key));
+                catalog.sort_newest_first(&mut shown);
+                shown.sort_by_key(|&key| catalog.live_rank(key));
             }
-            Sort::Threaded | Sort::Recent => library.sort_newest_first(&mut shown),
+            Sort::Threaded | Sort::Recent => catalog.sort_newest_first(&mut shown),
         }
         self.rows = shown
             .into_iter()
@@ -186,9 +186,9 @@ impl Pane {
 
     /// The selection until the first key: the newest session of the project in which pitree was started, below the
     /// project's header, which is the top row; else the first session, which says more than its project.
-    fn first_selection(&self, library: &Library) -> Cursor {
+    fn first_selection(&self, catalog: &Catalog) -> Cursor {
         let here: HashSet<ProjectKey> =
-            self.projects.iter().map(|project| project.key).filter(|&key| self.here.has(library.dir(key))).collect();
+            self.projects.iter().map(|project| project.key).filter(|&key| self.here.has(catalog.dir(key))).collect();
         let session = |row: usize| match self.rows[row] {
             SessionRow::Session { key, .. } => Some(key),
             SessionRow::Project(_) | SessionRow::Ghost(..) => None,
@@ -196,11 +196,11 @@ impl Pane {
         let is_header = |row: &usize| matches!(self.rows[*row], SessionRow::Project(_));
         let is_here = |row: &usize| match self.rows[*row] {
             SessionRow::Project(at) => here.contains(&self.projects[at].key),
-            SessionRow::Session { key, .. } => here.contains(&library.project(key)),
+            SessionRow::Session { key, .. } => here.contains(&catalog.project(key)),
             SessionRow::Ghost(..) => false,
         };
         // A folded project has no other row than its header. The first of two sessions of one time is selected.
-        let time = |row: &usize| (session(*row).map(|key| library[key].order_time()), Reverse(*row));
+        let time = |row: &usize| (session(*row).map(|key| catalog[key].order_time()), Reverse(*row));
         match (0..self.rows.len()).filter(is_here).max_by_key(time) {
             Some(at) if self.alone.contains_key(&at) => Cursor { at, top: at },
             Some(at) => Cursor { at, top: (0..=at).rev().find(is_header).unwrap_or(at) },
@@ -208,15 +208,15 @@ impl Pane {
         }
     }
 
-    fn find_selection(&mut self, library: &Library) {
+    fn find_selection(&mut self, catalog: &Catalog) {
         if !self.touched {
-            self.cursor = self.first_selection(library);
+            self.cursor = self.first_selection(catalog);
             return self.note_preselection();
         }
         let Some(selected) = self.selected else { return self.note_selection() };
         let hidden_below = || match selected {
             // What hides it was folded or filtered: its project, or whatever stands there now.
-            RowKey::Session(key) if library.has(key) => self.row_of(RowKey::Project(project_of(library, key))),
+            RowKey::Session(key) if catalog.has(key) => self.row_of(RowKey::Project(project_of(catalog, key))),
             _ => None,
         };
         match self.row_of(selected).or_else(hidden_below) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::base::text::{Span, Tone};
 use crate::catalog::shared_entries::Others;
-use crate::catalog::{EntryRef, Library, SessionKey};
+use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::session::digest::Shared;
 use crate::session::family::merged::Joined;
 use crate::session::tree::Index;
@@ -154,25 +154,25 @@ impl Wanted {
     }
 
     /// The sessions that are wanted with one; `None` if it is to be shown alone.
-    pub(super) fn members(&self, key: SessionKey, library: &Library) -> Option<ToJoin> {
+    pub(super) fn members(&self, key: SessionKey, catalog: &Catalog) -> Option<ToJoin> {
         if !self.is_any() {
             return None;
         }
-        let family = library.family(key);
-        let numbers = family.iter().copied().chain(library.same_origin(key)).zip(0..).collect();
+        let family = catalog.family(key);
+        let numbers = family.iter().copied().chain(catalog.same_origin(key)).zip(0..).collect();
         let keys: Vec<SessionKey> = if self.whole {
             let is_shown = |member: &SessionKey| *member == key || !self.hidden.contains(member);
             let known: BTreeSet<SessionKey> = family.iter().copied().collect();
-            let added = self.added.iter().filter(|&added| library.has(*added) && !known.contains(added));
+            let added = self.added.iter().filter(|&added| catalog.has(*added) && !known.contains(added));
             family.into_iter().filter(is_shown).chain(added.copied()).collect()
         } else {
             let is_open = |member: &SessionKey| {
-                let parents = library.families().line(*member).take_while(|&parent| parent != key);
+                let parents = catalog.families().line(*member).take_while(|&parent| parent != key);
                 *member == key
                     || (self.opened.contains(member) && parents.into_iter().all(|it| self.opened.contains(&it)))
             };
             // Those above it are not below it.
-            let below: BTreeSet<SessionKey> = library.families().below_all(&[key]).into_iter().collect();
+            let below: BTreeSet<SessionKey> = catalog.families().below_all(&[key]).into_iter().collect();
             family.into_iter().filter(|member| below.contains(member) && is_open(member)).collect()
         };
         if keys.len() < 2 && !self.whole {
@@ -181,11 +181,11 @@ impl Wanted {
         let base = keys.iter().position(|&member| member == key)?;
         let places: HashMap<SessionKey, usize> = keys.iter().enumerate().map(|(place, key)| (*key, place)).collect();
         let forks = keys.iter().enumerate().flat_map(|(place, &member)| {
-            let closed = library.forks(member).filter(|fork| !places.contains_key(fork));
-            closed.map(move |fork| (place, fork, library[fork].clone()))
+            let closed = catalog.forks(member).filter(|fork| !places.contains_key(fork));
+            closed.map(move |fork| (place, fork, catalog[fork].clone()))
         });
         let forks = forks.collect();
-        let members = keys.iter().map(|&member| (member, library[member].clone())).collect();
-        Some(ToJoin { base, members, numbers, forks, kin: library.kindred(key), is_whole: self.whole })
+        let members = keys.iter().map(|&member| (member, catalog[member].clone())).collect();
+        Some(ToJoin { base, members, numbers, forks, kin: catalog.kindred(key), is_whole: self.whole })
     }
 }

@@ -7,7 +7,7 @@ use crate::app::panes::tree::activity::Inherited;
 use crate::app::panes::tree::family::{Family, Fork, ToJoin, Wanted};
 use crate::app::panes::tree::position::Selected;
 use crate::catalog::shared_entries::Others;
-use crate::catalog::{EntryRef, Library, SessionKey};
+use crate::catalog::{Catalog, EntryRef, SessionKey};
 use crate::session::tree::{Index, Tree};
 
 impl Pane {
@@ -90,13 +90,13 @@ impl Pane {
     }
 
     /// What is to be joined and was not asked for yet.
-    pub(crate) fn next_to_join(&mut self, library: &Library) -> Option<ToJoin> {
-        let now = (library.version(), self.wanted.clone());
+    pub(crate) fn next_to_join(&mut self, catalog: &Catalog) -> Option<ToJoin> {
+        let now = (catalog.version(), self.wanted.clone());
         if self.looked_at.as_ref() == Some(&now) {
             return None;
         }
         self.looked_at = Some(now);
-        let to_join = self.session.filter(|&key| library.has(key)).and_then(|key| self.wanted.members(key, library));
+        let to_join = self.session.filter(|&key| catalog.has(key)).and_then(|key| self.wanted.members(key, catalog));
         let Some(to_join) = to_join else {
             (self.asked, self.joining) = (None, None);
             self.leave_family();
@@ -178,9 +178,9 @@ impl Pane {
     }
 
     /// What the list knows of the forks is something else now.
-    pub(crate) fn renew_forks(&mut self, library: &Library) {
+    pub(crate) fn renew_forks(&mut self, catalog: &Catalog) {
         for fork in self.forks.iter_mut().chain(&mut self.own_forks) {
-            fork.session = library[fork.key].clone();
+            fork.session = catalog[fork.key].clone();
         }
     }
 

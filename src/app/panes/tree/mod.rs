@@ -50,7 +50,7 @@ pub struct Pane {
     asked: Option<ToJoin>,
     /// who waits for it,
     pub joining: Option<Claim>,
-    /// and at which library it was looked for that, with what wanted.
+    /// and at which catalog it was looked for that, with what wanted.
     looked_at: Option<(u64, Wanted)>,
     own_forks: Vec<Fork>,
     /// Why it is not.

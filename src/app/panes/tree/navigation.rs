@@ -95,7 +95,7 @@ impl Pane {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Library;
+    use crate::catalog::Catalog;
     use crate::config::Filter;
     use crate::session::digest::Digest;
 
@@ -103,9 +103,9 @@ mod tests {
     fn the_leaf_of_a_session_that_is_still_being_opened_is_followed() {
         let mut pane = Pane::new(Filter::Default, true);
         assert!(!pane.toggle_follow(), "of no session");
-        let mut library = Library::default();
-        library.add(vec![Digest::default()]);
-        pane.turn_to(library.keys().next());
+        let mut catalog = Catalog::default();
+        catalog.add(vec![Digest::default()]);
+        pane.turn_to(catalog.keys().next());
         assert!(pane.toggle_follow() && !pane.note_leaving() && pane.follows);
         assert!(!pane.toggle_follow());
     }
