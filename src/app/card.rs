@@ -8,10 +8,10 @@ use crate::app::panes::preview::Subject;
 use crate::app::panes::sessions::Project;
 use crate::app::panes::tree::display_text;
 use crate::app::title::{title, words as words_after};
-use crate::base::javascript::cut;
-use crate::base::numbers::{bytes, count, dollars, some_dollars, thousands, tokens};
-use crate::base::paths::{seen_from, shorten};
-use crate::base::text::{Glyphs, Span, Tone, clean, fit, width};
+use crate::base::javascript::utf16_prefix;
+use crate::base::numbers::{bytes, count, dollars, nonzero_dollars, thousands, tokens};
+use crate::base::paths::{relative_to, shorten};
+use crate::base::text::{Glyphs, Span, Tone, clean, truncate_to_width, width};
 use crate::base::time;
 use crate::catalog::SessionKey;
 use crate::catalog::live::Live;
@@ -105,7 +105,7 @@ fn session(context: &Context<'_>, key: SessionKey, room: Room) -> Vec<DocLine> {
     lines.push(DocLine::default());
     let columns = usize::from(room.columns).saturating_sub(NAMES);
     if let (Some(_), Some(first)) = (&digest.name, digest.typed_message()) {
-        let first = clean(cut(first.trim(), columns));
+        let first = clean(utf16_prefix(first.trim(), columns));
         lines.push(fact("first", &context.setting.glyphs.cut(&first, columns)));
     }
     lines.push(fact("id", &digest.header.id));
@@ -142,7 +142,7 @@ fn symbols(context: &Context<'_>, key: SessionKey) -> Option<DocLine> {
     for (symbol, number, [one, many]) in counts.into_iter().filter(|(_, number, _)| *number > 0) {
         add(format!("{symbol}{number}"), count(number, one, many));
     }
-    if let (Some(_), Some(cost)) = (catalog.came_with(key), some_dollars(catalog.own(key).cost)) {
+    if let (Some(_), Some(cost)) = (catalog.came_with(key), nonzero_dollars(catalog.own(key).cost)) {
         add(format!("+{cost}"), "cost without inherited entries".into());
     }
     if catalog.gone_dirs.contains(&digest.header.cwd) {
@@ -189,7 +189,7 @@ fn shortened(mut line: DocLine, room: Room, glyphs: &Glyphs) -> DocLine {
         // Beside the last row there must be room for the sign that says that it was cut.
         let (before, last) = value.text[..end].split_at(start);
         let most = usize::from(room.columns).saturating_sub(NAMES + width(&glyphs.ellipsis));
-        line.spans[1].text = format!("{before}{}{}", fit(last, most).trim_end(), glyphs.ellipsis);
+        line.spans[1].text = format!("{before}{}{}", truncate_to_width(last, most).trim_end(), glyphs.ellipsis);
     }
     line
 }
@@ -258,7 +258,7 @@ fn pis(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
     }
     for (at, told) in live.all().iter().take(LONGEST).enumerate() {
         let model = told.model.as_ref().map_or(String::new(), |model| format!(", {model}"));
-        let lasting = time::lasting(context.now, told.since);
+        let lasting = time::duration_since(context.now, told.since);
         let said = format!("{} {lasting}{model} (process {})", told.state.in_words(), told.pid);
         lines.push(fact(if at == 0 { "pi" } else { "" }, &said));
     }
@@ -302,7 +302,7 @@ fn family(lines: &mut Vec<DocLine>, context: &Context<'_>, key: SessionKey) {
         let all = count(family.len(), "session", "sessions");
         let sum = catalog.sum(&family).cost;
         let (shown, subagents): (Vec<_>, Vec<_>) = family.iter().partition(|&&key| catalog[key].owner.is_none());
-        let by_them = some_dollars(sum - catalog.sum(shown).cost).filter(|_| !subagents.is_empty());
+        let by_them = nonzero_dollars(sum - catalog.sum(shown).cost).filter(|_| !subagents.is_empty());
         let by_them = by_them
             .map_or(String::new(), |cost| format!(", {cost} by {}", count(subagents.len(), "subagent", "subagents")));
         lines.push(fact("together", &format!("{} in {all}{by_them}", dollars(sum))));
@@ -351,7 +351,7 @@ fn inside(lines: &mut Vec<DocLine>, context: &Context<'_>, digest: &Digest) {
             let changed = if uses.changes > 0 { format!("changed {}×  ", uses.changes) } else { String::new() };
             let read = if uses.reads > 0 { format!("read {}×", uses.reads) } else { String::new() };
             let spans = vec![
-                Span::clean(Tone::Text, &format!("{}  ", seen_from(&digest.header.cwd, path, &context.setting.home))),
+                Span::clean(Tone::Text, &format!("{}  ", relative_to(&digest.header.cwd, path, &context.setting.home))),
                 Span::new(Tone::Dim, format!("{changed}{read}").trim_end()),
             ];
             lines.push(DocLine { spans, indent: 2, ..DocLine::default() });

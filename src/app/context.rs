@@ -8,7 +8,7 @@ use crate::app::panes::preview::Subject;
 use crate::app::panes::{preview, sessions, tree};
 use crate::app::startup::Setting;
 use crate::app::title::title;
-use crate::base::javascript::cut;
+use crate::base::javascript::utf16_prefix;
 use crate::base::paths::file_name;
 use crate::base::text::clean;
 use crate::catalog::{Catalog, EntryRef, SessionKey};
@@ -62,7 +62,7 @@ impl<'a> Context<'a> {
 
     /// The start of a text from a file, clean, as a question shows it.
     pub fn short(&self, text: &str) -> String {
-        self.setting.glyphs.cut(&clean(cut(text, 200)), SHORT).into_owned()
+        self.setting.glyphs.cut(&clean(utf16_prefix(text, 200)), SHORT).into_owned()
     }
 
     /// The session that an action is about: the selected one, whose tree is open; in that, the one of the selected row.

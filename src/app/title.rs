@@ -1,6 +1,6 @@
 //! What a session is called where people read it: in lists, titles of panes and questions.
 
-use crate::base::javascript::cut;
+use crate::base::javascript::utf16_prefix;
 use crate::base::text::clean;
 use crate::render::plain_markdown;
 use crate::session::digest::Digest;
@@ -33,5 +33,5 @@ pub fn plain(session: &Digest) -> String {
 }
 
 fn start(text: &str) -> String {
-    clean(cut(text, LONGEST)).into_owned()
+    clean(utf16_prefix(text, LONGEST)).into_owned()
 }

@@ -10,23 +10,23 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use crate::base::text::clean_lines;
 
 thread_local! {
-    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+    static IS_CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Does some work of which nothing but its result is used afterwards.
 ///
 /// # Errors
 /// It panicked: why, in words for a person.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    let was_guarded = IS_GUARDED.replace(true);
+pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    let was_catching = IS_CATCHING.replace(true);
     let result = catch_unwind(AssertUnwindSafe(work));
-    IS_GUARDED.set(was_guarded);
+    IS_CATCHING.set(was_catching);
     result.map_err(|panic| format!("pitree stumbled over it, which is a defect of pitree: {}", message(&*panic)))
 }
 
 /// Whether a panic of this thread is caught: then nobody needs to report it.
-pub(crate) fn is_guarded() -> bool {
-    IS_GUARDED.get()
+pub(crate) fn is_catching() -> bool {
+    IS_CATCHING.get()
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {
@@ -36,9 +36,9 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 
 /// Reports no panics that are caught, and all others so that the text of a file, which they may quote, does nothing to a
 /// terminal.
-pub(crate) fn report_only_others() {
+pub(crate) fn install_hook() {
     std::panic::set_hook(Box::new(|panic| {
-        if !is_guarded() {
+        if !is_catching() {
             report(panic);
         }
     }));
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     #[ignore = "run by the one below, in a process of its own"]
     fn panics() {
-        report_only_others();
-        assert!(caught(|| panic!("\x1b[31mcaught")).is_err());
+        install_hook();
+        assert!(catch(|| panic!("\x1b[31mcaught")).is_err());
         panic!("\x1b[31m{}", "not caught");
     }
 

@@ -12,7 +12,7 @@ pub(crate) fn is_js_space(c: char) -> bool {
 }
 
 /// The first `units` UTF-16 code units of `text`, as JavaScript's `slice(0, units)`; a character is not split.
-pub fn cut(text: &str, units: usize) -> &str {
+pub fn utf16_prefix(text: &str, units: usize) -> &str {
     if text.len() <= units {
         return text; // none takes more units than bytes
     }
@@ -113,6 +113,6 @@ mod tests {
     #[test]
     fn trims_and_cuts_as_javascript_does() {
         assert_eq!(js_trim("\u{feff} \t\u{a0}a\u{85}\u{2028}"), "a\u{85}");
-        assert_eq!((cut("a👩b", 2), cut("a👩b", 3), cut("ab", 9)), ("a", "a👩", "ab"));
+        assert_eq!((utf16_prefix("a👩b", 2), utf16_prefix("a👩b", 3), utf16_prefix("ab", 9)), ("a", "a👩", "ab"));
     }
 }

@@ -18,11 +18,11 @@ pub fn fold(text: &str) -> String {
 
 /// Appends the text folded. What stands in `out` is not composed with it.
 pub fn fold_into(out: &mut String, text: &str) {
-    fold_marking(out, text, |_| ());
+    fold_with_capitals(out, text, |_| ());
 }
 
 /// Appends the text folded, as [`fold_into`] does, and says at which bytes of `out` a capital letter stood.
-pub(crate) fn fold_marking(out: &mut String, text: &str, mut capital: impl FnMut(usize)) {
+pub(crate) fn fold_with_capitals(out: &mut String, text: &str, mut capital: impl FnMut(usize)) {
     const STEP: usize = 16; // most blocks of so many have no capitals
     let mut rest = text;
     out.reserve(text.len());
@@ -86,7 +86,7 @@ pub(crate) fn fold_char(c: char) -> char {
 
 /// A folded text that knows where its pieces come from.
 #[derive(Clone, Debug, Default)]
-pub struct Folded {
+pub struct FoldedText {
     /// The folded text.
     pub text: String,
     /// Where each grapheme cluster starts, folded and originally; of a run of ASCII only the first, as each byte of it is
@@ -110,7 +110,7 @@ impl Start {
     }
 }
 
-impl Folded {
+impl FoldedText {
     /// Folds the text.
     pub fn new(original: &str) -> Self {
         let mut folded = Self { len: original.len(), ..Self::default() };
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn ranges_lead_back_to_whole_clusters() {
         let original = "ab E\u{301}É👩‍👩‍👧 x";
-        let folded = Folded::new(original);
+        let folded = FoldedText::new(original);
         assert_eq!(folded.text, "ab éé👩‍👩‍👧 x");
         let back = |part: &str| {
             let at = folded.text.find(part).unwrap();
@@ -233,7 +233,7 @@ mod tests {
 
         #[test]
         fn clusters_are_found_one_by_one(text in "[a-cE\u{301}éÉ한\u{1100}\u{1161}\u{11a8}\r\n👩\u{200d}İ ]{0,40}", from in 0usize..60, len in 0usize..9) {
-            let folded = Folded::new(&text);
+            let folded = FoldedText::new(&text);
             let (mut start, mut starts) = (0, Vec::new());
             for (at, cluster) in text.grapheme_indices(true) {
                 starts.push((start, at));
@@ -250,7 +250,7 @@ mod tests {
 
         #[test]
         fn clusters_fold_as_the_whole_does(text in "[a-cE\u{301}\u{323}éÉ한\u{1100}\u{1161}\u{11a8}\r\n👩\u{200d} ]{0,30}|\\PC{0,30}") {
-            let folded = Folded::new(&text);
+            let folded = FoldedText::new(&text);
             prop_assert_eq!(&folded.text, &fold(&text));
             for (at, c) in folded.text.char_indices() {
                 let back = folded.original(at..at + c.len_utf8());

@@ -25,7 +25,7 @@ pub(crate) fn dollars(cost: f64) -> String {
 }
 
 /// A cost, if there is any to speak of.
-pub(crate) fn some_dollars(cost: f64) -> Option<String> {
+pub(crate) fn nonzero_dollars(cost: f64) -> Option<String> {
     (cost >= 0.005).then(|| dollars(cost))
 }
 

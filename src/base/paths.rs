@@ -15,7 +15,7 @@ pub(crate) fn shorten<'a>(path: &'a str, home: &str) -> Cow<'a, str> {
     if !Path::new(home).is_absolute() || !Path::new(path).is_absolute() {
         return Cow::Borrowed(path);
     }
-    match normal(Path::new(path)).strip_prefix(normal(Path::new(home))) {
+    match normalize(Path::new(path)).strip_prefix(normalize(Path::new(home))) {
         Ok(rest) => Cow::Owned(Path::new("~").join(rest).to_string_lossy().trim_end_matches(MAIN_SEPARATOR).into()),
         Err(_) => Cow::Borrowed(path),
     }
@@ -37,7 +37,7 @@ pub(crate) fn split_name(path: &str) -> (&str, &str) {
 }
 
 /// `path` without `.`, `..` and doubled separators, without asking the file system, as Node's `normalize`.
-pub(crate) fn normal(path: &Path) -> PathBuf {
+pub(crate) fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match (part, normal.components().next_back()) {
@@ -50,7 +50,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 }
 
 /// The bytes of a path in base64, if it is no text.
-pub(crate) fn odd(path: impl AsRef<Path>) -> Option<String> {
+pub(crate) fn non_utf8_base64(path: impl AsRef<Path>) -> Option<String> {
     let path = path.as_ref();
     path.to_str().is_none().then(|| base64(path))
 }
@@ -61,13 +61,13 @@ pub(crate) fn base64(path: impl AsRef<OsStr>) -> String {
 }
 
 /// The path that has these bytes, written in base64; `None` if there can be none.
-pub(crate) fn of_odd(base64: &str) -> Option<PathBuf> {
+pub(crate) fn path_from_base64(base64: &str) -> Option<PathBuf> {
     let bytes = BASE64_STANDARD.decode(base64).ok()?;
     system::files::path_of(bytes)
 }
 
 /// A path in JSON that comes back as it was, for `#[serde(with)]`: text where it is some, else `{"bytes":"<base64>"}`.
-pub(crate) mod exact {
+pub(crate) mod exact_json {
     use std::path::{Path, PathBuf};
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -81,7 +81,7 @@ pub(crate) mod exact {
     }
 
     pub(crate) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
-        match super::odd(path) {
+        match super::non_utf8_base64(path) {
             None => path.serialize(to),
             Some(bytes) => Written::Odd { bytes }.serialize(to),
         }
@@ -90,7 +90,9 @@ pub(crate) mod exact {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
         match Written::deserialize(from)? {
             Written::Text(path) => Ok(path),
-            Written::Odd { bytes } => super::of_odd(&bytes).ok_or_else(|| de::Error::custom("these bytes are no path")),
+            Written::Odd { bytes } => {
+                super::path_from_base64(&bytes).ok_or_else(|| de::Error::custom("these bytes are no path"))
+            }
         }
     }
 }
@@ -101,7 +103,7 @@ pub(crate) fn file_name(path: &Path) -> String {
 }
 
 /// A path as one sees it from a directory: relative below that, else with `~` for the home directory.
-pub(crate) fn seen_from<'a>(cwd: &str, path: &'a str, home: &str) -> Cow<'a, str> {
+pub(crate) fn relative_to<'a>(cwd: &str, path: &'a str, home: &str) -> Cow<'a, str> {
     let inside = path.strip_prefix(cwd).filter(|_| !cwd.is_empty());
     match inside.and_then(|rest| if rest.is_empty() { Some("") } else { rest.strip_prefix(['/', '\\']) }) {
         Some("") => ".".into(),
@@ -120,7 +122,7 @@ mod tests {
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct File {
-        #[serde(with = "exact")]
+        #[serde(with = "exact_json")]
         path: PathBuf,
     }
 
@@ -176,8 +178,8 @@ mod tests {
             ("src/a.rs", "src/a.rs"),
             ("/etc/hosts", "/etc/hosts"),
         ] {
-            assert_eq!(seen_from("/home/me/app", path, "/home/me"), said);
+            assert_eq!(relative_to("/home/me/app", path, "/home/me"), said);
         }
-        assert_eq!(seen_from("", "/a", "/home/me"), "/a");
+        assert_eq!(relative_to("", "/a", "/home/me"), "/a");
     }
 }

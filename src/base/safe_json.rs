@@ -25,7 +25,7 @@ struct Versioned<'a, T> {
 ///
 /// # Errors
 /// `value` cannot be serialized as an object.
-pub(crate) fn add_json(lines: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {
+pub(crate) fn push_json_line(lines: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {
     let start = lines.len();
     serde_json::to_writer(&mut *lines, &Versioned { schema: SCHEMA, value })?;
     let line = std::str::from_utf8(&lines[start..])?;
@@ -60,7 +60,7 @@ pub(crate) struct PathFields {
 
 impl From<&Path> for PathFields {
     fn from(path: &Path) -> Self {
-        Self { path: path.to_string_lossy().into_owned(), path_bytes: paths::odd(path) }
+        Self { path: path.to_string_lossy().into_owned(), path_bytes: paths::non_utf8_base64(path) }
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
     fn json_keeps_its_value_and_tells_the_terminal_nothing() {
         let text = "a\u{1b}[31m\u{9b}31m\u{7f}\u{202e}é\u{e0001}😀";
         let mut out = Vec::new();
-        add_json(&mut out, &BTreeMap::from([("text", text)])).unwrap();
+        push_json_line(&mut out, &BTreeMap::from([("text", text)])).unwrap();
         let line = String::from_utf8(out).unwrap();
         assert!(!line.trim_end().contains(is_unsafe), "{line:?}");
         assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), json!({"schema": 1, "text": text}));

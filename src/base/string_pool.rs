@@ -2,13 +2,13 @@
 
 /// Texts, each with a number, from 0 on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Strings {
+pub struct StringPool {
     joined: String,
     /// Where each text ends.
     ends: Vec<usize>,
 }
 
-impl Strings {
+impl StringPool {
     /// Takes another text; gives its number.
     pub fn push(&mut self, text: &str) -> u32 {
         self.joined.push_str(text);
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn texts_come_back_by_their_numbers() {
-        let mut strings = Strings::default();
+        let mut strings = StringPool::default();
         assert_eq!(["a", "", "é"].map(|text| strings.push(text)), [0, 1, 2]);
         assert_eq!(strings.iter().collect::<Vec<_>>(), ["a", "", "é"]);
         assert_eq!((strings.get(2), strings.get(3)), ("é", ""));

@@ -127,7 +127,7 @@ pub(crate) fn spans_width(spans: &[Span]) -> usize {
 }
 
 /// Spans with some bytes of their text shown as a match; `ranges` come in order and don't overlap.
-pub fn mark(spans: &[Span], ranges: &[Range<usize>]) -> Vec<Span> {
+pub fn highlight(spans: &[Span], ranges: &[Range<usize>]) -> Vec<Span> {
     let mut out = Vec::with_capacity(spans.len() + 2 * ranges.len());
     let mut start = 0; // of the span in the whole text
     let mut ranges = ranges.iter().peekable();
@@ -217,7 +217,7 @@ const MOST_POINTS: usize = 16;
 
 /// Text of which each character, as a person sees it, has few code points: what else there may be of marks on a letter would
 /// all go to one cell of the terminal.
-pub(crate) fn few_marks(text: &str) -> Cow<'_, str> {
+pub(crate) fn limit_combining_marks(text: &str) -> Cow<'_, str> {
     let end = |cluster: &str| cluster.char_indices().nth(MOST_POINTS).map_or(cluster.len(), |(end, _)| end);
     // A cluster takes so many bytes at least.
     if text.len() <= MOST_POINTS || text.is_ascii() || text.graphemes(true).all(|cluster| end(cluster) == cluster.len())
@@ -250,7 +250,7 @@ fn expand_tabs(line: &str) -> String {
 }
 
 /// Removes the numbers of system errors, such as ` (os error 2)`, which explain nothing to a person.
-pub(crate) fn without_codes(message: &str) -> Cow<'_, str> {
+pub(crate) fn without_os_error_codes(message: &str) -> Cow<'_, str> {
     const CODE: &str = " (os error ";
     let mut text = Cow::Borrowed(message);
     while let Some(at) = text.find(CODE) {
@@ -267,12 +267,12 @@ pub fn width(text: &str) -> usize {
 }
 
 /// Whether text is one character that takes one column.
-pub(crate) fn is_sign(text: &str) -> bool {
+pub(crate) fn is_one_column(text: &str) -> bool {
     text.chars().count() == 1 && !text.contains(is_unsafe) && width(text) == 1
 }
 
 /// The longest start of `text` that fits into `columns`, cut between characters as a person sees them.
-pub fn fit(text: &str, columns: usize) -> &str {
+pub fn truncate_to_width(text: &str, columns: usize) -> &str {
     if text.len() <= columns {
         return text; // no character takes more columns than bytes
     }
@@ -372,7 +372,7 @@ impl Glyphs {
     /// `text`, or its start and its end with an ellipsis between, the end of at most `end` columns: for names.
     pub(crate) fn cut_middle<'a>(&self, text: &'a str, columns: usize, end: usize) -> Cow<'a, str> {
         let start = match columns.checked_sub(end + width(&self.ellipsis)) {
-            Some(room) if width(text) > columns => fit(text, room),
+            Some(room) if width(text) > columns => truncate_to_width(text, room),
             _ => return self.cut(text, columns),
         };
         Cow::Owned(format!("{start}{}", self.cut_start(&text[start.len()..], columns - width(start))))
@@ -390,7 +390,7 @@ impl Glyphs {
         let part = text[..at].rfind(is_separator).map_or(0, |separator| separator + 1);
         let start = if width(&text[part..at]) < room { part } else { at };
         let before = if start == 0 { "" } else { &self.ellipsis };
-        Cow::Owned(format!("{before}{}{}", fit(&text[start..], room), self.ellipsis))
+        Cow::Owned(format!("{before}{}{}", truncate_to_width(&text[start..], room), self.ellipsis))
     }
 
     /// Shortens a path to `columns`: directories in the middle are replaced by an ellipsis, the last part is kept.
@@ -421,11 +421,13 @@ impl Glyphs {
 
     /// `text`, or as much of it as fits into `columns` with an ellipsis behind.
     pub fn cut<'a>(&self, text: &'a str, columns: usize) -> Cow<'a, str> {
-        if fit(text, columns).len() == text.len() {
+        if truncate_to_width(text, columns).len() == text.len() {
             return Cow::Borrowed(text);
         }
-        let Some(room) = columns.checked_sub(width(&self.ellipsis)) else { return Cow::Borrowed(fit(text, columns)) };
-        Cow::Owned(format!("{}{}", fit(text, room).trim_end(), self.ellipsis))
+        let Some(room) = columns.checked_sub(width(&self.ellipsis)) else {
+            return Cow::Borrowed(truncate_to_width(text, columns));
+        };
+        Cow::Owned(format!("{}{}", truncate_to_width(text, room).trim_end(), self.ellipsis))
     }
 }
 
@@ -448,11 +450,11 @@ mod tests {
     fn every_sign_has_one_column() {
         let mut glyphs = UNICODE.clone();
         for (name, _) in Glyphs::ALL {
-            assert!(glyphs.named(name).is_some_and(|sign| is_sign(sign)), "{name}");
+            assert!(glyphs.named(name).is_some_and(|sign| is_one_column(sign)), "{name}");
         }
         let mut ascii = ASCII.clone();
         assert!(Glyphs::ALL.iter().all(|(name, _)| ascii.named(name).is_some_and(|sign| sign.is_ascii())));
-        assert!(["", "ab", "漢", "\t", "\u{202e}", "e\u{301}", "\u{301}"].iter().all(|text| !is_sign(text)));
+        assert!(["", "ab", "漢", "\t", "\u{202e}", "e\u{301}", "\u{301}"].iter().all(|text| !is_one_column(text)));
     }
 
     #[test]
@@ -463,7 +465,7 @@ mod tests {
             ("x (os error two)", "x (os error two)"),
             ("x (os error 2", "x (os error 2"),
         ] {
-            assert_eq!(without_codes(message), expected);
+            assert_eq!(without_os_error_codes(message), expected);
         }
     }
 
@@ -472,7 +474,7 @@ mod tests {
         let spans = [Span::new(Tone::User, "user: "), Span::new(Tone::Text, "use é")];
         let shown = |ranges: &[Range<usize>]| {
             let part = |span: Span| if span.tone == Tone::Match { format!("<{}>", span.text) } else { span.text };
-            mark(&spans, ranges).into_iter().map(part).collect::<Vec<_>>().join("|")
+            highlight(&spans, ranges).into_iter().map(part).collect::<Vec<_>>().join("|")
         };
         assert_eq!(shown(&[]), "user: |use é");
         assert_eq!(shown(&[0..2, 4..8, 10..12]), "<us>|er|<: >|<us>|e |<é>");

@@ -4,7 +4,7 @@ use jiff::{Timestamp, civil, tz::TimeZone};
 
 /// Milliseconds since 1970 of a date as text: ISO 8601 (what pi writes) or RFC 2822; without a zone it is UTC.
 pub fn parse(text: &str) -> Option<i64> {
-    if let Some(ms) = parse_usual(text.as_bytes()) {
+    if let Some(ms) = parse_pi_format(text.as_bytes()) {
         return Some(ms);
     }
     if let Ok(time) = text.parse::<Timestamp>() {
@@ -18,7 +18,7 @@ pub fn parse(text: &str) -> Option<i64> {
 }
 
 /// `2026-01-24T16:22:26.831Z`: how pi writes all times, and there is one in each of a million lines.
-pub(crate) fn parse_usual(text: &[u8]) -> Option<i64> {
+pub(crate) fn parse_pi_format(text: &[u8]) -> Option<i64> {
     let text: &[u8; 24] = text.try_into().ok()?;
     let form = b"0000-00-00T00:00:00.000Z";
     let is_as = |(b, form): (&u8, &u8)| (b == form) | ((*form == b'0') & b.is_ascii_digit());
@@ -66,7 +66,7 @@ pub fn age(now: i64, then: i64) -> String {
 }
 
 /// How long something lasts, for a sentence: `for 5m`.
-pub(crate) fn lasting(now: i64, since: i64) -> String {
+pub(crate) fn duration_since(now: i64, since: i64) -> String {
     match age(now, since) {
         age if age == "now" => "since just now".into(),
         age => format!("for {age}"),

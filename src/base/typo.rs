@@ -19,7 +19,7 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// The name that a word means which might also be a word to search for: only slips that hardly are another word.
-pub(crate) fn mistyped<'a>(word: &str, mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn likely_typo_of<'a>(word: &str, mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     names.find(|name| word.is_ascii() && osa_distance(word, name) == 1 && is_slip(word.as_bytes(), name.as_bytes()))
 }
 
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_mistyped_command_is_found_and_a_word_is_not() {
         let names = ["ls", "tree", "files", "search", "path", "resume", "fork", "label", "restore", "undo", "config"];
-        let meant = |word: &str| mistyped(word, names.into_iter());
+        let meant = |word: &str| likely_typo_of(word, names.into_iter());
         for (word, name) in [
             ("serach", "search"),
             ("seach", "search"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
-use crate::base::paths::seen_from;
+use crate::base::paths::relative_to;
 use crate::catalog::files::full_path;
 use crate::disk::files::Files;
 use crate::disk::load::{self, Bodies};
@@ -125,7 +125,7 @@ fn side(end: &End, own: &[Index], reading: Reading<'_>) -> Result<(Side, BTreeMa
 /// The name by which a file is known on both sides.
 fn name(end: &End, path: &str, home: &str) -> String {
     let cwd = &end.tree.header.cwd;
-    seen_from(cwd, &full_path(path, cwd, home), home).into_owned()
+    relative_to(cwd, &full_path(path, cwd, home), home).into_owned()
 }
 
 /// The whole texts that files had at the common point, as far as they are known: of those that both changed afterwards,

@@ -191,7 +191,7 @@ fn called(session: &Digest, among: usize) -> String {
 
 /// What a pi says of itself, in words.
 fn told_in_words(session: &Digest, told: &PiStatus, among: usize, now: i64) -> String {
-    let (pid, state, lasting) = (told.pid, told.state.name(), time::lasting(now, told.since));
+    let (pid, state, lasting) = (told.pid, told.state.name(), time::duration_since(now, told.since));
     format!("A pi (process {pid}) has {} open: {state} {lasting}", called(session, among))
 }
 

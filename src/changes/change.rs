@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::base::paths::exact;
+use crate::base::paths::exact_json;
 
 /// What was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     /// The session file.
-    #[serde(with = "exact")]
+    #[serde(with = "exact_json")]
     pub path: PathBuf,
     /// The id of the line that did it.
     pub entry: String,
@@ -48,7 +48,7 @@ pub struct Named {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labelled {
     /// The session file.
-    #[serde(with = "exact")]
+    #[serde(with = "exact_json")]
     pub path: PathBuf,
     /// The id of the line that did it.
     pub entry: String,
@@ -64,7 +64,7 @@ pub struct Labelled {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
     /// The session file.
-    #[serde(with = "exact")]
+    #[serde(with = "exact_json")]
     pub path: PathBuf,
     /// The id of the line that did it.
     pub entry: String,
@@ -78,7 +78,7 @@ pub struct Moved {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forked {
     /// The new file.
-    #[serde(with = "exact")]
+    #[serde(with = "exact_json")]
     pub path: PathBuf,
     /// Its length when it was made, in bytes: a longer one was used since.
     pub bytes: u64,
@@ -88,7 +88,7 @@ pub struct Forked {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trashed {
     /// Where it was.
-    #[serde(with = "exact")]
+    #[serde(with = "exact_json")]
     pub path: PathBuf,
     /// Its length in bytes; of a symbolic link, its own.
     pub bytes: u64,
@@ -100,7 +100,7 @@ pub struct Trashed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Migrated {
     /// The session file.
-    #[serde(with = "exact")]
+    #[serde(with = "exact_json")]
     pub path: PathBuf,
     /// The length of the new form when it was made, in bytes.
     pub bytes: u64,

@@ -118,7 +118,7 @@ struct JournalLine {
 
 /// A path as a line has it: as text, or by its bytes.
 fn written(item: Option<PathBuf>) -> (Option<String>, Option<String>) {
-    let bytes = item.as_ref().and_then(paths::odd);
+    let bytes = item.as_ref().and_then(paths::non_utf8_base64);
     (item.and_then(|item| item.into_os_string().into_string().ok()), bytes)
 }
 
@@ -229,7 +229,7 @@ impl Records {
     fn take(&mut self, line: JournalLine) {
         self.lines += 1;
         let JournalLine { number, time, state, group, entry, draft, item, item_bytes, file, change } = line;
-        let place = item_bytes.and_then(|bytes| paths::of_odd(&bytes)).or(item.map(PathBuf::from));
+        let place = item_bytes.and_then(|bytes| paths::path_from_base64(&bytes)).or(item.map(PathBuf::from));
         let item = (place.is_some() || file.is_some()).then_some(Kept { place, time, file });
         self.highest = self.highest.max(number);
         self.lines_of_ours.extend(entry.clone());

@@ -241,7 +241,7 @@ enum ChangeFields<'a> {
 
 impl<'a> From<&'a Change> for ChangeFields<'a> {
     fn from(change: &'a Change) -> Self {
-        let told = paths::odd(change.path()).and_then(|_| {
+        let told = paths::non_utf8_base64(change.path()).and_then(|_| {
             let Value::Object(mut fields) = serde_json::to_value(change).ok()? else { return None };
             let Value::Object(path) = serde_json::to_value(PathFields::from(change.path())).ok()? else { return None };
             fields.extend(path);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use serde::Serialize;
 
-use crate::base::javascript::cut;
+use crate::base::javascript::utf16_prefix;
 use crate::base::paths::{file_name, shorten};
 use crate::base::time;
 use crate::catalog::SessionKey;
@@ -341,8 +341,8 @@ impl HitLine {
             snippet: snippet.text,
             ranges: snippet.ranges.into_iter().map(|range| [range.start, range.end]).collect(),
             time: time.and_then(time::iso),
-            title: cut(session.title(), MOST_TITLE).to_string(),
-            name: session.name.as_deref().map(|name| cut(name, MOST_TITLE).into()),
+            title: utf16_prefix(session.title(), MOST_TITLE).to_string(),
+            name: session.name.as_deref().map(|name| utf16_prefix(name, MOST_TITLE).into()),
             cwd: session.header.cwd.clone(),
             project: file_name(Path::new(&session.header.cwd)),
             modified: session.modified.and_then(time::iso),
@@ -353,7 +353,7 @@ impl HitLine {
     /// Its row in the table: ids of so many characters.
     pub(super) fn row(&self, now: i64, ids: usize, home: &str) -> [String; 7] {
         let age = self.age.map_or("?".into(), |then| time::age(now, then));
-        let (id, project) = (cut(&self.id, ids).to_string(), shorten(&self.cwd, home).into_owned());
+        let (id, project) = (utf16_prefix(&self.id, ids).to_string(), shorten(&self.cwd, home).into_owned());
         let path = if self.active == Some(false) { "abandoned" } else { "" };
         let snippet = self.snippet.split_whitespace().collect::<Vec<_>>().join(" ");
         [age, id, project, self.title.clone(), path.into(), self.field.unwrap_or_default().into(), snippet]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::base::javascript::cut;
+use crate::base::javascript::utf16_prefix;
 use crate::base::time;
 use crate::catalog::cost_sharing::{self, Listed};
 use crate::cli::output::PathFields;
@@ -85,8 +85,10 @@ impl Labels {
             let now = crate::cli::now();
             let row = |line: LabelLine| {
                 let age = line.time.map_or("?".into(), |then| time::age(now, then));
-                let (id, forks) =
-                    (cut(&line.id, ids).to_string(), cost_sharing::in_forks(line.forks).trim_start().to_string());
+                let (id, forks) = (
+                    utf16_prefix(&line.id, ids).to_string(),
+                    cost_sharing::in_forks(line.forks).trim_start().to_string(),
+                );
                 [age, line.label, id, line.title, forks, line.text]
             };
             let rows: Vec<_> = lines.into_iter().map(row).collect();

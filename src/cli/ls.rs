@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use serde_json::Number;
 
-use crate::base::javascript::cut;
+use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{count, dollars, thousands};
 use crate::base::paths::shorten;
 use crate::base::time;
@@ -132,7 +132,10 @@ impl Ls {
             };
             let lines = |part: &&[Row<'_>]| {
                 part.iter().try_fold(Vec::new(), |mut lines, (session, own)| {
-                    output::add_json(&mut lines, &SessionLine::new(session, *own, &here, &told, parent(session)))?;
+                    output::push_json_line(
+                        &mut lines,
+                        &SessionLine::new(session, *own, &here, &told, parent(session)),
+                    )?;
                     Ok::<_, anyhow::Error>(lines)
                 })
             };
@@ -238,7 +241,7 @@ impl<'a> SessionLine<'a> {
             path_bytes,
             id: &header.id,
             cwd: &header.cwd,
-            name: session.name.as_deref().map(|name| cut(name, MOST_NAME)),
+            name: session.name.as_deref().map(|name| utf16_prefix(name, MOST_NAME)),
             first_message: session.first_message().unwrap_or(NO_MESSAGES.into()),
             message_count: session.message_count,
             entry_count: session.entry_count,
@@ -311,7 +314,7 @@ fn table(out: &mut impl Write, sessions: &[Row<'_>], chosen: &Chosen) -> Result<
     let row = |(session, own): &Row<'_>| {
         let age = session.modified.map_or("?".into(), |then| time::age(now, then));
         let cwd = shorten(&session.header.cwd, &chosen.home).into_owned();
-        let id = cut(&session.header.id, ids).to_string();
+        let id = utf16_prefix(&session.header.id, ids).to_string();
         let mark = match () {
             () if is_fork(session, own) => " own",
             () if any_fork => "    ",

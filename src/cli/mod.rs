@@ -222,7 +222,7 @@ impl Chosen {
 
 /// Runs the program and returns its exit code.
 pub fn run() -> ExitCode {
-    catch_panic::report_only_others();
+    catch_panic::install_hook();
     completions::answer();
     // If even that fails, only a full quota ends the program without a word.
     let _ = signals::survive_file_size_limit();
@@ -275,7 +275,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         return Ok(Exit::Failed.into());
     }
     if let (None, Some(word)) = (&cli.command, cli.query.first())
-        && let Some(name) = typo::mistyped(word, Cli::command().get_subcommands().map(clap::Command::get_name))
+        && let Some(name) = typo::likely_typo_of(word, Cli::command().get_subcommands().map(clap::Command::get_name))
     {
         let search = format!("to search for it: pitree -- {word}");
         output::complain(&format!("unknown command {word}; did you mean {name}?\n{search}"));

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Number;
 
-pub(super) use crate::base::safe_json::{PathFields, add_json};
+pub(super) use crate::base::safe_json::{PathFields, push_json_line};
 use crate::changes::Changes;
 use crate::cli::exit::Exit;
 use crate::disk::locate;
@@ -22,7 +22,7 @@ pub(super) fn stdout() -> BufWriter<io::StdoutLock<'static>> {
 /// One object on one line. Characters that a terminal could act on are escaped: the same JSON to a reader.
 pub(super) fn json(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
     let mut line = Vec::new();
-    add_json(&mut line, value)?;
+    push_json_line(&mut line, value)?;
     out.write_all(&line)?;
     Ok(())
 }
@@ -39,7 +39,7 @@ pub(super) fn number(value: f64) -> Option<Number> {
 /// Says on standard error what went wrong.
 pub(super) fn complain(message: &str) {
     let mut stderr = io::stderr().lock();
-    let message = crate::base::text::without_codes(message);
+    let message = crate::base::text::without_os_error_codes(message);
     for (at, line) in crate::base::text::clean_lines(&message).enumerate() {
         // Nothing is left to do if even that fails.
         let _ = writeln!(stderr, "{}{line}", if at == 0 { "pitree: " } else { "  " });

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use clap_complete::ArgValueCompleter;
 use serde::Serialize;
 
-use crate::base::javascript::cut;
+use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::thousands;
 use crate::base::text::{clean, clean_lines};
 use crate::base::time;
@@ -191,7 +191,7 @@ fn name(tree: &Tree, bodies: &mut Bodies) -> Result<Option<String>> {
 }
 
 fn text(out: &mut impl Write, shown: &Shown<'_>) -> Result<()> {
-    let name = shown.name.map_or(String::new(), |name| format!("  {}", clean(cut(name, 200))));
+    let name = shown.name.map_or(String::new(), |name| format!("  {}", clean(utf16_prefix(name, 200))));
     writeln!(out, "session {}{name}  {}", clean(shown.id), clean(shown.cwd))?;
     if let Some(previous) = shown.previous {
         writeln!(out, "before: {}", clean(previous))?;

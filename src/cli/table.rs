@@ -8,7 +8,7 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use crate::base::javascript::cut;
+use crate::base::javascript::utf16_prefix;
 use crate::base::text::{Glyphs, clean, width};
 use crate::cli::output;
 
@@ -40,7 +40,7 @@ pub(super) enum Column {
 /// The beginning of a text, made safe for a terminal, in as many columns at most.
 pub(super) fn words(text: &str, most: usize, glyphs: &Glyphs) -> String {
     // A first message may be very long.
-    glyphs.cut(&clean(cut(text, 8 * most)), most).into_owned()
+    glyphs.cut(&clean(utf16_prefix(text, 8 * most)), most).into_owned()
 }
 
 /// Prints a table, made safe for a terminal. A column in which nothing stands is left out.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::base::text::{Glyphs, UNICODE, is_sign};
+use crate::base::text::{Glyphs, UNICODE, is_one_column};
 use crate::config::reader::{Reader, advice, wrong_type};
 
 /// The table of the file that holds them.
@@ -35,7 +35,7 @@ pub(super) fn read(reader: &mut Reader, value: &Spanned<DeValue<'_>>) -> Glyphs 
             continue;
         };
         match value.get_ref().as_str() {
-            Some(text) if is_sign(text) => *glyph = text.to_owned().into(),
+            Some(text) if is_one_column(text) => *glyph = text.to_owned().into(),
             Some(_) => reader.problem(value.span(), format!("{name:?}: must be one character that takes one column")),
             None => {
                 let what = wrong_type("one character in quotes", value.get_ref());

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::base::text::without_codes;
+use crate::base::text::without_os_error_codes;
 use crate::disk::demo;
 use crate::disk::file_version::Stamp;
 use crate::disk::files::Files;
@@ -78,7 +78,7 @@ pub struct Unreadable {
 impl Unreadable {
     /// What could not be read, and why.
     pub fn new(path: &Path, reason: &impl ToString) -> Self {
-        let reason = without_codes(&reason.to_string()).into_owned();
+        let reason = without_os_error_codes(&reason.to_string()).into_owned();
         Self { path: path.into(), reason, is_headless: false, is_missing: false }
     }
 

@@ -235,7 +235,7 @@ impl Reader {
             });
         }
         for found in single {
-            let read = catch_panic::caught(|| self.grown(found, now));
+            let read = catch_panic::catch(|| self.grown(found, now));
             match read.unwrap_or_else(|why| Err(Unreadable::new(&found.path, &why))) {
                 Ok(Some(digest)) => all.read.push(digest),
                 Ok(None) => all.gone.push(found.path.clone()),

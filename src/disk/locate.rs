@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::base::paths::normal;
+use crate::base::paths::normalize;
 use crate::session::json::Reader;
 use crate::session::json::value::Fields;
 
@@ -176,7 +176,7 @@ pub(crate) fn read_text(path: &Path) -> std::io::Result<String> {
 /// `~` and `~/…` below the home directory.
 pub(crate) fn expand(path: impl AsRef<Path>, home: &Path) -> PathBuf {
     let path = path.as_ref();
-    path.strip_prefix("~").map_or_else(|_| path.to_path_buf(), |rest| normal(&home.join(rest)))
+    path.strip_prefix("~").map_or_else(|_| path.to_path_buf(), |rest| normalize(&home.join(rest)))
 }
 
 /// The session directories: those asked for, else those of the configuration, else those that pi would use.
@@ -257,7 +257,7 @@ fn of_url(path: &Path) -> Option<PathBuf> {
         });
     }
     let path = PathBuf::from(String::from_utf8(bytes).ok()?);
-    path.has_root().then(|| normal(&path))
+    path.has_root().then(|| normalize(&path))
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ pub(crate) fn each<T: Sync, B: Default, R: Send>(
                 while !stop.is_due() {
                     let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                     let result =
-                        catch_panic::caught(|| work(item, &mut own, stop)).unwrap_or_else(|why| lost(item, why));
+                        catch_panic::catch(|| work(item, &mut own, stop)).unwrap_or_else(|why| lost(item, why));
                     table.put(result);
                 }
             });

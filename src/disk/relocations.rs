@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::base::paths::normal;
+use crate::base::paths::normalize;
 use crate::disk::state;
 
 /// How many directories are looked at on the way to one that moved.
@@ -40,7 +40,7 @@ pub fn candidates(gone: &Path, touched: &[String], known: &[PathBuf]) -> Vec<Can
     dirs.extend(known.iter().filter_map(|dir| worktree(dir, name)));
     let near = gone.ancestors().skip(1).find(|dir| dir.is_dir());
     dirs.extend(near.into_iter().flat_map(below).filter(is_of_name));
-    let inside = |file: &String| normal(&gone.join(file)).strip_prefix(gone).map(Path::to_path_buf).ok();
+    let inside = |file: &String| normalize(&gone.join(file)).strip_prefix(gone).map(Path::to_path_buf).ok();
     let files: BTreeSet<PathBuf> = touched.iter().filter_map(inside).take(MOST_FILES).collect();
     let candidate = |dir: PathBuf| {
         let there = files.iter().filter(|file| dir.join(file).exists()).count();

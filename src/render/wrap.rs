@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::base::text::{Tone, fit, width};
+use crate::base::text::{Tone, truncate_to_width, width};
 use crate::render::DocLine;
 use crate::render::markdown::QUOTE_BAR;
 
@@ -219,7 +219,7 @@ impl Wrapped {
     fn put_in_sight<'a>(&'a self, texts: impl Iterator<Item = (&'a str, Tone)>, shown: &mut Shown<'a>) {
         let (mut left, mut room) = (self.way.left, self.width);
         for (text, tone) in texts {
-            let mut head = fit(text, left).len();
+            let mut head = truncate_to_width(text, left).len();
             left -= width(&text[..head]);
             if left > 0 && head < text.len() {
                 // Half of a wide character is out of sight.
@@ -231,7 +231,7 @@ impl Wrapped {
             }
             shown.byte += head;
             let rest = &text[head..];
-            let part = fit(rest, room);
+            let part = truncate_to_width(rest, room);
             room -= width(part);
             if !part.is_empty() {
                 shown.pieces.push((Cow::Borrowed(part), tone));
@@ -247,7 +247,7 @@ impl Wrapped {
                 && let Some((last, tone)) = shown.pieces.pop()
             {
                 let columns = width(&last);
-                let kept = fit(&last, (columns + room).saturating_sub(sign)).to_owned();
+                let kept = truncate_to_width(&last, (columns + room).saturating_sub(sign)).to_owned();
                 room += columns - width(&kept);
                 if !kept.is_empty() {
                     shown.pieces.push((Cow::Owned(kept), tone));
@@ -410,7 +410,7 @@ fn hanging(line: &DocLine, indent: usize) -> Vec<(Cow<'_, str>, Tone)> {
         if left == 0 {
             break;
         }
-        let start = fit(&span.text, left); // not the whole: it may be megabytes
+        let start = truncate_to_width(&span.text, left); // not the whole: it may be megabytes
         let whole = start.len() == span.text.len();
         let bars = whole && span.tone == Tone::Quote && start.split(QUOTE_BAR).all(str::is_empty);
         let columns = width(start);

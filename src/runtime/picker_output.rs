@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::app::message::{Answer, Chosen};
 use crate::app::startup::Setting;
-use crate::base::safe_json::{PathFields, add_json};
+use crate::base::safe_json::{PathFields, push_json_line};
 use crate::disk::files::Files;
 use crate::disk::load::Bodies;
 use crate::disk::locate;
@@ -63,7 +63,7 @@ fn object(chosen: &Chosen, files: Files) -> Result<()> {
         text,
     };
     let mut line = Vec::new();
-    add_json(&mut line, &fields)?;
+    push_json_line(&mut line, &fields)?;
     let mut out = io::stdout().lock();
     out.write_all(&line)?;
     Ok(out.flush()?)

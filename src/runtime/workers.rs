@@ -120,7 +120,7 @@ fn run(desk: &Desk, (ticket, job): Piece, sender: &Sender<Event>) -> bool {
         is_heard = sender.send(Event::Msg(Msg::Reply(ticket.clone(), reply))).is_ok();
         is_heard
     };
-    let done = catch_panic::caught(|| match job {
+    let done = catch_panic::catch(|| match job {
         Job::Work(work) => desk.work(&ticket, work, &mut reply),
         Job::Copy(text, is_sent) => {
             let is_taken = clipboard::give_to_programs(&text);

@@ -12,7 +12,7 @@ use aho_corasick::{AhoCorasick, Input, Span, packed};
 use unicode_normalization::char::{canonical_combining_class, compose, decompose_canonical};
 
 use crate::base::javascript::is_js_space;
-use crate::base::normalize::{Folded, fold, fold_into};
+use crate::base::normalize::{FoldedText, fold, fold_into};
 
 /// The most neighbouring characters that are looked for.
 const WINDOW: usize = 3;
@@ -133,7 +133,7 @@ impl Probe {
 
 /// A text in which words were found, to say where.
 struct Haystack {
-    folded: Folded,
+    folded: FoldedText,
     collapsed: String,
     /// Where the collapsed text goes on behind white space, and where that is in the folded one.
     pieces: Vec<(usize, usize)>,
@@ -141,7 +141,7 @@ struct Haystack {
 
 impl Haystack {
     fn new(text: &str, has_space: bool) -> Self {
-        let folded = Folded::new(text);
+        let folded = FoldedText::new(text);
         let (collapsed, pieces) = if has_space { collapse(&folded.text) } else { (Cow::default(), Vec::new()) };
         Self { collapsed: collapsed.into_owned(), pieces, folded }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::base::normalize::{Folded, fold};
+use crate::base::normalize::{FoldedText, fold};
 use crate::search::byte_search::Probe;
 use crate::search::fuzzy::Fuzzy;
 use crate::search::needle::Needle;
@@ -109,7 +109,7 @@ impl Words {
 /// What to show as a match in a text, in order: whole grapheme clusters of what is looked for literally, and the letters
 /// of words that match only `fuzzily`.
 pub(crate) fn marks(terms: &[Word], text: &str, fuzzily: bool) -> Vec<Range<usize>> {
-    let folded = Folded::new(text);
+    let folded = FoldedText::new(text);
     let mut marks = Vec::new();
     for term in terms.iter().filter(|term| !term.is_excluded) {
         let mut found = term.needle.find_all(&folded.text);

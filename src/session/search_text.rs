@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::base::normalize::{capital, fold_marking};
+use crate::base::normalize::{capital, fold_with_capitals};
 use crate::session::entry::Entry;
 use crate::session::entry::kind::Kind;
 use crate::session::entry::text_fields::Field;
@@ -194,7 +194,7 @@ impl PassagesBuf {
         }
         self.starts.push((start, entry));
         let capitals = &mut self.capitals;
-        fold_marking(&mut self.folded, text, |at| {
+        fold_with_capitals(&mut self.folded, text, |at| {
             if capitals.len() <= at / 8 {
                 capitals.resize(at / 8 + 1, 0);
             }

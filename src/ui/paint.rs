@@ -9,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line as Drawn, Span as DrawnSpan};
 
 use crate::app::startup::Setting;
-use crate::base::text::{ASCII, Glyphs, Span, Tone, few_marks, spans_width, width};
+use crate::base::text::{ASCII, Glyphs, Span, Tone, limit_combining_marks, spans_width, width};
 use crate::config::{Paint, Palette};
 use crate::ui::theme;
 
@@ -49,7 +49,7 @@ impl<'a> Pen<'a> {
         let mut left = if fits { columns } else { columns.saturating_sub(width(&self.glyphs.ellipsis)) };
         let mut drawn = Vec::with_capacity(spans.len() + 1);
         for span in spans {
-            let part = crate::base::text::fit(&span.text, left);
+            let part = crate::base::text::truncate_to_width(&span.text, left);
             left -= width(part);
             drawn.push(DrawnSpan::styled(self.signs(part), self.style(span.tone)));
             if part.len() < span.text.len() {
@@ -64,7 +64,7 @@ impl<'a> Pen<'a> {
 
     /// pitree's own signs in texts that were made without knowing the terminal.
     fn signs<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let text = few_marks(text);
+        let text = limit_combining_marks(text);
         if text.is_ascii() || !self.is_ascii() {
             return text;
         }

@@ -10,7 +10,7 @@ use crate::app::widgets::cursor::Cursor;
 use crate::app::widgets::line::LineEdit;
 use crate::app::widgets::text_box::{largest, middle};
 use crate::base::normalize::fold;
-use crate::base::text::{Glyphs, Span, Tone, mark, width};
+use crate::base::text::{Glyphs, Span, Tone, highlight, width};
 use crate::catalog::{ProjectKey, SessionKey};
 use crate::keymap::{Action, Key, Place};
 use crate::search::text_match::Words;
@@ -191,9 +191,9 @@ impl Palette {
         let len: usize = left.iter().map(|span| span.text.len()).sum();
         let behind: Vec<_> = marks.iter().filter(|mark| mark.end > len).collect();
         let behind: Vec<_> = behind.into_iter().map(|mark| mark.start.saturating_sub(len)..mark.end - len).collect();
-        let mut right = mark(&row.right, &behind);
+        let mut right = highlight(&row.right, &behind);
         right.push(row.facts.clone());
-        (self.group(at, columns).into_iter().chain(mark(&left, &marks)).collect(), right)
+        (self.group(at, columns).into_iter().chain(highlight(&left, &marks)).collect(), right)
     }
 
     /// The column of groups, if there is room for it: the first row that is seen of a group names it.

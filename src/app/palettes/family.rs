@@ -5,7 +5,7 @@ use crate::app::layers::answer::Leads;
 use crate::app::layers::palette::{Choice, Palette, PaletteKind};
 use crate::app::panes::tree::family::letter;
 use crate::app::title::title;
-use crate::base::numbers::{count, some_dollars};
+use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::text::{Span, Tone};
 use crate::base::time;
 use crate::catalog::SessionKey;
@@ -45,7 +45,7 @@ fn row(context: &Context<'_>, key: SessionKey, is_of_family: bool) -> Choice {
     facts.extend((is_of_family && tree.is_hidden(key)).then(|| "hidden".into()));
     let own = catalog.own(key);
     facts.push(count(own.entries, "own entry", "own entries"));
-    facts.extend(some_dollars(own.cost));
+    facts.extend(nonzero_dollars(own.cost));
     let dot = format!(" {} ", context.setting.glyphs.dot);
     let age = catalog[key].modified.map_or("?".into(), |then| time::age(context.now, then));
     let right = vec![Span::new(Tone::Dim, facts.join(&dot))];

@@ -9,7 +9,7 @@ use crate::app::layers::palette::{Choice, Palette, PaletteKind, Scope};
 use crate::app::palettes::labels::{age, title};
 use crate::app::panes::sessions::SessionRow;
 use crate::base::numbers::{count, thousands};
-use crate::base::paths::{seen_from, shorten};
+use crate::base::paths::{relative_to, shorten};
 use crate::base::text::{Span, Tone, clean};
 use crate::catalog::cost_sharing::{self, Listed};
 use crate::catalog::files::{TouchedFile, full_path, outline};
@@ -75,7 +75,7 @@ fn shown(context: &Context<'_>, file: &str) -> String {
         Some(SessionRow::Project(at)) => context.sessions.projects.get(*at).map_or("", |project| &*project.cwd),
         Some(SessionRow::Ghost(..)) | None => "",
     };
-    seen_from(cwd, file, &context.setting.home).into_owned()
+    relative_to(cwd, file, &context.setting.home).into_owned()
 }
 
 /// The entries that touched a file, in the sessions of the outline that it was chosen from.

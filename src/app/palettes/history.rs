@@ -5,7 +5,7 @@ use crate::app::context::Context;
 use crate::app::layers::answer::Leads;
 use crate::app::layers::palette::{Choice, Palette, PaletteKind};
 use crate::app::palettes::labels::age;
-use crate::base::javascript::cut;
+use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{bytes, count};
 use crate::base::paths::{file_name, shorten};
 use crate::base::text::{Span, Tone, clean};
@@ -41,7 +41,7 @@ pub(super) fn trash(context: &Context<'_>) -> Vec<Choice> {
             (Tone::Text, shorten(cwd, &context.setting.home).into_owned(), Leads::Restore(past.record.number))
         };
         let facts = format!("  {size:>8}{}", age(context, Some(past.record.time)).text);
-        let left = vec![Span::clean(tone, cut(&title, MOST))];
+        let left = vec![Span::clean(tone, utf16_prefix(&title, MOST))];
         Choice::new(left, vec![Span::clean(Tone::Dim, &right)], Span::new(Tone::Dim, facts), leads)
     };
     context.past.iter().filter(|past| past.is_away()).map(row).collect()
@@ -60,7 +60,7 @@ pub(super) fn history(context: &Context<'_>) -> Vec<Choice> {
         };
         let what = in_words(group.iter().rev().map(|past| &past.record));
         let tone = if in_force.is_some() { Tone::Text } else { Tone::Dim };
-        let mut left = vec![Span::clean(tone, cut(&what, MOST))];
+        let mut left = vec![Span::clean(tone, utf16_prefix(&what, MOST))];
         left.push(Span::clean(Tone::Dim, &format!("  {}", sessions(context, group))));
         let right = state.map(|state| Span::new(Tone::Dim, format!("  {state}"))).into_iter().collect();
         Some(Choice::new(left, right, age(context, Some(last.record.time)), leads))
@@ -72,7 +72,7 @@ pub(super) fn history(context: &Context<'_>) -> Vec<Choice> {
 fn sessions(context: &Context<'_>, group: &[Past]) -> String {
     let Some(first) = group.last() else { return String::new() };
     let title = context.called(first.record.change.path(), first.session.as_ref().map(|(title, _)| &**title));
-    let title = clean(cut(&title, MOST)).into_owned();
+    let title = clean(utf16_prefix(&title, MOST)).into_owned();
     match group.len() - 1 {
         0 => title,
         others => format!("{title} and {}", count(others, "other", "others")),

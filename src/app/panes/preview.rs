@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::app::ticket::Claim;
-use crate::base::text::{Glyphs, Span, mark, spans_text, width};
+use crate::base::text::{Glyphs, Span, highlight, spans_text, width};
 use crate::catalog::missing_parents::GhostKey;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::render::DocLine;
@@ -285,7 +285,7 @@ impl Pane {
         let hits = find.hits[first..].iter().take_while(|(of, hit)| *of == line && hit.start < end);
         let marks: Vec<_> =
             hits.map(|(_, hit)| hit.start.saturating_sub(start) + lead..hit.end - start + lead).collect();
-        mark(&spans, &marks)
+        highlight(&spans, &marks)
     }
 
     /// Which hit one is at, and how many there are, if something is looked for here.

@@ -3,7 +3,7 @@
 use tui_input::{Input, InputRequest};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::base::text::{clean, fit, width};
+use crate::base::text::{clean, truncate_to_width, width};
 use crate::keymap::{Action, Key};
 
 /// A little more than a name may have, in characters: what is longer is refused, with the limit.
@@ -96,7 +96,7 @@ impl LineEdit {
             let Some(less) = left.checked_sub(width(cluster)) else { break };
             (left, start) = (less, at);
         }
-        Seeing { before: before[start..].into(), under: under.into(), after: fit(after, left).into() }
+        Seeing { before: before[start..].into(), under: under.into(), after: truncate_to_width(after, left).into() }
     }
 }
 

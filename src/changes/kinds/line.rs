@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::base::javascript::cut;
+use crate::base::javascript::utf16_prefix;
 use crate::changes::change::Change;
 use crate::changes::journal::{Record, Step};
 use crate::changes::result::Done;
@@ -23,7 +23,7 @@ pub(super) fn done(change: Option<Change>, or_else: &str) -> Done {
 pub(super) fn quoted(text: &str) -> String {
     /// In UTF-16 code units.
     const MOST: usize = 200;
-    let beginning = cut(text, MOST);
+    let beginning = utf16_prefix(text, MOST);
     format!("{beginning:?}{}", if beginning.len() < text.len() { "..." } else { "" })
 }
 

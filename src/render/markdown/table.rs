@@ -2,7 +2,7 @@
 
 use pulldown_cmark::Alignment;
 
-use crate::base::text::{Span, Tone, UNICODE, fit, spans_width, width};
+use crate::base::text::{Span, Tone, UNICODE, spans_width, truncate_to_width, width};
 
 /// The columns of the terminal that a cell takes at most; longer ones are cut.
 const MAX_CELL: usize = 40;
@@ -96,7 +96,7 @@ fn clipped(spans: Vec<Span>) -> Vec<Span> {
     let mut left = MAX_CELL - width(&UNICODE.ellipsis);
     let mut kept = Vec::new();
     for mut span in spans {
-        let fitting = fit(&span.text, left).len();
+        let fitting = truncate_to_width(&span.text, left).len();
         let whole = fitting == span.text.len();
         span.text.truncate(fitting);
         left -= width(&span.text);

@@ -1,7 +1,7 @@
 //! `in:` The directory in which a session worked.
 
 use crate::base::normalize::fold;
-use crate::base::paths::normal;
+use crate::base::paths::normalize;
 use crate::search::qualifier::definition::{Qualifier, Test};
 use crate::search::qualifier::value::path::{Path, components};
 use crate::search::qualifier::value::text::Text;
@@ -39,7 +39,7 @@ fn from_here(dir: &Text, here: &HereAndNow) -> Text {
     if here.dir.is_empty() || !matches!(path.split('/').next(), Some("." | "..")) {
         return dir.clone();
     }
-    Text(normal(&std::path::Path::new(&here.dir).join(path)).to_string_lossy().into_owned())
+    Text(normalize(&std::path::Path::new(&here.dir).join(path)).to_string_lossy().into_owned())
 }
 
 /// Whether a folded working directory is this one or below it. If it is not named from the root on, its names may stand

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::base::javascript::{cut, js_trim};
+use crate::base::javascript::{js_trim, utf16_prefix};
 use crate::session::compare::files::Gatherer as FileGatherer;
 use crate::session::compare::files::Touched;
 use crate::session::entry::kind::Kind;
@@ -211,7 +211,7 @@ impl<'n> Gatherer<'n> {
 /// The start of a text, without white space around it; `…` where it was cut.
 fn short(text: &str, units: usize) -> String {
     let text = js_trim(text);
-    let start = cut(text, units);
+    let start = utf16_prefix(text, units);
     format!("{start}{}", if start.len() < text.len() { "…" } else { "" })
 }
 

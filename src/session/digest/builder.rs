@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::javascript::{cut, js_trim};
+use crate::base::javascript::{js_trim, utf16_prefix};
 use crate::base::text::clean;
 use crate::base::time;
 use crate::session::digest::details::Details;
@@ -258,7 +258,7 @@ impl Builder {
             if self.digest.first_message.is_none() || wants_own {
                 let text = Some(message.content.text(" ")).filter(|text| !text.is_empty());
                 let typed = typed_prompt::typed(entry);
-                let short = |text: &str| cut(text, OWN_MESSAGE).to_owned();
+                let short = |text: &str| utf16_prefix(text, OWN_MESSAGE).to_owned();
                 if wants_own {
                     let own = typed.as_deref().or(text.as_deref()).map(js_trim).filter(|text| !text.is_empty());
                     self.digest.own_message = own.map(short);
@@ -352,7 +352,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::base::javascript::cut;
+    use crate::base::javascript::utf16_prefix;
     use crate::session::entry::tool_call::Touch;
     use crate::session::search_text;
     use crate::session::tree::{Part, Tree};
@@ -420,7 +420,7 @@ mod tests {
             };
             let mut above = std::iter::successors(Some(touched.entry), |&at| tree.parent(at));
             let said = above.find(says).map_or("", |at| tree.nodes[at as usize].words());
-            assert_eq!(touched.said, js_trim(cut(said, 100)));
+            assert_eq!(touched.said, js_trim(utf16_prefix(said, 100)));
         }
         let has_text = |at: &Index| !tree.nodes[*at as usize].text.is_empty();
         let is = |kind: Kind| move |at: &Index| tree.nodes[*at as usize].kind == kind && has_text(at);
@@ -431,7 +431,10 @@ mod tests {
         for (last, at) in [(&digest.details().last_prompt, prompt), (&digest.details().last_answer, answer)] {
             assert_eq!(last.as_ref().map(|last| last.at), at);
             let texts = last.as_ref().map(|last| {
-                (js_trim(cut(&last.text().0, 100)).to_owned(), js_trim(cut(tree.nodes[last.at as usize].words(), 100)))
+                (
+                    js_trim(utf16_prefix(&last.text().0, 100)).to_owned(),
+                    js_trim(utf16_prefix(tree.nodes[last.at as usize].words(), 100)),
+                )
             });
             assert!(texts.as_ref().is_none_or(|(kept, row)| kept == row), "{texts:?}");
         }

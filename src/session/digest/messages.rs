@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::javascript::cut;
+use crate::base::javascript::utf16_prefix;
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, row, typed_prompt};
 use crate::session::json::Str;
@@ -40,7 +40,7 @@ impl LastSaid {
             Kept::Row(row) => (row.to_string(), row.len() >= SAID && row.encode_utf16().count() + 1 >= SAID),
             Kept::Raw(raw) => {
                 let said = row::flat_start(Str::of_raw(raw), LAST + 1);
-                let start = cut(&said, LAST);
+                let start = utf16_prefix(&said, LAST);
                 (start.to_owned(), start.len() < said.len() || raw.len() + LONGEST_ESCAPE >= RAW)
             }
         }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::string_pool::Strings;
+use crate::base::string_pool::StringPool;
 use crate::session::digest::messages::Spoken;
 use crate::session::entry::ToolCall;
 use crate::session::entry::tool_call;
@@ -34,9 +34,9 @@ impl FileUse {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touches {
     /// The files, each once, as the model named them.
-    pub paths: Strings,
+    pub paths: StringPool,
     /// What was said before them: the beginnings of rows.
-    pub said: Strings,
+    pub said: StringPool,
     /// The calls, in file order.
     pub all: Vec<FileTouch>,
 }

@@ -110,7 +110,7 @@ impl Stamp<'_> {
     /// Milliseconds since 1970, if it is a time.
     pub fn ms(self) -> Option<i64> {
         match self {
-            Self::Text(text) => time::parse_usual(text.raw()).or_else(|| time::parse(&text.text())),
+            Self::Text(text) => time::parse_pi_format(text.raw()).or_else(|| time::parse(&text.text())),
             Self::Number(ms) => time::from_number(ms),
         }
     }

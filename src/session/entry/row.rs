@@ -1,6 +1,6 @@
 //! The text of an entry's row, and whether pi hides the row, as in pi's `/tree` (1.5.2).
 
-use crate::base::javascript::{cut, is_js_space, js_trim, number};
+use crate::base::javascript::{is_js_space, js_trim, number, utf16_prefix};
 use crate::base::text::{clean, clean_char};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Entry, Message};
@@ -93,7 +93,7 @@ pub(crate) fn start_into(out: &mut String, entry: &Entry<'_>, units: usize) {
         let error = flat(message.error_message);
         out.push_str(match () {
             () if message.stop_reason.is_some_and(|stop| stop.is("aborted")) => "(aborted)",
-            () if !error.is_empty() => cut(&error, 80),
+            () if !error.is_empty() => utf16_prefix(&error, 80),
             () => "(no content)",
         });
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::base::javascript::{cut, is_js_space, js_trim, number};
+use crate::base::javascript::{is_js_space, js_trim, number, utf16_prefix};
 use crate::base::paths::shorten;
 use crate::base::text::clean;
 use crate::session::entry::ToolCall;
@@ -67,7 +67,7 @@ impl Called {
                 None => (Cow::default(), stringify(call.arguments, SAID).0.into()),
             },
         };
-        let short = |text: &str| clean(cut(js_trim(text), SAID)).into();
+        let short = |text: &str| clean(utf16_prefix(js_trim(text), SAID)).into();
         Self { name: short(&name), path: short(&path), about: short(&about) }
     }
 
@@ -122,7 +122,7 @@ fn given<'a>(args: &Fields<'a>, names: &[&str]) -> Option<Value<'a>> {
 /// A tool call with its arguments in one line, as far as a screen could show it. Paths below `home` start with `~`.
 pub fn describe(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
     let mut said = whole(call, args, home);
-    said.truncate(cut(&said, LONGEST).len());
+    said.truncate(utf16_prefix(&said, LONGEST).len());
     said
 }
 
@@ -138,7 +138,7 @@ fn whole(call: &ToolCall<'_>, args: &Fields<'_>, home: &str) -> String {
         "write" | "edit" => format!("[{name}: {}]", path(&["path", "file_path"], "")),
         "bash" => {
             let command = text(&["command"]);
-            let start: String = cut(js_trim(&command.replace(['\n', '\t'], " ")), 50).into();
+            let start: String = utf16_prefix(js_trim(&command.replace(['\n', '\t'], " ")), 50).into();
             format!("[bash: {start}{}]", if command.encode_utf16().count() > 50 { "..." } else { "" })
         }
         "grep" => format!("[grep: /{}/ in {}]", text(&["pattern"]), path(&["path"], ".")),

@@ -4,7 +4,7 @@
 //! command line to `<file name="…">…</file>`. Some extensions put a block of context before each prompt, between two lines
 //! that begin with `--- pi-extension-context`.
 
-use crate::base::javascript::{cut, is_js_space, js_trim};
+use crate::base::javascript::{is_js_space, js_trim, utf16_prefix};
 use crate::base::text::clean;
 use crate::session::entry::kind::Kind;
 use crate::session::entry::{Content, Entry};
@@ -37,7 +37,7 @@ pub(crate) fn of_content(content: &Content<'_>) -> Option<String> {
 
 /// Shortens text to the first `units` UTF-16 code units of a row: clean, on one line.
 pub(crate) fn row(typed: &str, units: usize) -> String {
-    clean(js_trim(cut(typed, units))).into_owned()
+    clean(js_trim(utf16_prefix(typed, units))).into_owned()
 }
 
 /// Removes the wrappers at the start of a message.
@@ -54,7 +54,7 @@ fn unwrap(text: &str) -> Option<String> {
     let words = if rest.is_empty() { files.join(" ") } else { rest.to_owned() };
     let parts = skills.into_iter().chain(Some(words)).filter(|part| !part.is_empty());
     let typed = parts.collect::<Vec<_>>().join(" ");
-    (!typed.is_empty() && rest.len() < text.len()).then(|| js_trim(cut(&typed, LONGEST)).into())
+    (!typed.is_empty() && rest.len() < text.len()).then(|| js_trim(utf16_prefix(&typed, LONGEST)).into())
 }
 
 /// Text that precedes the typed words.

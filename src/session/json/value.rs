@@ -219,7 +219,7 @@ pub(crate) fn stringify(raw: &[u8], units: usize) -> (String, bool) {
         }
         parts[first..].reverse();
     }
-    let start = javascript::cut(&out, units).len();
+    let start = javascript::utf16_prefix(&out, units).len();
     let is_cut = start < out.len();
     out.truncate(start);
     (out, is_cut)

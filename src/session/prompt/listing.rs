@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::base::javascript::cut;
+use crate::base::javascript::utf16_prefix;
 use crate::base::numbers::{count, thousands};
 use crate::base::text::clean;
 use crate::session::entry::kind::Kind;
@@ -196,12 +196,13 @@ pub fn row(message: &Message, node: &Node) -> String {
         }
         From::Message | From::CustomMessage | From::System => &message.text,
     };
-    let start = |text: &str| clean(cut(text.trim_start(), ROW)).split_whitespace().collect::<Vec<_>>().join(" ");
+    let start =
+        |text: &str| clean(utf16_prefix(text.trim_start(), ROW)).split_whitespace().collect::<Vec<_>>().join(" ");
     let mut text = start(said);
     if !message.calls.is_empty() {
         let called = |call: &Call| {
             let path = path_in(call.arguments.as_bytes()).map_or(String::new(), |path| format!(": {path}"));
-            format!("[{}]", clean(cut(&format!("{}{path}", call.name), ROW)))
+            format!("[{}]", clean(utf16_prefix(&format!("{}{path}", call.name), ROW)))
         };
         let calls = message.calls.iter().map(called).collect::<Vec<_>>().join(" ");
         text = if text.is_empty() { calls } else { format!("{text} {calls}") };

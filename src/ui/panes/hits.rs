@@ -3,7 +3,7 @@
 use crate::app::flows::search::Search;
 use crate::app::model::Model;
 use crate::base::numbers::{count, thousands};
-use crate::base::text::{Glyphs, Span, Tone, clean, mark, spans_width, width};
+use crate::base::text::{Glyphs, Span, Tone, clean, highlight, spans_width, width};
 use crate::catalog::search::SessionHit;
 use crate::keymap::Action;
 use crate::render::plain_markdown::words;
@@ -91,7 +91,7 @@ pub(super) fn keys(model: &Model, pen: &Pen<'_>) -> String {
 pub(super) fn marked(model: &Model, text: &str, tone: Tone, is_hit: bool) -> Vec<Span> {
     let matcher = model.search.as_ref().map(|search| &search.matcher).filter(|_| is_hit);
     let marks = matcher.map_or(Vec::new(), |matcher| matcher.marks(text, true));
-    mark(&[Span::new(tone, text)], &marks)
+    highlight(&[Span::new(tone, text)], &marks)
 }
 
 /// The text around a hit in so many columns, the hit itself whole, and whether it is on a branch that was left.

@@ -7,8 +7,8 @@ use crate::app::panes::tree::family::letter;
 use crate::app::panes::tree::rows::{Item, RowIndex};
 use crate::app::panes::tree::{display_text, pi_text};
 use crate::app::title::title;
-use crate::base::numbers::{count, duration, some_dollars};
-use crate::base::text::{Span, Tone, mark, spans_text, spans_width, width};
+use crate::base::numbers::{count, duration, nonzero_dollars};
+use crate::base::text::{Span, Tone, highlight, spans_text, spans_width, width};
 use crate::base::time;
 use crate::config::Filter;
 use crate::session::tree::{Index, Tree};
@@ -124,7 +124,7 @@ impl Row<'_> {
         let room = self.room.saturating_sub(spans_width(&right) + spans_width(&left) + 1);
         let said = display_text::entry(tree, entry, &model.setting.home, room, pen.glyphs());
         match model.tree.entry(entry).and_then(|entry| model.tree.words_of(entry)) {
-            Some(words) => left.extend(mark(&said, &words.marks(&spans_text(&said)))),
+            Some(words) => left.extend(highlight(&said, &words.marks(&spans_text(&said)))),
             None => left.extend(said),
         }
         (left, right)
@@ -146,7 +146,7 @@ impl Row<'_> {
         let took = deeds.latest.zip(tree.nodes[run.first() as usize].time).map(|(end, begin)| end - begin);
         let took = took.filter(|&ms| with_times && ms >= 60_000);
         facts.extend(took.map(|ms| duration(ms as f64)));
-        facts.extend(some_dollars(deeds.cost));
+        facts.extend(nonzero_dollars(deeds.cost));
         // How long it took is worth no words.
         let wanted = spans_width(&left) + facts.iter().map(|fact| width(fact) + 3).sum::<usize>();
         if facts.len() > 1 && wanted > self.room {
@@ -166,7 +166,7 @@ impl Row<'_> {
         let session = &fork.session;
         let own = model.catalog.own(fork.key);
         let mut facts = vec![format!("+{}", count(own.entries, "entry", "entries"))];
-        facts.extend(some_dollars(own.cost));
+        facts.extend(nonzero_dollars(own.cost));
         facts.extend(session.modified.map(|then| time::age(model.now, then)));
         let right = self.fitting(dots(facts));
         let glyphs = pen.glyphs();
@@ -192,7 +192,7 @@ impl Row<'_> {
         let sign = if model.tree.rows.list[at].folded { &glyphs.folded } else { &glyphs.unfolded };
         // Of what came from a session that is gone, the card counts as the fork's own what no other one has.
         let mut facts = vec![format!("{own} {}", if parent.is_some() { "own" } else { "since" })];
-        facts.extend(some_dollars(cost));
+        facts.extend(nonzero_dollars(cost));
         let right = format!(" {} {} ", glyphs.dot, facts.join(&format!(" {} ", glyphs.dot)));
         let dashes = |columns: usize| Span::new(Tone::Dim, glyphs.dash.repeat(columns));
         let start = [dashes(1), Span::new(Tone::Accent, format!("{sign} "))];

@@ -2,7 +2,7 @@
 
 use crate::app::model::Model;
 use crate::app::title::plain;
-use crate::base::numbers::{bytes, count, some_dollars, thousands};
+use crate::base::numbers::{bytes, count, nonzero_dollars, thousands};
 use crate::base::paths::{shorten, split_name};
 use crate::base::text::{Span, Tone, clean, spans_width, width};
 use crate::base::time;
@@ -229,7 +229,7 @@ impl Row<'_> {
             bytes(session.bytes)
         } else {
             // What is a fork's own comes on top of what came with it.
-            let own = some_dollars(model.catalog.own(key).cost).unwrap_or_default();
+            let own = nonzero_dollars(model.catalog.own(key).cost).unwrap_or_default();
             if own.is_empty() || model.catalog.came_with(key).is_none() { own } else { format!("+{own}") }
         };
         let age = self.age().to_vec();
@@ -268,7 +268,7 @@ impl Row<'_> {
         let sort = self.model.sessions.shows.sort;
         let has_cost = self.columns >= WITH_COST && sort != Sort::Size || sort == Sort::Cost;
         let with = self.model.catalog.came_with(self.key).filter(|_| has_cost && !self.model.sessions.show_paths)?;
-        Some(Span::new(Tone::Dim, format!("{} {with} ", some_dollars(self.model.catalog[self.key].cost)?)))
+        Some(Span::new(Tone::Dim, format!("{} {with} ", nonzero_dollars(self.model.catalog[self.key].cost)?)))
     }
 
     /// The age, and what the pi there is doing, if one seems to be there.

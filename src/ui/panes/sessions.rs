@@ -6,7 +6,7 @@ use crate::app::flows::missing_parent;
 use crate::app::model::Model;
 use crate::app::panes::layout::PaneArea;
 use crate::app::panes::sessions::SessionRow;
-use crate::base::numbers::{some_dollars, thousands};
+use crate::base::numbers::{nonzero_dollars, thousands};
 use crate::base::text::{Span, Tone, spans_text, spans_width, width};
 use crate::base::time;
 use crate::catalog::missing_parents::GhostKey;
@@ -88,7 +88,7 @@ fn project_row(model: &Model, pen: &Pen<'_>, row: usize, place: usize, columns: 
     }
     let age = if project.latest > i64::MIN { time::age(model.now, project.latest) } else { "?".into() };
     let mut left = vec![Span::new(Tone::Dim, format!("{} ", if is_folded { &glyphs.closed } else { &glyphs.open }))];
-    let cost = some_dollars(project.sum.cost).unwrap_or_default();
+    let cost = nonzero_dollars(project.sum.cost).unwrap_or_default();
     let cost = first_column(model.sessions.shows.sort, columns, &cost);
     let age = vec![Span::new(Tone::Dim, format!("{age:>4}  "))];
     let room =

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::base::numbers::{count, some_dollars};
+use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::paths::split_name;
 use crate::catalog::families::Families;
 use crate::catalog::{Catalog, ProjectKey, SessionKey};
@@ -21,7 +21,7 @@ pub struct Hidden {
 impl Hidden {
     /// Returns the cost in words, as a part of a sum; `None` if there is none.
     pub(crate) fn in_words(self) -> Option<String> {
-        let cost = some_dollars(self.cost)?;
+        let cost = nonzero_dollars(self.cost)?;
         Some(format!("{cost} by {}", count(self.sessions, "hidden subagent", "hidden subagents")))
     }
 }

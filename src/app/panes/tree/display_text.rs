@@ -3,8 +3,8 @@
 
 use crate::app::panes::tree::activity::Deeds;
 use crate::app::panes::tree::pi_text::{marks, said};
-use crate::base::numbers::{count, duration, some_dollars};
-use crate::base::paths::seen_from;
+use crate::base::numbers::{count, duration, nonzero_dollars};
+use crate::base::paths::relative_to;
 use crate::base::text::{Glyphs, Span, Tone, spans_width};
 use crate::render::plain_markdown;
 use crate::session::entry::kind::Kind;
@@ -56,7 +56,7 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
 /// A tool call: `[read: src/auth.rs:10-40]`.
 fn call(called: &Called, cwd: &str, home: &str, room: usize, glyphs: &Glyphs) -> String {
     let Called { name, path, about } = called;
-    let path = seen_from(cwd, path, home);
+    let path = relative_to(cwd, path, home);
     // With the brackets, the colon and the blank.
     let least = |rest: usize| room.saturating_sub(name.len() + rest + 4).max(PATH);
     let cut = |rest: usize| glyphs.cut_path(&path, least(rest));
@@ -108,7 +108,7 @@ pub fn turn(deeds: &Deeds, begun: Option<i64>) -> Vec<String> {
     let mut facts = Vec::new();
     facts.extend((deeds.calls > 0).then(|| count(deeds.calls, "tool", "tools")));
     facts.extend((deeds.failed > 0).then(|| format!("{} failed", deeds.failed)));
-    facts.extend(some_dollars(deeds.cost));
+    facts.extend(nonzero_dollars(deeds.cost));
     let took = begun.zip(deeds.latest).map(|(begun, latest)| latest - begun);
     facts.extend(took.filter(|&ms| ms >= 1000).map(|ms| duration(ms as f64)));
     facts.extend(changed(deeds));

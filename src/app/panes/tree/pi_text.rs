@@ -1,6 +1,6 @@
 //! What the row of an entry says in `pitree tree`, in spans, word for word as in pi's `/tree`; and what a fold hides.
 
-use crate::base::numbers::{count, some_dollars};
+use crate::base::numbers::{count, nonzero_dollars};
 use crate::base::text::{Glyphs, Span, Tone};
 use crate::base::time;
 use crate::session::entry::kind::Kind;
@@ -67,7 +67,7 @@ pub fn hidden(below: Below, forks: usize, now: i64) -> Vec<String> {
     let mut facts = vec![count(below.entries as usize - 1, "entry", "entries")];
     facts.extend((below.leaves > 1).then(|| count(below.leaves as usize, "branch", "branches")));
     facts.extend((forks > 0).then(|| count(forks, "fork", "forks")));
-    facts.extend(some_dollars(below.cost));
+    facts.extend(nonzero_dollars(below.cost));
     facts.extend(below.latest.map(|latest| time::age(now, latest)));
     facts
 }

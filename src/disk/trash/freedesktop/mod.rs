@@ -98,7 +98,7 @@ impl Contents {
     pub(crate) fn read() -> Result<Self> {
         let mut lying = home::lying().context("can't look into the trash")?;
         // The crate panics at mount points whose names are no Unicode (5.3): those of the home come back all the same.
-        let others = catch_panic::caught(trash::os_limited::list);
+        let others = catch_panic::catch(trash::os_limited::list);
         let others = others.and_then(|others| others.map_err(|error| in_words(&error))).map(|others| {
             lying.extend(others.into_iter().map(|item| Lying {
                 path: item.original_path(),
