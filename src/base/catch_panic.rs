@@ -1,5 +1,5 @@
-//! Work that may panic on a file that nobody thought of: the panic is caught and becomes a reason in words, so that one
-//! file does not cost the others. A panic that nobody catches is reported here.
+//! Catches panics while a session file is processed and turns them into error messages, so that one file does not affect
+//! the others. Uncaught panics are reported with sanitized text.
 
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
@@ -13,18 +13,18 @@ thread_local! {
     static IS_CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does some work of which nothing but its result is used afterwards.
+/// Runs `work` and catches a panic. State that `work` was changing must not be used after a panic.
 ///
 /// # Errors
-/// It panicked: why, in words for a person.
+/// A readable message if `work` panicked.
 pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let was_catching = IS_CATCHING.replace(true);
     let result = catch_unwind(AssertUnwindSafe(work));
     IS_CATCHING.set(was_catching);
-    result.map_err(|panic| format!("pitree stumbled over it, which is a defect of pitree: {}", message(&*panic)))
+    result.map_err(|panic| format!("internal error in pitree: {}; please report it", message(&*panic)))
 }
 
-/// Whether a panic of this thread is caught: then nobody needs to report it.
+/// Returns `true` if a panic of this thread would be caught, so that the hook must not report it.
 pub(crate) fn is_catching() -> bool {
     IS_CATCHING.get()
 }
@@ -34,8 +34,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given")
 }
 
-/// Reports no panics that are caught, and all others so that the text of a file, which they may quote, does nothing to a
-/// terminal.
+/// Installs a panic hook that reports uncaught panics only. The report is sanitized, because a message can quote a file.
 pub(crate) fn install_hook() {
     std::panic::set_hook(Box::new(|panic| {
         if !is_catching() {
@@ -44,19 +43,19 @@ pub(crate) fn install_hook() {
     }));
 }
 
-/// Says on standard error where and why something panics; with a backtrace if the environment asks for one.
+/// Prints the location and message of a panic to standard error, with a backtrace if `RUST_BACKTRACE` is set.
 pub(crate) fn report(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(ToString::to_string);
     let trace = Backtrace::capture();
     let trace = (trace.status() == BacktraceStatus::Captured).then(|| trace.to_string());
-    let text = in_words(place.as_deref(), message(panic.payload()), trace.as_deref());
-    let _ = io::stderr().lock().write_all(text.as_bytes()); // nothing is left to do if even that fails
+    let text = format_report(place.as_deref(), message(panic.payload()), trace.as_deref());
+    let _ = io::stderr().lock().write_all(text.as_bytes()); // no other way to report it
 }
 
-/// The report of a panic, of clean lines.
-fn in_words(place: Option<&str>, message: &str, trace: Option<&str>) -> String {
+/// Formats the report of a panic as sanitized lines.
+fn format_report(place: Option<&str>, message: &str, trace: Option<&str>) -> String {
     let head = format!("pitree panicked at {}:", place.unwrap_or("?"));
-    let hint = "this is a defect of pitree; with RUST_BACKTRACE=1 it says more";
+    let hint = "this is a bug in pitree; set RUST_BACKTRACE=1 for a backtrace";
     let lines = [&*head, message, trace.unwrap_or(hint)].into_iter().flat_map(clean_lines);
     lines.fold(String::new(), |text, line| text + &line + "\n")
 }
@@ -66,16 +65,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_does_nothing_to_a_terminal() {
-        let report = in_words(Some("src/x\x1b.rs:1:2"), "line\n\x1b]0;title\x07\u{9b}31m\r\u{202e}", None);
+    fn reports_are_sanitized() {
+        let report = format_report(Some("src/x\x1b.rs:1:2"), "line\n\x1b]0;title\x07\u{9b}31m\r\u{202e}", None);
         let lines: Vec<&str> = report.lines().collect();
         assert_eq!(lines[..3], ["pitree panicked at src/x␛.rs:1:2:", "line", "␛]0;title␇\u{fffd}31m"]);
         assert!(!report.replace('\n', "").contains(crate::base::text::is_unsafe), "{report:?}");
-        assert!(in_words(None, "", Some("0: main\x1b")).ends_with("0: main␛\n"));
+        assert!(format_report(None, "", Some("0: main\x1b")).ends_with("0: main␛\n"));
     }
 
     #[test]
-    #[ignore = "run by the one below, in a process of its own"]
+    #[ignore = "run by the next test in a subprocess"]
     fn panics() {
         install_hook();
         assert!(catch(|| panic!("\x1b[31mcaught")).is_err());
@@ -83,15 +82,17 @@ mod tests {
     }
 
     #[test]
-    fn what_panics_is_reported_so() {
+    fn caught_panics_are_errors() {
         let mut myself = std::process::Command::new(std::env::current_exe().unwrap());
         let output =
-            myself.args(["base::guard::tests::panics", "--exact", "--ignored", "--nocapture"]).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+            myself.args(["base::catch_panic::tests::panics", "--exact", "--ignored", "--nocapture"]).output().unwrap();
+        let output_text = String::from_utf8(output.stderr).unwrap();
         assert!(
-            !output.status.success() && said.contains("src/base/guard.rs") && said.contains("␛[31mnot caught"),
-            "{said}"
+            !output.status.success()
+                && output_text.contains("src/base/catch_panic.rs")
+                && output_text.contains("␛[31mnot caught"),
+            "{output_text}"
         );
-        assert!(!said.contains('\x1b') && !said.contains("31mcaught"), "{said:?}");
+        assert!(!output_text.contains('\x1b') && !output_text.contains("31mcaught"), "{output_text:?}");
     }
 }

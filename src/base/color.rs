@@ -1,6 +1,6 @@
-//! How light colours are, for what can be read on them.
+//! Relative luminance of colors, to choose readable text.
 
-/// How light a colour is, from 0 to 1 as its red, green and blue are (relative luminance of WCAG 2.1).
+/// Returns the relative luminance of a color (WCAG 2.1). Components and result are between 0 and 1.
 pub fn luminance(rgb: [f64; 3]) -> f64 {
     let [red, green, blue] =
         rgb.map(|part| if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) });

@@ -1,20 +1,19 @@
-//! What JavaScript, in which pi is written, takes for white space, and how it writes and reads numbers. What it takes for
-//! false and for text stands with the JSON that it is asked of.
+//! JavaScript semantics that pi depends on: white space, string slices, and conversion between numbers and text.
 
-/// `text` without white space around, as JavaScript's `trim`.
+/// Trims white space like JavaScript's `trim`.
 pub(crate) fn js_trim(text: &str) -> &str {
     text.trim_matches(is_js_space)
 }
 
-/// What JavaScript's `trim` takes away: unlike Rust's also U+FEFF, and not U+0085.
+/// Returns `true` for the white space of JavaScript's `trim`: unlike in Rust, U+FEFF is included and U+0085 is not.
 pub(crate) fn is_js_space(c: char) -> bool {
     matches!(c, ' ' | '\t'..='\r') || (c > '\x7f' && c != '\u{85}' && (c.is_whitespace() || c == '\u{feff}'))
 }
 
-/// The first `units` UTF-16 code units of `text`, as JavaScript's `slice(0, units)`; a character is not split.
+/// Returns the first `units` UTF-16 code units of `text`, like JavaScript's `slice(0, units)`, but never splits a character.
 pub fn utf16_prefix(text: &str, units: usize) -> &str {
     if text.len() <= units {
-        return text; // none takes more units than bytes
+        return text; // no character has more units than bytes
     }
     let mut used = 0;
     for (at, c) in text.char_indices() {
@@ -26,7 +25,7 @@ pub fn utf16_prefix(text: &str, units: usize) -> &str {
     text
 }
 
-/// A number as JavaScript's `String` writes it.
+/// Formats a number like JavaScript's `String`.
 pub(crate) fn number(number: f64) -> String {
     match number.abs() {
         0.0 => "0".into(),
@@ -38,7 +37,7 @@ pub(crate) fn number(number: f64) -> String {
     }
 }
 
-/// The number that a text is for JavaScript's `Number`, if it is a finite one; `None` for an empty text.
+/// Parses text like JavaScript's `Number`. Returns `None` for empty text and for results that are not finite.
 pub(crate) fn to_number(text: &str) -> Option<f64> {
     let text = js_trim(text);
     let digits = |radix: u32| {
@@ -49,7 +48,7 @@ pub(crate) fn to_number(text: &str) -> Option<f64> {
         Some("0x" | "0X") => digits(16),
         Some("0o" | "0O") => digits(8),
         Some("0b" | "0B") => digits(2),
-        // Rust would take `inf` and `nan` as well.
+        // Rust also parses `inf` and `nan`.
         _ if text.contains(|c: char| c.is_alphabetic() && !matches!(c, 'e' | 'E')) => None,
         _ => text.parse().ok(),
     };
@@ -60,9 +59,9 @@ pub(crate) fn to_number(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// As node 22 was seen to write and read them.
+    /// Results of Node 22.
     #[test]
-    fn numbers_are_those_of_javascript() {
+    fn numbers_match_javascript() {
         for (value, text) in [
             (0.0, "0"),
             (-0.0, "0"),
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn trims_and_cuts_as_javascript_does() {
+    fn trim_and_slice_match_javascript() {
         assert_eq!(js_trim("\u{feff} \t\u{a0}a\u{85}\u{2028}"), "a\u{85}");
         assert_eq!((utf16_prefix("a👩b", 2), utf16_prefix("a👩b", 3), utf16_prefix("ab", 9)), ("a", "a👩", "ab"));
     }

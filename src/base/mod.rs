@@ -1,7 +1,6 @@
-//! What everything above may use, and what knows nothing of sessions: text that is safe for a terminal ([`text`]), text
-//! as it is compared ([`normalize`]), numbers and paths for people ([`numbers`], [`paths`]), times as files have them
-//! ([`time`]), how light colours are ([`color`]), words for a shell ([`shell`]), JavaScript's notions of text ([`javascript`]), many
-//! texts in one piece ([`string_pool`]), how lines differ (`diff`), mistyped names (`typo`), and work that may fail ([`catch_panic`]).
+//! Utilities without knowledge of sessions. [`text`] is terminal-safe text, [`normalize`] prepares it for comparison.
+//! [`numbers`], [`paths`] and [`time`] format values. [`shell`] quotes words, and [`javascript`] mirrors JavaScript
+//! semantics. The rest are line diffs (`diff`), typo suggestions (`typo`) and panic handling ([`catch_panic`]).
 
 pub mod catch_panic;
 pub mod color;

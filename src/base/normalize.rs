@@ -1,34 +1,34 @@
-//! Text as it is compared in a search: `É`, `é` and `e` with a combining accent are one. Composed (NFC), then folded by
-//! Unicode's simple case folding. White space stays as it is.
+//! Text normalization for case-insensitive search: NFC, then Unicode simple case folding. `É`, `é` and `e` with a combining
+//! accent are equal. White space is unchanged.
 //!
-//! pi's list compares by JavaScript's `toLowerCase` (1.5.2). All that is equal there is equal here. One thing that pi
-//! finds is not found: an `e` in an `é` that a file has as two characters.
+//! pi's session list compares with JavaScript's `toLowerCase` (1.5.2). Texts that are equal there are equal here. The only
+//! difference: pi finds `e` in a decomposed `é`, and pitree does not.
 
 use std::ops::Range;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The text folded.
+/// Normalizes and case-folds text.
 pub fn fold(text: &str) -> String {
     let mut folded = String::new();
     fold_into(&mut folded, text);
     folded
 }
 
-/// Appends the text folded. What stands in `out` is not composed with it.
+/// Appends the folded text to `out`. Does not compose it with the text before it.
 pub fn fold_into(out: &mut String, text: &str) {
     fold_with_capitals(out, text, |_| ());
 }
 
-/// Appends the text folded, as [`fold_into`] does, and says at which bytes of `out` a capital letter stood.
+/// Appends the folded text like [`fold_into`], and reports each byte offset in `out` at which the original has a capital.
 pub(crate) fn fold_with_capitals(out: &mut String, text: &str, mut capital: impl FnMut(usize)) {
-    const STEP: usize = 16; // most blocks of so many have no capitals
+    const STEP: usize = 16; // most blocks of this size have no capitals
     let mut rest = text;
     out.reserve(text.len());
     while !rest.is_empty() {
         let ascii = ascii_len(rest.as_bytes());
-        // The last letter before other characters may be composed with them.
+        // The last ASCII letter may compose with the characters after it.
         let plain = if ascii == rest.len() { ascii } else { ascii.saturating_sub(1) };
         let start = out.len();
         for (block, bytes) in rest.as_bytes()[..plain].chunks(STEP).enumerate() {
@@ -51,9 +51,9 @@ pub(crate) fn fold_with_capitals(out: &mut String, text: &str, mut capital: impl
     }
 }
 
-/// How many bytes at the start are ASCII.
+/// Returns the length of the ASCII prefix.
 fn ascii_len(bytes: &[u8]) -> usize {
-    const STEP: usize = 64; // a block is tested at once, as vectors
+    const STEP: usize = 64; // a block is tested with vector instructions
     let blocks = bytes.chunks_exact(STEP).take_while(|block| block.is_ascii()).count() * STEP;
     let rest = &bytes[blocks..];
     blocks + rest.iter().position(|b| !b.is_ascii()).unwrap_or(rest.len())
@@ -63,20 +63,20 @@ fn push_folded(out: &mut String, c: char, capital: &mut impl FnMut(usize)) {
     if c.is_uppercase() {
         capital(out.len());
     }
-    // Simple folding leaves it alone, `toLowerCase` does not.
+    // Simple case folding keeps this character, `toLowerCase` does not.
     if c == 'İ' {
         return out.push_str("i\u{307}");
     }
     out.push(fold_char(c));
 }
 
-/// The capital letter of a folded one; itself if there is none, or it has several.
+/// Returns the capital of a folded letter, or the letter itself unless it has exactly one.
 pub(crate) fn capital(folded: char) -> char {
     let mut capital = folded.to_uppercase();
     capital.next().filter(|_| capital.len() == 0).unwrap_or(folded)
 }
 
-/// A character's simple case folding.
+/// Returns the simple case folding of a character.
 pub(crate) fn fold_char(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_lowercase();
@@ -84,18 +84,18 @@ pub(crate) fn fold_char(c: char) -> char {
     unicode_case_mapping::case_folded(c).and_then(|folded| char::from_u32(folded.get())).unwrap_or(c)
 }
 
-/// A folded text that knows where its pieces come from.
+/// Folded text with a mapping to byte offsets in the original.
 #[derive(Clone, Debug, Default)]
 pub struct FoldedText {
     /// The folded text.
     pub text: String,
-    /// Where each grapheme cluster starts, folded and originally; of a run of ASCII only the first, as each byte of it is
-    /// one. Empty while it is all the same.
+    /// The start of each grapheme cluster and of each run of ASCII. Empty if the whole text is ASCII, because all offsets
+    /// are equal then.
     starts: Vec<Start>,
     len: usize,
 }
 
-/// Where a grapheme cluster starts, or a run of them that are a byte each.
+/// The start of a grapheme cluster, or of a run of single-byte clusters.
 #[derive(Clone, Copy, Debug)]
 struct Start {
     folded: usize,
@@ -104,14 +104,14 @@ struct Start {
 }
 
 impl Start {
-    /// Where a place in the folded text is originally: in a cluster that is where it starts.
+    /// Maps a folded offset to the original. Offsets inside a cluster map to its start.
     fn original(&self, folded: usize) -> usize {
         self.original + if self.is_run { folded - self.folded } else { 0 }
     }
 }
 
 impl FoldedText {
-    /// Folds the text.
+    /// Folds `original`.
     pub fn new(original: &str) -> Self {
         let mut folded = Self { len: original.len(), ..Self::default() };
         if original.is_ascii() {
@@ -122,8 +122,8 @@ impl FoldedText {
         while at < original.len() {
             let rest = &original[at..];
             let plain = ascii_len(rest.as_bytes());
-            let plain = memchr::memchr(b'\r', &rest.as_bytes()[..plain]).unwrap_or(plain); // it may be one with a line break
-            // The last one may be one with what follows.
+            let plain = memchr::memchr(b'\r', &rest.as_bytes()[..plain]).unwrap_or(plain); // CR LF is one cluster
+            // The last character may form a cluster with the next.
             let run = if plain == rest.len() { plain } else { plain.saturating_sub(1) };
             let start = Start { folded: folded.text.len(), original: at, is_run: run > 0 };
             let len = if run > 0 { run } else { rest.graphemes(true).next().map_or(rest.len(), str::len) };
@@ -134,7 +134,7 @@ impl FoldedText {
         folded
     }
 
-    /// The bytes of the original that became these bytes of the folded text: whole grapheme clusters.
+    /// Returns the byte range of the original for a range of the folded text, extended to whole grapheme clusters.
     pub fn original(&self, range: Range<usize>) -> Range<usize> {
         let Range { start, end } = range;
         let end = end.max(start);
@@ -146,7 +146,7 @@ impl FoldedText {
             self.starts.partition_point(starts).checked_sub(1)
         };
         let first = before(start, true).map_or(0, |at| self.starts[at].original(start));
-        // The cluster that the end stands in, or ends, belongs to it.
+        // The range includes the cluster that contains its end.
         let after = before(end, false).map_or(first, |at| match self.starts[at] {
             run if run.is_run => run.original(end),
             _ => self.starts.get(at + 1).map_or(self.len, |next| next.original),
@@ -175,9 +175,9 @@ mod tests {
         }
     }
 
-    /// As pi 1.5.2's session picker was seen to tell them apart, or not: the guide says so.
+    /// Comparisons as observed in the session picker of pi 1.5.2.
     #[test]
-    fn more_is_equal_than_to_pi() {
+    fn differences_from_pi() {
         for (one, other) in
             [("maſt", "mast"), ("ς", "σ"), ("µ", "μ"), ("ϑ", "θ"), ("e\u{301}", "é"), ("\u{1100}\u{1161}", "가")]
         {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lower_case_makes_equal_is_equal() {
+    fn texts_with_equal_lower_case_are_equal() {
         for c in '\0'..=char::MAX {
             let lower: String = c.to_lowercase().collect();
             // What Unicode has added since the tables of the crate were made is left alone.
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_lead_back_to_whole_clusters() {
+    fn ranges_map_back_to_whole_clusters() {
         let original = "ab E\u{301}É👩‍👩‍👧 x";
         let folded = FoldedText::new(original);
         assert_eq!(folded.text, "ab éé👩‍👩‍👧 x");

@@ -1,11 +1,11 @@
-//! Numbers as people read them: counts, money, sizes.
+//! Numbers formatted for display: counts, money, sizes.
 
-/// `1 entry`, `1,284 entries`.
+/// Formats a count with its unit: `1 entry`, `1,284 entries`.
 pub fn count(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", thousands(count), if count == 1 { one } else { many })
 }
 
-/// `1,284`
+/// Formats an integer with thousands separators: `1,284`.
 pub fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -18,18 +18,18 @@ pub fn thousands(number: usize) -> String {
     out
 }
 
-/// `$412.80`, `$0.004`
+/// Formats a cost in US dollars: `$412.80`, `$0.004`.
 pub(crate) fn dollars(cost: f64) -> String {
-    // What would be a whole cent is one.
+    // Costs that round to a whole cent are shown as one.
     if cost > 0.0 && cost < 0.0095 { format!("${cost:.3}") } else { format!("${cost:.2}") }
 }
 
-/// A cost, if there is any to speak of.
+/// Formats a cost of at least half a cent. Returns `None` for smaller costs.
 pub(crate) fn nonzero_dollars(cost: f64) -> Option<String> {
     (cost >= 0.005).then(|| dollars(cost))
 }
 
-/// `0.3 s`, `1.5 s`, `45 s`, `2 min 5 s`; of milliseconds.
+/// Formats a duration in milliseconds: `0.3 s`, `45 s`, `2 min 5 s`.
 pub(crate) fn duration(ms: f64) -> String {
     let seconds = (ms / 1000.0).max(0.0);
     match seconds {
@@ -39,7 +39,7 @@ pub(crate) fn duration(ms: f64) -> String {
     }
 }
 
-/// `312 B`, `1.2 MB`
+/// Formats a size in bytes: `312 B`, `1.2 MB`.
 pub fn bytes(bytes: u64) -> String {
     let mut size = bytes as f64;
     for unit in ["B", "KB", "MB"] {
@@ -51,7 +51,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{size:.1} GB")
 }
 
-/// `812`, `12k`, `1.2M`
+/// Formats a number of tokens: `812`, `12k`, `1.2M`.
 pub fn tokens(tokens: f64) -> String {
     match tokens {
         t if t < 999.5 => format!("{t:.0}"),
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_numbers_shortly() {
+    fn formats_numbers() {
         assert_eq!(thousands(1_234_567), "1,234,567");
         assert_eq!(thousands(999), "999");
         assert_eq!(count(1, "entry", "entries"), "1 entry");

@@ -1,4 +1,4 @@
-//! Paths as people read them, and as JSON has them, where a name need not be text.
+//! Paths for display, and paths in JSON, including names that are not UTF-8.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -9,8 +9,8 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::system;
 
-/// `path` with `~` for the home directory where it is in it, as pi shortens it (1.5.2): by whole components, and without
-/// `.`, `..` and doubled separators then. Any other path stays as it is.
+/// Replaces the home directory at the start of `path` by `~`, as pi does (1.5.2): whole components only, with `.`, `..` and
+/// repeated separators removed. Returns other paths unchanged.
 pub(crate) fn shorten<'a>(path: &'a str, home: &str) -> Cow<'a, str> {
     if !Path::new(home).is_absolute() || !Path::new(path).is_absolute() {
         return Cow::Borrowed(path);
@@ -21,8 +21,8 @@ pub(crate) fn shorten<'a>(path: &'a str, home: &str) -> Cow<'a, str> {
     }
 }
 
-/// The directory that a path is in, and its name there; all of it is the name where there is no other. Sessions travel: a
-/// path that begins with a drive is one of Windows on each system.
+/// Splits a path into its parent directory and its name. The directory is empty if the path has no separator. A path that
+/// starts with a drive letter is a Windows path on every system, because sessions are copied between systems.
 pub(crate) fn split_name(path: &str) -> (&str, &str) {
     let is_windows = path.as_bytes().get(1..3) == Some(b":\\");
     let separator = if is_windows { '\\' } else { MAIN_SEPARATOR };
@@ -36,7 +36,7 @@ pub(crate) fn split_name(path: &str) -> (&str, &str) {
     }
 }
 
-/// `path` without `.`, `..` and doubled separators, without asking the file system, as Node's `normalize`.
+/// Removes `.`, `..` and repeated separators lexically, like Node's `path.normalize`.
 pub(crate) fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
@@ -49,30 +49,30 @@ pub(crate) fn normalize(path: &Path) -> PathBuf {
     normal
 }
 
-/// The bytes of a path in base64, if it is no text.
+/// Returns the bytes of a path in base64 if the path is not UTF-8.
 pub(crate) fn non_utf8_base64(path: impl AsRef<Path>) -> Option<String> {
     let path = path.as_ref();
     path.to_str().is_none().then(|| base64(path))
 }
 
-/// The bytes of a path or a word in base64.
+/// Encodes the bytes of a path or an argument in base64.
 pub(crate) fn base64(path: impl AsRef<OsStr>) -> String {
     BASE64_STANDARD.encode(path.as_ref().as_encoded_bytes())
 }
 
-/// The path that has these bytes, written in base64; `None` if there can be none.
+/// Decodes a path from base64. Returns `None` if the bytes are not a valid path on this system.
 pub(crate) fn path_from_base64(base64: &str) -> Option<PathBuf> {
     let bytes = BASE64_STANDARD.decode(base64).ok()?;
     system::files::path_of(bytes)
 }
 
-/// A path in JSON that comes back as it was, for `#[serde(with)]`: text where it is some, else `{"bytes":"<base64>"}`.
+/// Lossless paths in JSON, for `#[serde(with)]`: a string, or `{"bytes":"<base64>"}` if the path is not UTF-8.
 pub(crate) mod exact_json {
     use std::path::{Path, PathBuf};
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-    /// What stands in the JSON.
+    /// The JSON form of a path.
     #[derive(Serialize, Deserialize)]
     #[serde(untagged)]
     enum Written {
@@ -91,18 +91,18 @@ pub(crate) mod exact_json {
         match Written::deserialize(from)? {
             Written::Text(path) => Ok(path),
             Written::Odd { bytes } => {
-                super::path_from_base64(&bytes).ok_or_else(|| de::Error::custom("these bytes are no path"))
+                super::path_from_base64(&bytes).ok_or_else(|| de::Error::custom("these bytes are not a path"))
             }
         }
     }
 }
 
-/// The name of a file, for people.
+/// Returns the file name for display.
 pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
 }
 
-/// A path as one sees it from a directory: relative below that, else with `~` for the home directory.
+/// Shortens a path for display: relative to `cwd` if it is inside, otherwise with `~` for the home directory.
 pub(crate) fn relative_to<'a>(cwd: &str, path: &'a str, home: &str) -> Cow<'a, str> {
     let inside = path.strip_prefix(cwd).filter(|_| !cwd.is_empty());
     match inside.and_then(|rest| if rest.is_empty() { Some("") } else { rest.strip_prefix(['/', '\\']) }) {
@@ -126,7 +126,7 @@ mod tests {
         path: PathBuf,
     }
 
-    /// As `shortenHomePath` of pi 1.5.2 gave them.
+    /// Results of `shortenHomePath` in pi 1.5.2.
     #[test]
     fn home_is_shortened_by_whole_components() {
         for (path, short) in [
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_in_json_comes_back_as_it_was() {
+    fn paths_in_json_round_trip() {
         for (bytes, json) in [
             (&b"/a/\xc3\xa9\n\"\\.jsonl"[..], "{\"path\":\"/a/\u{e9}\\n\\\"\\\\.jsonl\"}"),
             (b"", r#"{"path":""}"#),
@@ -169,8 +169,8 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_told_from_where_the_session_worked() {
-        for (path, said) in [
+    fn paths_are_relative_to_the_session_directory() {
+        for (path, shown) in [
             ("/home/me/app/src/a.rs", "src/a.rs"),
             ("/home/me/app", "."),
             ("/home/me/app/", "."),
@@ -178,7 +178,7 @@ mod tests {
             ("src/a.rs", "src/a.rs"),
             ("/etc/hosts", "/etc/hosts"),
         ] {
-            assert_eq!(relative_to("/home/me/app", path, "/home/me"), said);
+            assert_eq!(relative_to("/home/me/app", path, "/home/me"), shown);
         }
         assert_eq!(relative_to("", "/a", "/home/me"), "/a");
     }

@@ -1,4 +1,4 @@
-//! JSON that pitree prints: it does nothing to a terminal, and says paths exactly.
+//! Printed JSON: free of terminal control characters, with lossless paths.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,10 +9,10 @@ use serde::Serialize;
 use crate::base::paths;
 use crate::base::text::{has_unsafe, is_unsafe};
 
-/// The version of all printed objects. It rises when a field changes its name, its type or its meaning.
+/// The schema version of all printed objects. Increased when the name, type or meaning of a field changes.
 const SCHEMA: u32 = 1;
 
-/// An object as it is printed.
+/// A printed object with its schema version.
 #[derive(Serialize)]
 struct Versioned<'a, T> {
     schema: u32,
@@ -20,8 +20,8 @@ struct Versioned<'a, T> {
     value: &'a T,
 }
 
-/// Adds one object on one line, with the field `schema`. Characters that a terminal could act on are escaped: the same
-/// JSON to a reader.
+/// Appends an object as one line of JSON, with the field `schema`. Escapes characters that are unsafe on a terminal, which
+/// does not change the value.
 ///
 /// # Errors
 /// `value` cannot be serialized as an object.
@@ -47,13 +47,13 @@ pub(crate) fn push_json_line(lines: &mut Vec<u8>, value: &impl Serialize) -> Res
     Ok(())
 }
 
-/// A path as a script sees it.
+/// The JSON fields of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PathFields {
-    /// As text, with U+FFFD for what is none.
+    /// The path as text, with U+FFFD for invalid UTF-8.
     pub(crate) path: String,
-    /// Its bytes in base64, if it is no text.
+    /// The bytes of the path in base64 if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path_bytes: Option<String>,
 }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_keeps_its_value_and_tells_the_terminal_nothing() {
+    fn unsafe_characters_are_escaped_without_changing_the_value() {
         let text = "a\u{1b}[31m\u{9b}31m\u{7f}\u{202e}é\u{e0001}😀";
         let mut out = Vec::new();
         push_json_line(&mut out, &BTreeMap::from([("text", text)])).unwrap();

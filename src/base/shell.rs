@@ -1,11 +1,11 @@
-//! Words for a command line that bash, zsh, dash and fish (from 3.4 on) read alike, and that a terminal shows whole.
+//! Shell quoting that bash, zsh, dash and fish (3.4 and newer) parse alike and that contains only printable characters.
 
 use std::ffi::OsStr;
 
 use crate::base::text::is_unsafe;
 
-/// A word so that a shell takes it for what it is. Of ASCII characters that can be seen, if a terminal would not show it
-/// as it is: but for line breaks at its end.
+/// Quotes a word for a shell. A word with unsafe characters becomes a `printf` substitution of printable ASCII, apart from
+/// trailing line breaks.
 pub(crate) fn quote(word: impl AsRef<OsStr>) -> String {
     let word = word.as_ref();
     match word.to_str() {
@@ -15,12 +15,12 @@ pub(crate) fn quote(word: impl AsRef<OsStr>) -> String {
     }
 }
 
-/// Whether no shell takes a character for anything else, wherever it stands in a word.
+/// Returns `true` if the character has no special meaning to any of the shells, anywhere in a word.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_./:@+,".contains(&byte)
 }
 
-/// Text in single quotes. Between them fish takes a backslash for a sign: that stands outside, as a quote must.
+/// Puts text in single quotes. Backslashes, which fish interprets inside quotes, are escaped outside them, as quotes are.
 fn in_quotes(text: &str) -> String {
     let mut quoted = String::from("'");
     for c in text.chars() {
@@ -33,7 +33,7 @@ fn in_quotes(text: &str) -> String {
     quoted + "'"
 }
 
-/// What `printf` makes of a word. It would lose line breaks at the end: they stand behind it.
+/// Quotes a word as a `printf` substitution. Trailing line breaks follow it in quotes, because the shell would strip them.
 fn substituted(word: &[u8]) -> String {
     let end = word.iter().rposition(|&byte| byte != b'\n').map_or(0, |at| at + 1);
     let (word, breaks) = word.split_at(end);
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_quoted_where_a_shell_would_take_them_for_more() {
+    fn words_with_special_characters_are_quoted() {
         for (word, quoted) in [
             (&b"/a-b_c/d.jsonl"[..], "/a-b_c/d.jsonl"),
             (b"", "''"),

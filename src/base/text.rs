@@ -1,6 +1,6 @@
-//! Text that is safe to show: cleaning what comes from files, measuring it in terminal columns, cutting it, and
-//! saying what it means. Everything that reaches a cell, a title or a plain stdout goes through [`clean`] or
-//! [`clean_lines`]. No colours here: `ui::theme` gives each [`Tone`] its look.
+//! Terminal-safe text: sanitizes text from files, measures and truncates it by terminal columns, and tags it with a
+//! [`Tone`]. All text for a cell, a title or plain stdout passes through [`clean`] or [`clean_lines`]. `ui::theme` maps
+//! each tone to a style.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,15 +9,15 @@ use std::path::is_separator;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// What a piece of text means. The theme turns it into colour and modifiers; without colours it is still readable.
+/// The semantic role of a piece of text. The theme maps it to a color and modifiers; text stays readable without colors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tone {
     /// Ordinary text.
     #[default]
     Text,
-    /// Of less weight: ages, counts, connectors.
+    /// Secondary text: ages, counts, connectors.
     Dim,
-    /// What stands out in a frame: titles, the focused border, key names.
+    /// Accents in a frame: titles, the focused border, key names.
     Accent,
     /// A user's message.
     User,
@@ -31,7 +31,7 @@ pub enum Tone {
     Meta,
     /// A label on an entry.
     Label,
-    /// The name that a session was given.
+    /// A session name set by the user.
     Name,
     /// The model's thinking.
     Thinking,
@@ -41,7 +41,7 @@ pub enum Tone {
     Fork,
     /// Cost and tokens.
     Cost,
-    /// Something to look at: damaged, gone, live.
+    /// A warning: damaged, missing, live.
     Warning,
     /// A failure.
     Error,
@@ -49,7 +49,7 @@ pub enum Tone {
     Heading,
     /// Strong text in Markdown.
     Strong,
-    /// Emphasised text in Markdown.
+    /// Emphasized text in Markdown.
     Emphasis,
     /// Struck text in Markdown.
     Strike,
@@ -89,47 +89,48 @@ pub enum Tone {
     File5,
     /// The sixth file.
     File6,
-    /// Text that matches what is being looked for.
+    /// Text that matches the query.
     Match,
-    /// Under the cursor of a line that is being typed.
+    /// The character under the cursor of an input line.
     Cursor,
 }
 
-/// A run of text with one meaning. The text is clean: no control characters.
+/// A run of text with one tone. The text is clean: it has no control characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// The text, on one line.
     pub text: String,
-    /// What it means.
+    /// The role of the text.
     pub tone: Tone,
 }
 
 impl Span {
-    /// A span of text that is already clean.
+    /// Creates a span from text that is already clean.
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self { text: text.into(), tone }
     }
 
-    /// A span of text that comes from a file: made safe, on one line.
+    /// Creates a span from untrusted text, sanitized to one line.
     pub fn clean(tone: Tone, text: &str) -> Self {
         Self::new(tone, clean(text))
     }
 }
 
-/// What spans say.
+/// Joins the text of spans.
 pub(crate) fn spans_text(spans: &[Span]) -> String {
     spans.iter().map(|span| span.text.as_str()).collect()
 }
 
-/// The columns that spans take on a terminal.
+/// Returns the width of spans in terminal columns.
 pub(crate) fn spans_width(spans: &[Span]) -> usize {
     spans.iter().map(|span| width(&span.text)).sum()
 }
 
-/// Spans with some bytes of their text shown as a match; `ranges` come in order and don't overlap.
+/// Splits spans so that the given byte ranges of their joined text have [`Tone::Match`]. The ranges are sorted and do not
+/// overlap.
 pub fn highlight(spans: &[Span], ranges: &[Range<usize>]) -> Vec<Span> {
     let mut out = Vec::with_capacity(spans.len() + 2 * ranges.len());
-    let mut start = 0; // of the span in the whole text
+    let mut start = 0; // offset of the span in the joined text
     let mut ranges = ranges.iter().peekable();
     for span in spans {
         let end = start + span.text.len();
@@ -155,7 +156,7 @@ pub fn highlight(spans: &[Span], ranges: &[Range<usize>]) -> Vec<Span> {
     out
 }
 
-/// Characters that would move the cursor, start an escape sequence, reorder or hide text on a terminal.
+/// Returns `true` if the character can move the cursor, start an escape sequence, or reorder or hide text on a terminal.
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -163,16 +164,16 @@ pub fn is_unsafe(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Whether a text has such characters.
+/// Returns `true` if the text contains an unsafe character.
 pub fn has_unsafe(text: &str) -> bool {
-    // Most texts are printable ASCII, of which many bytes are looked at at once.
-    // Unsafe ones above it begin with one of five bytes.
+    // Fast path: most texts are printable ASCII, checked in vectorized chunks.
+    // Unsafe characters beyond ASCII start with one of five bytes.
     let is_in = |b: u8| matches!(b, b' '..=b'~' | 0x80..=0xc1 | 0xc3..=0xd7 | 0xd9..=0xe1 | 0xe3..=0xee | 0xf0..=0xf2);
     let is_plain = |some: &[u8]| some.iter().fold(true, |is_plain, &b| is_plain & is_in(b));
     !text.as_bytes().chunks(64).all(is_plain) && text.contains(is_unsafe)
 }
 
-/// What is shown in the place of an unsafe character: its picture for C0, the replacement character for the rest.
+/// Returns the visible substitute of an unsafe character: a control picture for C0, otherwise U+FFFD.
 fn picture(c: char) -> char {
     match c {
         '\0'..='\x1f' => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
@@ -181,7 +182,8 @@ fn picture(c: char) -> char {
     }
 }
 
-/// Makes text safe for one line: tabs and line breaks become a space, other unsafe characters visible stand-ins.
+/// Sanitizes text for one line: replaces tabs and line breaks by a space, and other unsafe characters by a visible
+/// substitute.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if !has_unsafe(text) {
         return Cow::Borrowed(text);
@@ -189,7 +191,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(clean_char).collect())
 }
 
-/// Makes text safe for many lines: line breaks and tabs stay, other unsafe characters become visible stand-ins.
+/// Sanitizes multi-line text: keeps line breaks and tabs, and replaces other unsafe characters by a visible substitute.
 pub(crate) fn clean_text(text: &str) -> String {
     let clean = |c: char| if matches!(c, '\n' | '\t') { c } else { clean_char(c) };
     let mut chars = text.chars().peekable();
@@ -201,7 +203,7 @@ pub(crate) fn clean_text(text: &str) -> String {
     std::iter::from_fn(next).collect()
 }
 
-/// What is shown of a character on one line.
+/// Sanitizes one character of a line.
 pub(crate) fn clean_char(c: char) -> char {
     match c {
         ' '..='~' => c,
@@ -211,15 +213,15 @@ pub(crate) fn clean_char(c: char) -> char {
     }
 }
 
-/// The code points that are drawn of a character, as a person sees it: the longest that are written have ten, families of
-/// emoji and their skins.
+/// The maximum number of code points drawn per grapheme cluster. The longest in use, emoji families with skin tones, have
+/// ten.
 const MOST_POINTS: usize = 16;
 
-/// Text of which each character, as a person sees it, has few code points: what else there may be of marks on a letter would
-/// all go to one cell of the terminal.
+/// Truncates each grapheme cluster to [`MOST_POINTS`] code points. Otherwise, a cell of the terminal would get any number
+/// of combining marks.
 pub(crate) fn limit_combining_marks(text: &str) -> Cow<'_, str> {
     let end = |cluster: &str| cluster.char_indices().nth(MOST_POINTS).map_or(cluster.len(), |(end, _)| end);
-    // A cluster takes so many bytes at least.
+    // A cluster has at least one byte per code point.
     if text.len() <= MOST_POINTS || text.is_ascii() || text.graphemes(true).all(|cluster| end(cluster) == cluster.len())
     {
         return Cow::Borrowed(text);
@@ -227,7 +229,7 @@ pub(crate) fn limit_combining_marks(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.graphemes(true).map(|cluster| &cluster[..end(cluster)]).collect())
 }
 
-/// Splits text into safe lines: breaks at LF, CR LF and CR, tabs go to the next multiple of four columns.
+/// Splits text into sanitized lines at LF, CR LF and CR. Expands tabs to the next multiple of four columns.
 pub fn clean_lines(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     text.split('\n')
         .flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
@@ -249,7 +251,7 @@ fn expand_tabs(line: &str) -> String {
     out
 }
 
-/// Removes the numbers of system errors, such as ` (os error 2)`, which explain nothing to a person.
+/// Removes system error numbers, such as ` (os error 2)`, from a message.
 pub(crate) fn without_os_error_codes(message: &str) -> Cow<'_, str> {
     const CODE: &str = " (os error ";
     let mut text = Cow::Borrowed(message);
@@ -261,20 +263,20 @@ pub(crate) fn without_os_error_codes(message: &str) -> Cow<'_, str> {
     text
 }
 
-/// The columns that text takes on a terminal.
+/// Returns the width of text in terminal columns.
 pub fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
 }
 
-/// Whether text is one character that takes one column.
+/// Returns `true` if text is a single safe character that is one column wide.
 pub(crate) fn is_one_column(text: &str) -> bool {
     text.chars().count() == 1 && !text.contains(is_unsafe) && width(text) == 1
 }
 
-/// The longest start of `text` that fits into `columns`, cut between characters as a person sees them.
+/// Returns the longest prefix of `text` that fits into `columns`. Never splits a grapheme cluster.
 pub fn truncate_to_width(text: &str, columns: usize) -> &str {
     if text.len() <= columns {
-        return text; // no character takes more columns than bytes
+        return text; // no character is wider than its number of bytes
     }
     let mut used = 0;
     for (at, cluster) in text.grapheme_indices(true) {
@@ -286,32 +288,31 @@ pub fn truncate_to_width(text: &str, columns: usize) -> &str {
     text
 }
 
-/// The table of all signs: a field for each, the two sets, and their names with what they mean.
+/// Defines [`Glyphs`]: one field per symbol, the Unicode and ASCII sets, and the table of names and meanings.
 macro_rules! glyphs {
     ($($name:ident: $means:literal, $unicode:literal, $ascii:literal;)*) => {
-        /// The signs that pitree draws with: Unicode, or ASCII for terminals and fonts that lack them.
+        /// The symbols that pitree draws.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub struct Glyphs {
             $(#[doc = $means] pub $name: Cow<'static, str>,)*
         }
 
-        /// The signs for terminals with Unicode, each of one column. All are in
-        /// DejaVu Sans Mono 2.37, and most in Noto Sans Mono.
+        /// The Unicode symbols, each one column wide. All are in DejaVu Sans Mono 2.37, and most in Noto Sans Mono.
         pub(crate) static UNICODE: Glyphs = Glyphs { $($name: Cow::Borrowed($unicode),)* };
 
-        /// The signs for terminals without (`--ascii`).
+        /// The ASCII symbols (`--ascii`).
         pub static ASCII: Glyphs = Glyphs { $($name: Cow::Borrowed($ascii),)* };
 
         impl Glyphs {
-            /// The name and the meaning of each sign.
+            /// The name and meaning of each symbol.
             pub(crate) const ALL: &'static [(&'static str, &'static str)] = &[$((stringify!($name), $means),)*];
 
-            /// The name, the meaning and the sign itself of each.
+            /// Returns the name, the meaning and the symbol of each.
             pub(crate) fn all(&self) -> impl Iterator<Item = (&'static str, &'static str, &str)> {
                 [$((stringify!($name), $means, &*self.$name)),*].into_iter()
             }
 
-            /// The sign that has a name.
+            /// Returns the symbol with the given name.
             pub(crate) fn named(&mut self, name: &str) -> Option<&mut Cow<'static, str>> {
                 match name {
                     $(stringify!($name) => Some(&mut self.$name),)*
@@ -338,7 +339,7 @@ glyphs! {
     failed: "A session whose pi met an error.", "‼", "E";
     idle: "A session that a pi has open, in which nothing was said since.", "○", "o";
     gone: "The project's directory is gone.", "✗", "X";
-    subagent: "A session of a sub-agent.", "↳", ">";
+    subagent: "A subagent session.", "↳", ">";
     mark: "A marked session or entry.", "✓", "x";
     warning: "Something is wrong with the file or the entry; the preview says what.", "⚠", "!";
     active: "In the tree: an entry on the active path, which leads to the leaf.", "•", "*";
@@ -354,7 +355,7 @@ glyphs! {
 }
 
 impl Glyphs {
-    /// `text`, or as much of its end as fits into `columns` with an ellipsis before: for paths.
+    /// Truncates the start of `text` to fit into `columns`, and puts an ellipsis before the rest.
     pub(crate) fn cut_start<'a>(&self, text: &'a str, columns: usize) -> Cow<'a, str> {
         if width(text) <= columns {
             return Cow::Borrowed(text);
@@ -369,7 +370,7 @@ impl Glyphs {
         Cow::Owned(format!("{}{}", self.ellipsis, &text[start..]))
     }
 
-    /// `text`, or its start and its end with an ellipsis between, the end of at most `end` columns: for names.
+    /// Truncates the middle of `text` to fit into `columns`, and keeps at most `end` columns of its end.
     pub(crate) fn cut_middle<'a>(&self, text: &'a str, columns: usize, end: usize) -> Cow<'a, str> {
         let start = match columns.checked_sub(end + width(&self.ellipsis)) {
             Some(room) if width(text) > columns => truncate_to_width(text, room),
@@ -378,8 +379,8 @@ impl Glyphs {
         Cow::Owned(format!("{start}{}", self.cut_start(&text[start.len()..], columns - width(start))))
     }
 
-    /// `text`, or as much of it as fits into `columns` with ellipses where it is cut: its end, or where the character at
-    /// `place` is not in it, what begins with the part of the path that has the character.
+    /// Truncates the path `text` to fit into `columns` so that the character at index `place` stays visible. Keeps the end
+    /// of the path, or else the part that starts with the component that contains the character.
     pub(crate) fn cut_around<'a>(&self, text: &'a str, place: usize, columns: usize) -> Cow<'a, str> {
         let end = self.cut_start(text, columns);
         let room = columns.saturating_sub(2 * width(&self.ellipsis));
@@ -419,7 +420,7 @@ impl Glyphs {
         Cow::Owned(format!("{}{}{}", &path[..head], self.ellipsis, &path[ends[tail]..]))
     }
 
-    /// `text`, or as much of it as fits into `columns` with an ellipsis behind.
+    /// Truncates the end of `text` to fit into `columns`, and appends an ellipsis.
     pub fn cut<'a>(&self, text: &'a str, columns: usize) -> Cow<'a, str> {
         if truncate_to_width(text, columns).len() == text.len() {
             return Cow::Borrowed(text);
@@ -447,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sign_has_one_column() {
+    fn every_symbol_is_one_column_wide() {
         let mut glyphs = UNICODE.clone();
         for (name, _) in Glyphs::ALL {
             assert!(glyphs.named(name).is_some_and(|sign| is_one_column(sign)), "{name}");
@@ -458,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_of_system_errors_are_removed() {
+    fn os_error_codes_are_removed() {
         for (message, expected) in [
             ("No such file or directory (os error 2)", "No such file or directory"),
             ("a: b (os error 13) (from --dir), c (os error -5)", "a: b (from --dir), c"),
@@ -470,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_matches_across_spans() {
+    fn highlights_matches_across_spans() {
         let spans = [Span::new(Tone::User, "user: "), Span::new(Tone::Text, "use é")];
         let shown = |ranges: &[Range<usize>]| {
             let part = |span: Span| if span.tone == Tone::Match { format!("<{}>", span.text) } else { span.text };
@@ -489,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_between_whole_characters() {
+    fn truncates_between_grapheme_clusters() {
         assert_eq!(UNICODE.cut("hello", 5), "hello");
         assert_eq!(UNICODE.cut("hello world", 6), "hello…");
         assert_eq!(UNICODE.cut("漢字漢字", 5), "漢字…");

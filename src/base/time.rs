@@ -1,8 +1,8 @@
-//! Times as session files have them: ISO strings or milliseconds since 1970, read as JavaScript's `Date` reads them.
+//! Timestamps of session files: ISO strings or milliseconds since 1970, parsed like JavaScript's `Date`.
 
 use jiff::{Timestamp, civil, tz::TimeZone};
 
-/// Milliseconds since 1970 of a date as text: ISO 8601 (what pi writes) or RFC 2822; without a zone it is UTC.
+/// Parses an ISO 8601 (the format of pi) or RFC 2822 date to milliseconds since 1970. A date without a time zone is UTC.
 pub fn parse(text: &str) -> Option<i64> {
     if let Some(ms) = parse_pi_format(text.as_bytes()) {
         return Some(ms);
@@ -17,12 +17,12 @@ pub fn parse(text: &str) -> Option<i64> {
     jiff::fmt::rfc2822::parse(text).ok().map(|time| time.timestamp().as_millisecond())
 }
 
-/// `2026-01-24T16:22:26.831Z`: how pi writes all times, and there is one in each of a million lines.
+/// Parses `2026-01-24T16:22:26.831Z`, the format that pi writes. A fast path, because every line has a timestamp.
 pub(crate) fn parse_pi_format(text: &[u8]) -> Option<i64> {
     let text: &[u8; 24] = text.try_into().ok()?;
     let form = b"0000-00-00T00:00:00.000Z";
     let is_as = |(b, form): (&u8, &u8)| (b == form) | ((*form == b'0') & b.is_ascii_digit());
-    // All of it is looked at, as vectors.
+    // No early exit, so that the comparison is vectorized.
     if !text.iter().zip(form).fold(true, |all, pair| all & is_as(pair)) {
         return None;
     }
@@ -30,7 +30,7 @@ pub(crate) fn parse_pi_format(text: &[u8]) -> Option<i64> {
     let (year, month, day) = (number(0..4), number(5..7), number(8..10));
     let (hour, minute, second) = (number(11..13), number(14..16), number(17..19));
     if !(1..=12).contains(&month) || !(1..=28).contains(&day) || hour > 23 || minute > 59 || second > 59 {
-        return None; // the last days of months and what is no time are looked at more closely
+        return None; // the slow path handles the last days of a month and invalid times
     }
     // Days since 1970 in the Gregorian calendar, with years that begin in March (Howard Hinnant's `days_from_civil`).
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
@@ -40,17 +40,17 @@ pub(crate) fn parse_pi_format(text: &[u8]) -> Option<i64> {
     Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + number(20..23))
 }
 
-/// Milliseconds as JavaScript's `Date` holds them: whole, and at most 8.64e15 from 1970.
+/// Converts a number to the milliseconds of a JavaScript `Date`: an integer of at most 8.64e15.
 pub(crate) fn from_number(ms: f64) -> Option<i64> {
     (ms.abs() <= 8.64e15).then_some(ms.trunc() as i64)
 }
 
-/// `2026-01-24T16:22:26.831Z`, as JavaScript's `toISOString`; `None` beyond the year 9999.
+/// Formats a time like JavaScript's `toISOString`: `2026-01-24T16:22:26.831Z`. Returns `None` beyond the year 9999.
 pub fn iso(ms: i64) -> Option<String> {
     Timestamp::from_millisecond(ms).ok().map(|time| format!("{time:.3}"))
 }
 
-/// How long ago, as pi's session list says it (0.87.1): `now`, `5m`, `3h`, `2d`, `1w`, `3mo`, `1y`.
+/// Formats an age as in pi's session list (0.87.1): `now`, `5m`, `3h`, `2d`, `1w`, `3mo`, `1y`.
 pub fn age(now: i64, then: i64) -> String {
     let minutes = (now - then) / 60_000;
     let (hours, days) = (minutes / 60, minutes / (24 * 60));
@@ -65,7 +65,7 @@ pub fn age(now: i64, then: i64) -> String {
     }
 }
 
-/// How long something lasts, for a sentence: `for 5m`.
+/// Formats the time since `since` for a sentence: `for 5m`, `since just now`.
 pub(crate) fn duration_since(now: i64, since: i64) -> String {
     match age(now, since) {
         age if age == "now" => "since just now".into(),
@@ -73,7 +73,7 @@ pub(crate) fn duration_since(now: i64, since: i64) -> String {
     }
 }
 
-/// The same for a sentence: `just now`, `5m ago`.
+/// Formats an age for a sentence: `just now`, `5m ago`.
 pub(crate) fn ago(now: i64, then: i64) -> String {
     match age(now, then) {
         age if age == "now" => "just now".into(),
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_dates_of_session_files() {
+    fn parses_dates_of_session_files() {
         assert_eq!(parse("1970-01-01T00:00:01.234Z"), Some(1234));
         assert_eq!(parse("1970-01-01T01:00:00+01:00"), Some(0));
         assert_eq!(parse("1970-01-02"), Some(86_400_000));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn says_ages_as_pi_does() {
+    fn ages_match_pi() {
         const HOUR: i64 = 3_600_000;
         for (then, said) in [
             (-59_999, "now"),

@@ -2,13 +2,13 @@
 
 use strsim::{levenshtein, osa_distance};
 
-/// The name that is nearest to a mistyped one; `None` if all are far from it. Its words may be in another order.
+/// Returns the name closest to a mistyped one, or `None` if none is close. The order of words does not matter.
 pub(crate) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let near = names.map(|name| (distance(word, name), name)).min_by_key(|(distance, _)| *distance);
     near.filter(|(distance, name)| *distance <= 2.max(name.len() / 3)).map(|(_, name)| name)
 }
 
-/// The number of edits between two names, their words in order or sorted.
+/// Returns the edit distance between two names, with their words in the given or in sorted order.
 fn distance(a: &str, b: &str) -> usize {
     let sorted = |name: &str| {
         let mut words: Vec<_> = name.split(['-', '_']).collect();
@@ -18,22 +18,22 @@ fn distance(a: &str, b: &str) -> usize {
     levenshtein(a, b).min(levenshtein(&sorted(a), &sorted(b)))
 }
 
-/// The name that a word means which might also be a word to search for: only slips that hardly are another word.
+/// Returns the name of which `word` is probably a misspelling. Strict, because the word can also be a search term.
 pub(crate) fn likely_typo_of<'a>(word: &str, mut names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     names.find(|name| word.is_ascii() && osa_distance(word, name) == 1 && is_slip(word.as_bytes(), name.as_bytes()))
 }
 
-/// Returns `true` if a word that is one edit away from a name is probably that name. Short names are near to words that
-/// people search for, such as `free` and `patch`.
+/// Returns `true` if a word that is one edit away from a name is probably that name. Short names are close to common search
+/// terms, such as `free` and `patch`.
 fn is_slip(word: &[u8], name: &[u8]) -> bool {
     let same = word.iter().zip(name).take_while(|(one, other)| one == other).count();
     match word.len().cmp(&name.len()) {
-        // Two swapped letters, or a wrong one.
+        // Two swapped letters, or a wrong letter.
         std::cmp::Ordering::Equal => {
             let is_swapped = word.get(same + 1) == name.get(same) && word.get(same) == name.get(same + 1);
             name.len() >= if is_swapped { 3 } else { 6 }
         }
-        // A doubled or extra letter. At the end of the name it makes another word, such as `configs`.
+        // A doubled or an extra letter. An extra last letter makes another word, such as `configs`.
         std::cmp::Ordering::Greater => {
             let is_doubled = same > 0 && word[same] == word[same - 1];
             name.len() >= if is_doubled { 4 } else { 6 } && (is_doubled || same < name.len())
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_command_is_found_and_a_word_is_not() {
+    fn misspelled_commands_are_found_and_search_terms_are_not() {
         let names = ["ls", "tree", "files", "search", "path", "resume", "fork", "label", "restore", "undo", "config"];
         let meant = |word: &str| likely_typo_of(word, names.into_iter());
         for (word, name) in [

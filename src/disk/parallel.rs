@@ -219,6 +219,6 @@ mod tests {
             true
         });
         assert_eq!(done.len(), 99);
-        assert_eq!(failed, [(42, "pitree stumbled over it, which is a defect of pitree: not 42".to_string())]);
+        assert_eq!(failed, [(42, "internal error in pitree: not 42; please report it".to_string())]);
     }
 }

@@ -169,7 +169,7 @@ mod tests {
             lanes.start(ticket, Job::Work(Work::Read(body.clone())));
             let (of, Reply::Failed(why)) = reply(&events) else { panic!("it failed") };
             assert_eq!(of, number);
-            assert!(why.starts_with("pitree stumbled over it"), "{why}");
+            assert!(why.starts_with("internal error in pitree"), "{why}");
             drop(claim);
         }
     }

@@ -140,10 +140,10 @@ fn work_that_breaks_off_says_so_where_it_was_waited_for() {
     let opens = asked(&mut browser, "f5");
     for (ticket, work) in &opens {
         if matches!(work, Work::Open { .. }) {
-            browser.send(Msg::Reply(ticket.clone(), Reply::Failed("pitree stumbled over it".into())));
+            browser.send(Msg::Reply(ticket.clone(), Reply::Failed("internal error in pitree".into())));
         }
     }
-    shows(&browser, "pitree stumbled over it");
+    shows(&browser, "internal error in pitree");
     assert!(browser.model.tree.error.is_some());
     let (ticket, _) = change(&mut browser, "U");
     browser.send(Msg::Reply(ticket, Reply::Failed("broken".into())));
