@@ -12,7 +12,7 @@
           version = (fromTOML (builtins.readFile ./Cargo.toml)).package.version;
           src = self;
           cargoLock.lockFile = ./Cargo.lock;
-          doCheck = false; # the tests want shells and a terminal
+          doCheck = false; # the tests need shells and a terminal
           nativeBuildInputs = [ pkgs.installShellFiles ];
           postInstall = ''
             installManPage docs/man/*.1
