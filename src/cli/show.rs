@@ -19,7 +19,7 @@ use crate::cli::resolve::Place;
 use crate::cli::{Chosen, completions, output, resolve};
 use crate::disk::load;
 use crate::disk::load::Bodies;
-use crate::render::entry::{related, written};
+use crate::render::entry::{related, source_text};
 use crate::session::entry::kind::Kind;
 use crate::session::entry::parse;
 use crate::session::tree::{Index, Tree};
@@ -138,7 +138,7 @@ impl Show {
         let line = bodies.line(node)?;
         let others: Result<Vec<Vec<u8>>> =
             related(tree, at).into_iter().map(|at| bodies.line(&tree.nodes[at as usize])).collect();
-        let whole = written(tree, at, (&line, &others?), &jiff::tz::TimeZone::system());
+        let whole = source_text(tree, at, (&line, &others?), &jiff::tz::TimeZone::system());
         let entry = parse::line(&line).ok().flatten().unwrap_or_default();
         // What stands on its first line is said by fields.
         let whole = whole.split_once("\n\n").map_or(&*whole, |(_, text)| text).trim_end();

@@ -1,5 +1,4 @@
-//! Source code as styled lines: finds the language, and says by [`Tone`]s what each piece of code is. Colours are the
-//! theme's business; finding code within Markdown is [`crate::render::markdown`]'s.
+//! Syntax highlighting: detects the language and tags each piece of code with a [`Tone`].
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -8,24 +7,23 @@ use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet
 
 use crate::base::text::{Span, Tone, clean_lines};
 
-/// The bytes of one piece of code that are highlighted; what follows is shown plain. The highlighter does 0.1
-/// (TypeScript) to 1.6 (JSON) megabytes a second, and takes up to a quarter of a second more for a language's first
-/// code.
+/// The maximum number of highlighted bytes of a code block; the rest is plain. The highlighter processes 0.1 (TypeScript)
+/// to 1.6 MB (JSON) per second, and needs up to 0.25 s more to load a language.
 pub(crate) const MAX_BYTES: usize = 16 * 1024;
-/// The lines of one piece of code that are highlighted.
+/// The maximum number of highlighted lines of a code block.
 const MAX_LINES: usize = 2_000;
-/// The bytes of a line that is still highlighted. Longer ones are data or minified, and the time for a line grows with
-/// the square of its length in bad cases.
+/// The maximum length in bytes of a highlighted line. Longer lines are data or minified code, and the time for a line is
+/// quadratic in its length in bad cases.
 const MAX_LINE_BYTES: usize = 500;
 
-/// How long the code of a document may take, and one piece of it: in some languages a line may take a quarter of a second.
-const FOR_ALL: Duration = Duration::from_secs(2);
-const FOR_ONE: Duration = Duration::from_secs(1);
-/// The languages of a document, and those that are kept for the next one.
-const LANGUAGES: usize = 6;
-const KEPT_LANGUAGES: usize = 12;
+/// The time limits for all code of a document and for one code block. In some languages, a line can take 0.25 s.
+const DOCUMENT_TIME_LIMIT: Duration = Duration::from_secs(2);
+const CODE_TIME_LIMIT: Duration = Duration::from_secs(1);
+/// The maximum number of languages in a document, and in the cache shared by documents.
+const MAX_LANGUAGES: usize = 6;
+const MAX_CACHED_LANGUAGES: usize = 12;
 
-/// What people write on a fence where the syntaxes know the language by another name or extension only.
+/// Common fence tags that the syntax set only has under another name or extension.
 const ALIASES: [(&str, &str); 22] = [
     ("shell", "sh"),
     ("console", "sh"),
@@ -51,9 +49,9 @@ const ALIASES: [(&str, &str); 22] = [
     ("objc", "m"),
 ];
 
-/// The lines of `code`, highlighted as `language`: a fence tag (`ts`, `rust,ignore`, `{.python}`), a file extension or
-/// a file name. Code of an unknown language, and what is too big, is [`Tone::Code`] throughout. One item a line.
-pub(crate) fn highlight(language: &str, code: &str, budget: &mut Budget<'_>) -> Vec<Vec<Span>> {
+/// Highlights `code` and returns one item per line. `language` is a fence tag (`ts`, `rust,ignore`, `{.python}`), a file
+/// extension or a file name. Code of an unknown language and code beyond the limits has [`Tone::Code`].
+pub(crate) fn highlight(language: &str, code: &str, budget: &mut HighlightBudget<'_>) -> Vec<Vec<Span>> {
     if code.is_empty() {
         return Vec::new();
     }
@@ -64,7 +62,7 @@ pub(crate) fn highlight(language: &str, code: &str, budget: &mut Budget<'_>) -> 
         .map(|line| {
             count += 1;
             bytes += line.len();
-            let is_late = |spent: Duration| spent > FOR_ALL || spent - begun > FOR_ONE;
+            let is_late = |spent: Duration| spent > DOCUMENT_TIME_LIMIT || spent - begun > CODE_TIME_LIMIT;
             if count > MAX_LINES || bytes > MAX_BYTES || (highlighter.is_some() && is_late(budget.spent())) {
                 highlighter = None;
             }
@@ -72,7 +70,7 @@ pub(crate) fn highlight(language: &str, code: &str, budget: &mut Budget<'_>) -> 
             match spans {
                 Some(Some(spans)) => spans,
                 Some(None) => {
-                    highlighter = None; // its state is of no use after a failure
+                    highlighter = None; // its state is invalid after a failure
                     plain(line)
                 }
                 None => plain(line),
@@ -81,7 +79,7 @@ pub(crate) fn highlight(language: &str, code: &str, budget: &mut Budget<'_>) -> 
         .collect()
 }
 
-/// The language of a file by its path, as [`highlight`] takes it: the extension, or the name of a file without one.
+/// Returns the language of a path for [`highlight`]: the extension, or the file name if there is none.
 pub(crate) fn language_of(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     match name.rsplit_once('.') {
@@ -90,7 +88,7 @@ pub(crate) fn language_of(path: &str) -> &str {
     }
 }
 
-/// Whether code of a language is highlighted at all.
+/// Returns `true` if the language has a syntax.
 pub(crate) fn is_known(language: &str) -> bool {
     syntax_of(&syntaxes(None), language).is_some()
 }
@@ -100,39 +98,40 @@ fn plain(line: impl Into<String>) -> Vec<Span> {
     if text.is_empty() { Vec::new() } else { vec![Span::new(Tone::Code, text)] }
 }
 
-/// All syntaxes. Of those that were used some megabytes are kept each.
-struct Syntaxes {
+/// All syntaxes. Each used syntax keeps some megabytes of compiled patterns.
+struct SyntaxCache {
     set: Arc<SyntaxSet>,
-    /// The names of those that were used.
+    /// The names of the used syntaxes.
     used: Vec<String>,
 }
 
-/// Loaded when code is shown for the first time, and anew when too many were used.
-static SYNTAXES: Mutex<Option<Syntaxes>> = Mutex::new(None);
+/// The syntaxes, loaded for the first code block and reloaded after too many languages.
+static SYNTAXES: Mutex<Option<SyntaxCache>> = Mutex::new(None);
 
-/// The syntaxes for the use of one more by its name.
+/// Returns the syntaxes, and registers the use of the one with the given name.
 fn syntaxes(name: Option<&str>) -> Arc<SyntaxSet> {
     let mut loaded = SYNTAXES.lock().unwrap_or_else(PoisonError::into_inner);
     let is_new = |used: &[String]| name.is_some_and(|name| !used.iter().any(|used| used == name));
-    if loaded.as_ref().is_some_and(|loaded| loaded.used.len() >= KEPT_LANGUAGES && is_new(&loaded.used)) {
+    if loaded.as_ref().is_some_and(|loaded| loaded.used.len() >= MAX_CACHED_LANGUAGES && is_new(&loaded.used)) {
         *loaded = None;
     }
-    let anew = || Syntaxes { set: Arc::new(two_face::syntax::extra_newlines()), used: Vec::new() };
-    let loaded = loaded.get_or_insert_with(anew);
+    let load = || SyntaxCache { set: Arc::new(two_face::syntax::extra_newlines()), used: Vec::new() };
+    let loaded = loaded.get_or_insert_with(load);
     loaded.used.extend(name.filter(|_| is_new(&loaded.used)).map(String::from));
     loaded.set.clone()
 }
 
-/// What the code of one document may cost.
-pub(crate) struct Budget<'a> {
-    /// How long the document has been in the making.
+/// The limits of time and languages for the code of one document.
+pub(crate) struct HighlightBudget<'a> {
+    /// Returns the time spent on the document so far.
     clock: &'a dyn Fn() -> Duration,
-    /// The names of the languages in it.
+    /// The names of the languages in the document.
     languages: Vec<String>,
 }
 
-impl<'a> Budget<'a> {
-    /// All of it. `clock` says how long the document has been in the making: for ever, if nobody waits for it any more.
+impl<'a> HighlightBudget<'a> {
+    /// Creates an unused budget. `clock` returns the time spent on the document so far, or a huge time once the document
+    /// is no longer wanted.
     pub(crate) fn new(clock: &'a dyn Fn() -> Duration) -> Self {
         Self { clock, languages: Vec::new() }
     }
@@ -141,14 +140,14 @@ impl<'a> Budget<'a> {
         (self.clock)()
     }
 
-    /// For a language that is known, and may still be used.
+    /// Returns a highlighter if the language is known and within the limits.
     fn highlighter(&mut self, language: &str) -> Option<Highlighter> {
-        if self.spent() > FOR_ALL {
+        if self.spent() > DOCUMENT_TIME_LIMIT {
             return None;
         }
         let name = syntax_of(&syntaxes(None), language)?.name.clone();
         if !self.languages.contains(&name) {
-            if self.languages.len() == LANGUAGES {
+            if self.languages.len() == MAX_LANGUAGES {
                 return None;
             }
             self.languages.push(name.clone());
@@ -165,7 +164,7 @@ fn syntax_of<'s>(set: &'s SyntaxSet, language: &str) -> Option<&'s SyntaxReferen
         .map(|part| part.trim_start_matches('.'))
         .find(|part| !part.is_empty())?;
     let alias = ALIASES.iter().find(|(name, _)| name.eq_ignore_ascii_case(token)).map_or(token, |(_, known)| known);
-    // `.bashrc` is known with its dot, `.python` without.
+    // `.bashrc` is listed with its dot, `.python` without.
     let dotted = language.trim();
     set.find_syntax_by_extension(dotted)
         .or_else(|| set.find_syntax_by_token(alias))
@@ -181,9 +180,9 @@ struct Highlighter {
 }
 
 impl Highlighter {
-    /// The spans of the next line; none when the highlighter fails on it.
+    /// Highlights the next line. Returns `None` if the highlighter fails.
     fn line(&mut self, line: &str) -> Option<Vec<Span>> {
-        let with_end = format!("{line}\n"); // the syntaxes are made for lines with their end
+        let with_end = format!("{line}\n"); // the syntaxes expect lines with line breaks
         let changes = self.state.parse_line(&with_end, &self.set).ok()?;
         let mut spans: Vec<Span> = Vec::new();
         let mut from = 0;
@@ -208,16 +207,16 @@ fn add(spans: &mut Vec<Span>, text: &str, stack: &ScopeStack) {
     }
 }
 
-/// The meaning of code by the innermost scope that tells one.
+/// Returns the tone of the innermost scope in [`SCOPES`].
 fn tone_of(stack: &ScopeStack) -> Tone {
     static TONES: OnceLock<Vec<(Scope, Tone)>> = OnceLock::new();
     let tones =
         TONES.get_or_init(|| SCOPES.iter().filter_map(|(name, tone)| Some((Scope::new(name).ok()?, *tone))).collect());
-    let told = |scope: &Scope| tones.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope)).map(|(_, tone)| *tone);
-    stack.as_slice().iter().rev().find_map(told).unwrap_or(Tone::Code)
+    let tone = |scope: &Scope| tones.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope)).map(|(_, tone)| *tone);
+    stack.as_slice().iter().rev().find_map(tone).unwrap_or(Tone::Code)
 }
 
-/// The scopes that tell a meaning; the first that matches counts.
+/// The scopes with a tone; the first match wins.
 const SCOPES: [(&str, Tone); 22] = [
     ("comment", Tone::Comment),
     ("string", Tone::Str),
@@ -238,7 +237,7 @@ const SCOPES: [(&str, Tone); 22] = [
     ("support.type", Tone::Type),
     ("entity.name.tag", Tone::Keyword),
     ("markup.heading", Tone::Heading),
-    // Code within a string, such as `${name}`: it must not look like the string around it.
+    // Code within a string, such as `${name}`, must not look like the string.
     ("meta.interpolation", Tone::Code),
     ("meta.template.expression", Tone::Code),
     ("meta.embedded", Tone::Code),
@@ -250,7 +249,7 @@ mod tests {
 
     /// Highlights, however long it takes.
     fn highlight(language: &str, code: &str) -> Vec<Vec<Span>> {
-        super::highlight(language, code, &mut Budget::new(&|| Duration::ZERO))
+        super::highlight(language, code, &mut HighlightBudget::new(&|| Duration::ZERO))
     }
 
     /// The lines with keywords in them.
@@ -261,14 +260,14 @@ mod tests {
     #[test]
     fn stops_when_it_takes_too_long_or_nobody_waits_any_more() {
         let code = "fn a() {}\n".repeat(100);
-        for (step, most) in [(FOR_ONE / 10, 10), (FOR_ALL, 1), (Duration::MAX / 2, 1)] {
+        for (step, most) in [(CODE_TIME_LIMIT / 10, 10), (DOCUMENT_TIME_LIMIT, 1), (Duration::MAX / 2, 1)] {
             let calls = std::cell::Cell::new(0);
             let clock = || step.saturating_mul(calls.replace(calls.get() + 1));
-            let mut budget = Budget::new(&clock);
+            let mut budget = HighlightBudget::new(&clock);
             let lines = super::highlight("rs", &code, &mut budget);
             assert_eq!(lines.len(), 100);
             assert!((highlighted(&lines) > 0) == (most > 1) && highlighted(&lines) <= most, "{}", highlighted(&lines));
-            let calls = 5 + (FOR_ALL.as_secs_f64() / step.as_secs_f64()) as usize;
+            let calls = 5 + (DOCUMENT_TIME_LIMIT.as_secs_f64() / step.as_secs_f64()) as usize;
             let more =
                 (0..calls).map(|_| highlighted(&super::highlight("rs", "fn a() {}", &mut budget))).collect::<Vec<_>>();
             assert_eq!(more.last(), Some(&0), "at last all of the time is gone");
@@ -280,12 +279,12 @@ mod tests {
         let languages =
             ["rs", "py", "js", "go", "c", "java", "rb", "php", "lua", "kotlin", "swift", "zig", "nix", "fish"];
         for languages in [&languages[..], &languages[7..]] {
-            let mut budget = Budget::new(&|| Duration::ZERO);
+            let mut budget = HighlightBudget::new(&|| Duration::ZERO);
             let known = languages.iter().filter(|language| budget.highlighter(language).is_some()).count();
-            assert_eq!(known, LANGUAGES);
+            assert_eq!(known, MAX_LANGUAGES);
             assert!(budget.highlighter(languages[0]).is_some(), "one that is there already");
             let used = SYNTAXES.lock().unwrap().as_ref().map_or(0, |loaded| loaded.used.len());
-            assert!((1..=KEPT_LANGUAGES).contains(&used), "{used}");
+            assert!((1..=MAX_CACHED_LANGUAGES).contains(&used), "{used}");
         }
         assert_eq!(highlighted(&highlight("rs", "fn a() {}")), 1);
     }

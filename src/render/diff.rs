@@ -1,4 +1,4 @@
-//! Differences as styled lines: between two texts, or of a text that is a diff already. No file is read here.
+//! Renders differences as styled lines: between two texts, or from text in diff format.
 
 use similar::{DiffTag, group_diff_ops};
 
@@ -6,17 +6,17 @@ use crate::base::diff::diff;
 use crate::base::text::{Span, Tone, clean_lines};
 use crate::render::DocLine;
 
-/// The lines of a text up to which differences are looked for: the cost grows with the lines times the differences.
-/// Above, everything old is shown as removed and everything new as added.
+/// The maximum number of lines to compare, because the cost is lines times differences. For longer texts, all old lines
+/// are shown as removed and all new lines as added.
 const MAX_LINES: usize = 5_000;
 
-/// What stands for the unchanged lines between two hunks.
+/// The placeholder for unchanged lines between two hunks.
 const SKIPPED: &str = "⋯";
 
-/// The differences between two texts with `context` unchanged lines around each; empty when there are none. Removed
-/// lines start with `-`, added ones with `+`, the others with a space.
+/// Compares two texts and returns the hunks with `context` unchanged lines around each. Removed lines start with `-`,
+/// added lines with `+`, unchanged lines with a space. Empty if the texts are equal.
 pub fn between(old: &str, new: &str, context: usize) -> Vec<DocLine> {
-    // With their ends, so that a change of the line ends is a change.
+    // Lines include their endings, so that a changed line ending is a difference.
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
     if old.len() > MAX_LINES || new.len() > MAX_LINES {
@@ -41,13 +41,13 @@ pub fn between(old: &str, new: &str, context: usize) -> Vec<DocLine> {
     lines
 }
 
-/// A text that is a diff, coloured: what pi's edit tool reports (`+12 text`, `-12 text`, ` 12 text`, `    ...`), or a
+/// Highlights text in diff format: the format of pi's edit tool (`+12 text`, `-12 text`, ` 12 text`, `    ...`), or a
 /// unified diff.
 pub(crate) fn styled(text: &str) -> Vec<DocLine> {
     let unified = text.split('\n').any(|line| hunk_lengths(line).is_some());
     let (mut old, mut new) = (0_usize, 0_usize); // lines still to come in the hunk
     let tone_of = |text: &str| {
-        // Only outside of a hunk is `--- name` a file: inside it is a removed line that starts with `-- `.
+        // Outside a hunk, `--- name` is a file header. Inside, it is a removed line that starts with `-- `.
         let outside = unified && old == 0 && new == 0;
         if outside && let Some(lengths) = hunk_lengths(text) {
             (old, new) = lengths;
@@ -76,7 +76,7 @@ pub(crate) fn styled(text: &str) -> Vec<DocLine> {
     clean_lines(text.strip_suffix('\n').unwrap_or(text)).map(|text| line(tone_of(&text), text.into_owned())).collect()
 }
 
-/// The lengths in a hunk header, old and new: `@@ -3,7 +3,8 @@`; a length that is left out is 1.
+/// Parses the old and new lengths of a hunk header, such as `@@ -3,7 +3,8 @@`. A missing length is 1.
 fn hunk_lengths(line: &str) -> Option<(usize, usize)> {
     let (old, rest) = line.strip_prefix("@@ -")?.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_nothing_without_and_everything_with_a_change() {
+    fn equal_texts_have_no_hunks_and_line_endings_count() {
         assert!(between("a\nb", "a\nb", 3).is_empty());
         assert_eq!(shown(&between("", "a\x1b", usize::MAX)), [("+a␛", Tone::Added)]);
         assert_eq!(shown(&between("a\n", "a", 0)), [("-a", Tone::Removed), ("+a", Tone::Added)], "line ends count");
@@ -140,14 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn colours_what_pi_reports() {
+    fn diffs_of_pi_are_highlighted() {
         let text = "     ...\n  9 same\n-10 -- old\n+10 +++ new\n 11 \n     ...";
         let tones: Vec<Tone> = shown(&styled(text)).iter().map(|(_, tone)| *tone).collect();
         assert_eq!(tones, [Tone::Hunk, Tone::Dim, Tone::Removed, Tone::Added, Tone::Dim, Tone::Hunk]);
     }
 
     #[test]
-    fn colours_unified_diffs_and_counts_their_lines() {
+    fn unified_diffs_are_highlighted_by_hunk_length() {
         let text = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@ fn\n--- gone\n+++ come\n same\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n";
         let tones: Vec<Tone> = shown(&styled(text)).iter().map(|(_, tone)| *tone).collect();
         use Tone::{Added, Dim, Hunk, Removed};

@@ -1,5 +1,5 @@
-//! A document in the making. What makes up a text of many spans and lines takes a multiple of its memory, and time: so
-//! much of a document is styled, and what is beyond is shown as it is, in lines that hold many.
+//! Builder for documents. Spans and lines take a multiple of the memory of their text, so only a limited amount of a
+//! document is styled. The rest is shown as plain text.
 
 use std::time::Duration;
 
@@ -8,42 +8,42 @@ use crate::base::text::{Span, Tone, clean_lines, clean_text, spans_text};
 use crate::render::{DocLine, code, diff, markdown, plain};
 use crate::session::json::value::pretty;
 
-/// The bytes of a document that are styled. pi cuts what tools say at 50 KB, and nobody writes more than that.
-const STYLED: usize = 128 * 1024;
+/// The maximum number of styled bytes in a document. pi truncates tool output at 50 KB.
+const MAX_STYLED_BYTES: usize = 128 * 1024;
 
-/// From this size on, in bytes, a text that has one tone throughout is kept as it is.
-const LONG: usize = 16 * 1024;
+/// The size in bytes from which a text of one tone is stored unstyled.
+const LONG_TEXT_BYTES: usize = 16 * 1024;
 
-/// How large the lines are that hold many, in bytes: a row is found in them by walking through.
-const PIECE: usize = 4 * 1024;
+/// The size in bytes of a line with unstyled text. Small, because finding a row scans the line.
+const UNSTYLED_LINE_BYTES: usize = 4 * 1024;
 
-/// A document in the making.
+/// A document being built.
 pub(crate) struct Document<'a> {
     lines: Vec<DocLine>,
-    /// The bytes that may still be styled.
+    /// The number of bytes that can still be styled.
     left: usize,
-    code: code::Budget<'a>,
-    /// The text, if it is taken as it is written and not styled.
+    code: code::HighlightBudget<'a>,
+    /// The source text, if the document is built without styles.
     raw: Option<String>,
 }
 
 impl<'a> Document<'a> {
-    /// An empty one. `clock` says how long it has been in the making, in all.
+    /// Creates an empty document. `clock` returns the time spent on it so far.
     pub(crate) fn new(clock: &'a dyn Fn() -> Duration) -> Self {
-        Self { lines: Vec::new(), left: STYLED, code: code::Budget::new(clock), raw: None }
+        Self { lines: Vec::new(), left: MAX_STYLED_BYTES, code: code::HighlightBudget::new(clock), raw: None }
     }
 
-    /// An empty one that takes all texts as they are written.
+    /// Creates an empty document that stores source text without styles.
     pub(crate) fn raw(clock: &'a dyn Fn() -> Duration) -> Self {
         Self { raw: Some(String::new()), ..Self::new(clock) }
     }
 
-    /// What was written, if it was taken as it is: line breaks and tabs are kept, other control characters are pictures.
+    /// Returns the source text, sanitized except for line breaks and tabs.
     pub(crate) fn into_text(self) -> String {
         clean_text(&self.raw.unwrap_or_default())
     }
 
-    /// Takes a text as it is, if all are taken so. Returns whether it did.
+    /// Appends source text in a document without styles. Returns `false` in a styled document.
     fn take_raw(&mut self, text: &str) -> bool {
         let Some(raw) = &mut self.raw else { return false };
         raw.push_str(text.strip_suffix('\n').unwrap_or(text));
@@ -51,12 +51,12 @@ impl<'a> Document<'a> {
         true
     }
 
-    /// What was written.
+    /// Returns the styled lines.
     pub(crate) fn into_lines(self) -> Vec<DocLine> {
         self.lines
     }
 
-    /// A line.
+    /// Appends a line.
     pub(crate) fn push(&mut self, line: DocLine) {
         match &self.raw {
             Some(_) => drop(self.take_raw(&spans_text(&line.spans))),
@@ -64,28 +64,28 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// A line of one meaning.
+    /// Appends a line of one tone.
     pub(crate) fn title(&mut self, tone: Tone, text: &str) {
         self.push(DocLine::new(tone, text));
     }
 
-    /// Markdown.
+    /// Appends Markdown.
     pub(crate) fn markdown(&mut self, text: &str) {
-        let may = |to: &mut Self| to.may_style(text, "without Markdown");
+        let may = |to: &mut Self| to.take_or_note(text, "without Markdown");
         self.styled(text, (Tone::Text, false), may, |to| to.lines.extend(markdown::markdown(text, &mut to.code)));
     }
 
-    /// A text that is broken wherever the pane ends, or between words.
+    /// Appends text of one tone. `verbatim` text is broken at the edge of the pane, other text between words.
     pub(crate) fn plain(&mut self, tone: Tone, text: &str, verbatim: bool) {
         let lines = || plain(tone, text).into_iter().map(|line| DocLine { verbatim, ..line });
-        let may = |to: &mut Self| text.len() < LONG && to.take(text);
+        let may = |to: &mut Self| text.len() < LONG_TEXT_BYTES && to.take(text);
         self.styled(text, (tone, verbatim), may, |to| to.lines.extend(lines()));
     }
 
-    /// Source code: the beginning of a long one is highlighted.
+    /// Appends source code, and highlights its beginning.
     pub(crate) fn code(&mut self, language: &str, text: &str) {
         let end = match text.get(..text.floor_char_boundary(code::MAX_BYTES)) {
-            Some(start) if text.len() > 2 * LONG => start.rfind('\n').map_or(0, |at| at + 1),
+            Some(start) if text.len() > 2 * LONG_TEXT_BYTES => start.rfind('\n').map_or(0, |at| at + 1),
             _ => text.len(),
         };
         let (start, rest) = text.split_at(end);
@@ -95,38 +95,38 @@ impl<'a> Document<'a> {
             |to| to.take(start),
             |to| {
                 to.lines.extend(code::highlight(language, start, &mut to.code).into_iter().map(DocLine::verbatim));
-                to.bulk(Tone::Text, rest, true);
+                to.push_unstyled(Tone::Text, rest, true);
             },
         );
     }
 
-    /// JSON, on many lines unless it is long.
+    /// Appends JSON, pretty-printed unless it is long.
     pub(crate) fn json(&mut self, raw: &[u8]) {
-        if raw.len() < LONG {
+        if raw.len() < LONG_TEXT_BYTES {
             self.code("json", &pretty(raw));
         } else {
             self.code("json", &String::from_utf8_lossy(raw));
         }
     }
 
-    /// A text that is a diff.
+    /// Appends text in diff format.
     pub(crate) fn diff(&mut self, text: &str) {
-        let may = |to: &mut Self| to.may_style(text, "without colours");
+        let may = |to: &mut Self| to.take_or_note(text, "without colors");
         self.styled(text, (Tone::Text, true), may, |to| to.lines.extend(diff::styled(text)));
     }
 
-    /// The differences between two texts, with `context` lines around each.
+    /// Appends the differences between two texts, each with `context` lines around it.
     pub(crate) fn change(&mut self, old: &str, new: &str, context: usize) {
         if self.take(old) && self.take(new) {
             return diff::between(old, new, context).into_iter().for_each(|line| self.push(line));
         }
         for (tone, text, what) in [(Tone::Removed, old, "removed"), (Tone::Added, new, "added")] {
             self.title(Tone::Dim, &format!("{what}: {}", numbers::bytes(text.len() as u64)));
-            self.bulk(tone, text, true);
+            self.push_unstyled(tone, text, true);
         }
     }
 
-    /// Takes a text: as it is written, if all are taken so; by `style`, if it `may` be styled; else in lines that hold many.
+    /// Appends a text: as source text in a document without styles, styled by `style` if `may` permits, otherwise unstyled.
     fn styled(
         &mut self,
         text: &str,
@@ -137,25 +137,25 @@ impl<'a> Document<'a> {
         if self.take_raw(text) {
             return;
         }
-        if may(self) { style(self) } else { self.bulk(tone, text, verbatim) }
+        if may(self) { style(self) } else { self.push_unstyled(tone, text, verbatim) }
     }
 
-    /// Removes blank lines at the end.
+    /// Removes trailing blank lines.
     pub(crate) fn trim(&mut self) {
         while self.lines.last().is_some_and(|line| line.spans.is_empty()) {
             self.lines.pop();
         }
     }
 
-    /// Whether a text may be styled, which is then paid for.
+    /// Returns `true` if the text can still be styled, and reduces the remaining budget.
     fn take(&mut self, text: &str) -> bool {
         let left = self.left.checked_sub(text.len());
         self.left = left.unwrap_or(self.left);
         left.is_some()
     }
 
-    /// As `take`; says so if it may not.
-    fn may_style(&mut self, text: &str, how: &str) -> bool {
+    /// Like [`Self::take`], but notes in the document that a text exceeds the budget.
+    fn take_or_note(&mut self, text: &str, how: &str) -> bool {
         let may = self.take(text);
         if !may {
             self.title(Tone::Dim, &format!("({}: shown {how})", numbers::bytes(text.len() as u64)));
@@ -163,8 +163,8 @@ impl<'a> Document<'a> {
         may
     }
 
-    /// A text as it is, in lines that hold many.
-    fn bulk(&mut self, tone: Tone, text: &str, verbatim: bool) {
+    /// Appends unstyled text in lines of [`UNSTYLED_LINE_BYTES`].
+    fn push_unstyled(&mut self, tone: Tone, text: &str, verbatim: bool) {
         let text = text.strip_suffix('\n').unwrap_or(text);
         if text.is_empty() || self.take_raw(text) {
             return;
@@ -179,7 +179,7 @@ impl<'a> Document<'a> {
         for line in clean_lines(text) {
             match () {
                 () if std::mem::take(&mut is_first) => {}
-                () if piece.len() >= PIECE => written(&mut piece),
+                () if piece.len() >= UNSTYLED_LINE_BYTES => written(&mut piece),
                 () => piece.push('\n'),
             }
             piece.push_str(&line);

@@ -1,4 +1,4 @@
-//! An entry in full: what was said, thought and called, with what the tools answered, what it used, and when.
+//! Renders an entry with all its content: text, thinking, tool calls with their results, usage and time.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::session::json::value::{Fields, items};
 use crate::session::tree::node::Outcome;
 use crate::session::tree::{Index, Tree};
 
-/// Lines around a change in a diff.
+/// The number of context lines around a change in a diff.
 const CONTEXT: usize = 3;
 
-/// The entries that are shown with one: an assistant's tool results, a result's call.
+/// Returns the entries that are shown with an entry: the tool results of an assistant message, or the call of a result.
 pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
     let kind = |at: Index| tree.nodes[at as usize].kind;
     match kind(at) {
@@ -51,8 +51,8 @@ pub fn related(tree: &Tree, at: Index) -> Vec<Index> {
     }
 }
 
-/// Everything that is known of an entry. `line` is its line in the file, `related` those of [`related`]. `clock` says how long
-/// that has taken so far, in all.
+/// Renders an entry. `line` is its line in the file, and `related` holds the lines of the [`related`] entries. `clock`
+/// returns the time spent so far.
 pub fn document(
     tree: &Tree,
     at: Index,
@@ -66,8 +66,8 @@ pub fn document(
     lines.into_lines()
 }
 
-/// The same as text, as it was written: Markdown, code and tabs as they are, safe for a terminal.
-pub fn written(tree: &Tree, at: Index, (line, related): (&[u8], &[Vec<u8>]), zone: &jiff::tz::TimeZone) -> String {
+/// Returns the source text of an entry: Markdown, code and tabs unchanged, safe for a terminal.
+pub fn source_text(tree: &Tree, at: Index, (line, related): (&[u8], &[Vec<u8>]), zone: &jiff::tz::TimeZone) -> String {
     let mut text = Document::raw(&|| Duration::ZERO);
     fill(&mut text, (tree, at), (line, related), zone);
     text.into_text().trim_end().to_owned() + "\n"
@@ -87,7 +87,7 @@ fn fill(
     body(lines, tree, &entry, &others, line);
 }
 
-/// When and by whom it was written, what it used, how it is labelled.
+/// Renders the time, model, usage, id, label and error of an entry.
 fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zone: &jiff::tz::TimeZone) {
     let node = &tree.nodes[at as usize];
     let mut facts = Vec::new();
@@ -95,7 +95,7 @@ fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zon
         facts.push(time.to_zoned_datetime(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
     }
     let message = entry.message.as_ref();
-    facts.extend(message.and_then(model));
+    facts.extend(message.and_then(model_name));
     if let Some(level) = message.and_then(|message| message.thinking_level) {
         facts.push(format!("thinking {}", level.text()));
     }
@@ -118,8 +118,8 @@ fn head(lines: &mut Document<'_>, tree: &Tree, at: Index, entry: &Entry<'_>, zon
     }
 }
 
-/// The model that answered: the one that was asked, and the one that the provider says it was.
-fn model(message: &Message<'_>) -> Option<String> {
+/// Returns the requested model, and the model that the provider reports if it differs.
+fn model_name(message: &Message<'_>) -> Option<String> {
     let asked = message.model?.text().into_owned();
     let answered = message.response_model.map(|model| model.text()).filter(|answered| *answered != asked);
     Some(answered.map_or_else(|| asked.clone(), |answered| format!("{asked} as {answered}")))
@@ -131,14 +131,14 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
     let none = Message::default();
     let message = entry.message.as_ref().unwrap_or(&none);
     match entry.kind {
-        Kind::User | Kind::Assistant => said(lines, message, &others),
-        Kind::ToolResult => answer(lines, message, &others),
+        Kind::User | Kind::Assistant => message_content(lines, message, &others),
+        Kind::ToolResult => tool_result(lines, message, &others),
         Kind::Bash => bash(lines, message),
         Kind::OtherMessage if entry.message.is_none() => lines.json(line),
         Kind::SystemRole => system(lines, message),
         Kind::CustomRole | Kind::SummaryRole | Kind::OtherMessage => {
             lines.title(Tone::Meta, &message.custom_type.unwrap_or(message.role).text());
-            said(lines, message, &others);
+            message_content(lines, message, &others);
         }
         Kind::CustomMessage => {
             lines.title(Tone::Meta, &text(entry.custom_type));
@@ -148,7 +148,7 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
             let tokens = entry.tokens_before.map_or("?".into(), numbers::tokens);
             lines.title(Tone::Summary, &format!("compaction of {tokens} tokens"));
             if let Some(id) = entry.first_kept_id {
-                kept(lines, tree, &id.text());
+                first_kept(lines, tree, &id.text());
             }
             lines.markdown(&text(entry.summary));
             if let Some(raw) = entry.system_message {
@@ -188,9 +188,9 @@ fn body(lines: &mut Document<'_>, tree: &Tree, entry: &Entry<'_>, others: &[Entr
     }
 }
 
-/// A system message: what it says, which parts of the prompt it sets, and which tools there are from then on.
+/// Renders a system message: its text, the prompt sections that it sets, and the tools that it adds or removes.
 fn system(lines: &mut Document<'_>, message: &Message<'_>) {
-    lines.title(Tone::Meta, "told to the model by pi");
+    lines.title(Tone::Meta, "system message from pi");
     if message.content.texts().any(|text| !text.is_empty()) {
         content(lines, &message.content, &[]);
     }
@@ -200,7 +200,7 @@ fn system(lines: &mut Document<'_>, message: &Message<'_>) {
                 lines.title(Tone::Meta, &section.name);
                 lines.plain(Tone::Text, &text.text(), false);
             }
-            None => lines.title(Tone::Meta, &format!("{} is taken away", section.name)),
+            None => lines.title(Tone::Meta, &format!("{} removed", section.name)),
         }
         lines.push(DocLine::default());
     }
@@ -214,21 +214,21 @@ fn system(lines: &mut Document<'_>, message: &Message<'_>) {
     }
 }
 
-fn said(lines: &mut Document<'_>, message: &Message<'_>, others: &[&Message<'_>]) {
+fn message_content(lines: &mut Document<'_>, message: &Message<'_>, others: &[&Message<'_>]) {
     content(lines, &message.content, others);
     if let Some(summary) = message.summary {
         lines.markdown(&summary.text());
     }
 }
 
-/// A tool's answer, below its call.
-fn answer(lines: &mut Document<'_>, message: &Message<'_>, others: &[&Message<'_>]) {
+/// Renders a tool result below its call.
+fn tool_result(lines: &mut Document<'_>, message: &Message<'_>, others: &[&Message<'_>]) {
     let id = message.tool_call_id.unwrap_or_default();
     match others.iter().find_map(|other| other.content.tool_call(id)) {
         Some(call) => tool(lines, call, Some(message)),
         None => {
             let name = message.tool_name.map_or("tool".into(), |name| name.text().into_owned());
-            lines.title(Tone::Tool, &format!("result of {name}, whose call is not near"));
+            lines.title(Tone::Tool, &format!("result of {name} (call not found nearby)"));
             result(lines, message, "");
         }
     }
@@ -244,11 +244,11 @@ fn bash(lines: &mut Document<'_>, message: &Message<'_>) {
         lines.push(DocLine::new(Tone::Error, &format!("exit code {code}")));
     }
     if message.excluded {
-        lines.push(DocLine::new(Tone::Dim, "not shown to the model"));
+        lines.push(DocLine::new(Tone::Dim, "not sent to the model"));
     }
 }
 
-/// The blocks of a content; tool calls with their results among `others`.
+/// Renders content blocks. Tool calls are shown with their results from `others`.
 fn content(lines: &mut Document<'_>, content: &Content<'_>, others: &[&Message<'_>]) {
     let blocks = match content {
         Content::Missing | Content::Null => return lines.push(DocLine::new(Tone::Dim, "(no content)")),
@@ -274,13 +274,13 @@ fn content(lines: &mut Document<'_>, content: &Content<'_>, others: &[&Message<'
                 lines.title(Tone::Meta, &type_name.text());
                 lines.json(raw);
             }
-            Block::Broken => lines.push(DocLine::new(Tone::Warning, "(a block that is no object)")),
+            Block::Broken => lines.push(DocLine::new(Tone::Warning, "(invalid block: not an object)")),
         }
         lines.push(DocLine::default());
     }
 }
 
-/// A call and what the tool answered, if that is known.
+/// Renders a tool call, and its result if there is one.
 fn tool(lines: &mut Document<'_>, call: &ToolCall<'_>, answer: Option<&Message<'_>>) {
     lines.title(Tone::Tool, &tool_call::describe(call, &Fields::new(call.arguments), ""));
     let args = Fields::new(call.arguments);
@@ -289,7 +289,7 @@ fn tool(lines: &mut Document<'_>, call: &ToolCall<'_>, answer: Option<&Message<'
     let language = code::language_of(&path);
     match &*call.name.bytes() {
         b"bash" => {
-            // The title has the start of the command only.
+            // The title shows only the start of the command.
             let command = text("command");
             if command.len() > 50 || command.contains('\n') {
                 lines.code("bash", &command);
@@ -302,7 +302,7 @@ fn tool(lines: &mut Document<'_>, call: &ToolCall<'_>, answer: Option<&Message<'
             let done = answer.and_then(|answer| answer.diff);
             match done {
                 Some(done) => lines.diff(&done.text()),
-                None => wanted_edit(lines, &args),
+                None => requested_edit(lines, &args),
             }
         }
         _ => lines.json(call.arguments),
@@ -317,13 +317,13 @@ fn tool(lines: &mut Document<'_>, call: &ToolCall<'_>, answer: Option<&Message<'
                 lines.push(DocLine::new(Tone::Warning, "unfinished"));
             }
         }
-        // A file that was read is shown as what it is.
+        // The content of a read file is highlighted in its language.
         result(lines, answer, if call.name.is("read") { language } else { "" });
     }
 }
 
-/// The change that a call asked for, where the answer does not say what was done.
-fn wanted_edit(lines: &mut Document<'_>, args: &Fields<'_>) {
+/// Renders the edit that a call requested, for results without a diff.
+fn requested_edit(lines: &mut Document<'_>, args: &Fields<'_>) {
     let mut change = |args: &Fields<'_>| {
         let text = |name| args.get(name).map(|value| value.text().into_owned());
         if let (Some(old), Some(new)) = (text("oldText"), text("newText")) {
@@ -341,9 +341,9 @@ fn result(lines: &mut Document<'_>, answer: &Message<'_>, language: &str) {
     if answer.is_error {
         lines.push(DocLine::new(Tone::Error, "failed"));
     }
-    let mut said = false;
+    let mut has_output = false;
     for text in answer.content.texts().map(Str::text) {
-        said |= !text.is_empty();
+        has_output |= !text.is_empty();
         if answer.is_error {
             lines.plain(Tone::Error, &text, true);
         } else if !code::is_known(language) {
@@ -355,12 +355,12 @@ fn result(lines: &mut Document<'_>, answer: &Message<'_>, language: &str) {
     if let Content::Blocks(blocks) = &answer.content {
         for block in blocks {
             if let Block::Image { mime, bytes } = block {
-                said = true;
+                has_output = true;
                 lines.push(image(*mime, *bytes));
             }
         }
     }
-    if !said {
+    if !has_output {
         lines.push(DocLine::new(Tone::Dim, "(no output)"));
     }
 }
@@ -369,15 +369,15 @@ fn image(mime: Str<'_>, bytes: usize) -> DocLine {
     DocLine::new(Tone::Meta, &format!("[{} {}]", mime.text(), numbers::bytes(bytes as u64)))
 }
 
-/// From where on the entries before a compaction are kept.
-fn kept(lines: &mut Document<'_>, tree: &Tree, id: &str) {
+/// Renders the first entry that a compaction keeps.
+fn first_kept(lines: &mut Document<'_>, tree: &Tree, id: &str) {
     if let Some(row) = row(tree, id) {
         lines.push(DocLine::of(vec![Span::new(Tone::Dim, "kept from: "), Span::new(Tone::Text, row)]));
         lines.push(DocLine::default());
     }
 }
 
-/// The row text of the entry with an id.
+/// Returns the row text of the entry with the given id.
 fn row(tree: &Tree, id: &str) -> Option<String> {
     tree.find(id).map(|at| tree.nodes[at as usize].words().to_owned())
 }

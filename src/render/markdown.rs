@@ -28,7 +28,7 @@ const RULE: &str = "────────────────────
 
 /// The lines of a Markdown text: one blank line between blocks, none at the start or the end. Line breaks within a
 /// paragraph are kept.
-pub(crate) fn markdown(text: &str, code: &mut code::Budget<'_>) -> Vec<DocLine> {
+pub(crate) fn markdown(text: &str, code: &mut code::HighlightBudget<'_>) -> Vec<DocLine> {
     if text.split(['\n', '\r']).any(starts_too_deep) {
         return literal(text);
     }
@@ -99,11 +99,11 @@ struct Writer<'a, 'c, 'd> {
     /// The bytes of code that may still be highlighted in this text.
     budget: usize,
     /// What that may cost.
-    code: &'c mut code::Budget<'d>,
+    code: &'c mut code::HighlightBudget<'d>,
 }
 
 impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
-    fn new(code: &'c mut code::Budget<'d>) -> Self {
+    fn new(code: &'c mut code::HighlightBudget<'d>) -> Self {
         Self {
             page: Page::default(),
             line: Vec::new(),
@@ -396,7 +396,7 @@ mod tests {
     use std::time::Duration;
 
     fn markdown(text: &str) -> Vec<DocLine> {
-        super::markdown(text, &mut code::Budget::new(&|| Duration::ZERO))
+        super::markdown(text, &mut code::HighlightBudget::new(&|| Duration::ZERO))
     }
 
     /// The lines as plain text.

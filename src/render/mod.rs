@@ -1,5 +1,5 @@
-//! What is shown of an entry in full, as styled lines: [`entry`] says what belongs there, with Markdown, highlighted
-//! code and diffs; [`wrap`] breaks it to the width of the pane. Pure; colours are the theme's business.
+//! Renders entries as styled lines. [`entry`] selects the content, with Markdown, highlighted code and diffs. [`wrap`]
+//! wraps lines to the width of a pane. Pure: the theme chooses the colors.
 
 pub mod code;
 pub mod diff;
@@ -11,36 +11,36 @@ pub mod wrap;
 
 use crate::base::text::{Span, Tone, clean_lines};
 
-/// One logical line of a document, or of a long text many with `\n` between them: wrapped to the width of the pane when
-/// shown.
+/// One logical line of a document, wrapped to the width of the pane when drawn. In an unstyled long text, it holds many
+/// lines separated by `\n`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DocLine {
-    /// The text, clean.
+    /// The sanitized text.
     pub spans: Vec<Span>,
-    /// Columns by which continuation lines are indented when the line is wrapped (list items, quotes).
+    /// The indentation of continuation rows in columns (list items, quotes).
     pub indent: u16,
-    /// Code, tables, and diffs are not broken between words but wherever the pane ends.
+    /// `true` for code, tables and diffs, which are broken at the edge of the pane and not between words.
     pub verbatim: bool,
 }
 
 impl DocLine {
-    /// A line of text of one meaning, which may come from a file.
+    /// Creates a line of one tone from untrusted text.
     pub fn new(tone: Tone, text: &str) -> Self {
         Self { spans: vec![Span::clean(tone, text)], ..Self::default() }
     }
 
-    /// A line of several meanings.
+    /// Creates a line of several tones.
     pub fn of(spans: Vec<Span>) -> Self {
         Self { spans, ..Self::default() }
     }
 
-    /// A line that is broken wherever the pane ends.
+    /// Creates a line that is broken at the edge of the pane.
     pub(crate) fn verbatim(spans: Vec<Span>) -> Self {
         Self { spans, verbatim: true, ..Self::default() }
     }
 }
 
-/// Lines of text as they are, which may come from a file.
+/// Renders untrusted text as verbatim lines of one tone.
 pub fn plain(tone: Tone, text: &str) -> Vec<DocLine> {
     let text = text.strip_suffix('\n').unwrap_or(text);
     clean_lines(text).map(|line| DocLine::verbatim(vec![Span::new(tone, line)])).collect()

@@ -209,7 +209,7 @@ impl Desk {
             }
             Work::Written(body) => {
                 let text = self.read(&body, |line, related| {
-                    render::entry::written(&body.tree, body.at, (line, related), &self.setting.zone)
+                    render::entry::source_text(&body.tree, body.at, (line, related), &self.setting.zone)
                 });
                 reply(Reply::Written(text.map_err(|error| format!("{error:#}"))));
             }
