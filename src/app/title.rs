@@ -24,7 +24,7 @@ pub(crate) fn words(session: &Digest) -> Option<String> {
 
 /// The start of a message that stands for a title, clean and without the signs of Markdown.
 pub(crate) fn of_message(text: &str) -> String {
-    plain_markdown::words(&start(text)).into_owned()
+    plain_markdown::strip(&start(text)).into_owned()
 }
 
 /// The start of a session's title, clean, as it is searched.

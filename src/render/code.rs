@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_when_it_takes_too_long_or_nobody_waits_any_more() {
+    fn highlighting_stops_after_the_time_limit() {
         let code = "fn a() {}\n".repeat(100);
         for (step, most) in [(CODE_TIME_LIMIT / 10, 10), (DOCUMENT_TIME_LIMIT, 1), (Duration::MAX / 2, 1)] {
             let calls = std::cell::Cell::new(0);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_languages_are_for_a_document_and_kept_for_the_next() {
+    fn languages_are_limited_per_document_and_cached() {
         let languages =
             ["rs", "py", "js", "go", "c", "java", "rb", "php", "lua", "kotlin", "swift", "zig", "nix", "fish"];
         for languages in [&languages[..], &languages[7..]] {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_the_pieces_of_code_apart() {
+    fn code_has_tones() {
         let code = "// note\nstruct Point;\nfn go() -> u8 { let s = \"text\"; 42 }\n";
         assert_eq!(tone("rust", code, "note"), Tone::Comment);
         assert_eq!(tone("rust", code, "Point"), Tone::Type);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_languages_by_tags_extensions_and_names() {
+    fn languages_are_found_by_tag_extension_and_name() {
         for known in [
             "rs",
             "rust,ignore",
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_every_line_and_makes_it_safe() {
+    fn all_lines_are_kept_and_sanitized() {
         let text = |code: &str| -> Vec<String> {
             highlight("rs", code).iter().map(|line| line.iter().map(|span| span.text.as_str()).collect()).collect()
         };
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn stops_highlighting_where_it_would_take_too_long() {
+    fn long_code_is_highlighted_up_to_the_limits() {
         let many = "fn a\n".repeat(MAX_LINES + 1);
         let lines = highlight("rs", &many);
         assert_eq!(lines.len(), MAX_LINES + 1);

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_changes_with_context_and_skips_the_rest() {
+    fn hunks_have_context_lines() {
         let old: String = (1..=20).map(|i| format!("{i}\n")).collect();
         let new = old.replace("\n3\n", "\nthree\n").replace("\n18\n", "\n");
         assert_eq!(

@@ -199,7 +199,7 @@ mod tests {
         document.into_lines()
     }
 
-    /// What the lines keep, in bytes: about.
+    /// Returns the approximate memory of the lines in bytes.
     fn kept(lines: &[DocLine]) -> usize {
         let span = |span: &Span| size_of::<Span>() + span.text.capacity();
         lines.iter().map(|line| size_of::<DocLine>() + line.spans.iter().map(span).sum::<usize>()).sum()
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_long_keeps_little_more_than_its_text() {
+    fn long_texts_take_little_more_memory_than_their_bytes() {
         for line in ["a\n", "\n", "- *a* `b`\n", "|a|b|\n", "{\"a\":[]}\n", "+a\n-b\n", "x"] {
             let long = line.repeat(600_000 / line.len());
             let all: [fn(&mut Document<'_>, &str); 6] = [
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn many_texts_share_what_may_be_styled() {
+    fn texts_share_the_styling_budget() {
         let lines = made(|to| (0..1000).for_each(|_| to.markdown(&"- *a*\n".repeat(1000))));
         assert!(kept(&lines) < 2 * 6_000_000 + 20_000_000, "{}", kept(&lines));
         assert!(text(&lines).contains("(6.0 KB: shown without Markdown)"));

@@ -1,6 +1,6 @@
-//! Markdown as styled lines, readable without colours too. Made for what people and models write in a chat: line
-//! breaks stay, and what is not Markdown is shown as it is. Any text is drawn, however deep or broken. Breaking lines to
-//! a width is [`crate::render::wrap`]'s, the insides of code are [`crate::render::code`]'s.
+//! Renders Markdown of chat messages as styled lines that are readable without colors. Line breaks are kept, and text that
+//! is not Markdown is unchanged. Any nesting and any malformed text is rendered. [`crate::render::wrap`] wraps the lines,
+//! and [`crate::render::code`] highlights code.
 
 mod page;
 mod table;
@@ -12,22 +12,20 @@ use self::table::Table;
 use crate::base::text::{Span, Tone, clean_lines};
 use crate::render::{DocLine, code, diff};
 
-/// What the lines of a quotation start with, once a level.
+/// The prefix of quoted lines, once per level.
 pub(crate) const QUOTE_BAR: &str = "│ ";
 
-/// Lists and quotations within each other that are drawn as such; what is deeper is drawn at this level, since no pane
-/// has room for it.
+/// The maximum depth of nested lists and quotations. Deeper content is drawn at this level, because panes are too narrow.
 const MAX_DEPTH: usize = 8;
 
-/// The column up to which the marks of lists and quotations may start a line. A text with a line beyond is not written
-/// by a person: it is shown as it is, because the parser takes the product of the depth and the lines.
+/// The maximum column of list and quotation marks at the start of a line. A text that exceeds it is shown unparsed, because
+/// the time of the parser is the product of depth and lines.
 const MAX_MARKS: usize = 256;
 
-/// A thematic break.
+/// The line drawn for a thematic break.
 const RULE: &str = "────────────────────────";
 
-/// The lines of a Markdown text: one blank line between blocks, none at the start or the end. Line breaks within a
-/// paragraph are kept.
+/// Renders Markdown with one blank line between blocks. Keeps line breaks within paragraphs.
 pub(crate) fn markdown(text: &str, code: &mut code::HighlightBudget<'_>) -> Vec<DocLine> {
     if text.split(['\n', '\r']).any(starts_too_deep) {
         return literal(text);
@@ -40,7 +38,7 @@ pub(crate) fn markdown(text: &str, code: &mut code::HighlightBudget<'_>) -> Vec<
     writer.page.lines()
 }
 
-/// Whether the marks of lists and quotations at the start of a line go beyond [`MAX_MARKS`].
+/// Returns `true` if the list and quotation marks at the start of a line exceed [`MAX_MARKS`].
 fn starts_too_deep(line: &str) -> bool {
     let (mut columns, mut marks_end) = (0, 0);
     let mut bytes = line.bytes().peekable();
@@ -57,7 +55,7 @@ fn starts_too_deep(line: &str) -> bool {
     marks_end > MAX_MARKS
 }
 
-/// A text as it is, a line a line.
+/// Renders text without parsing it.
 fn literal(text: &str) -> Vec<DocLine> {
     let line = |text: std::borrow::Cow<'_, str>| DocLine { spans: spans_of(Tone::Text, &text), ..DocLine::default() };
     clean_lines(text.trim_matches(['\n', '\r'])).map(line).collect()
@@ -67,15 +65,15 @@ fn spans_of(tone: Tone, clean: &str) -> Vec<Span> {
     if clean.is_empty() { Vec::new() } else { vec![Span::new(tone, clean)] }
 }
 
-/// Text that is collected before it can be written.
+/// Text that is collected until its element ends.
 enum Collected<'a> {
-    /// A code block and its fence tag; none for an indented one.
+    /// A code block and its fence tag; `None` for an indented block.
     Code {
         tag: Option<CowStr<'a>>,
         text: String,
     },
     Html(String),
-    /// An image and the images in its description that are open.
+    /// An image, and the number of open images in its description.
     Image {
         url: CowStr<'a>,
         text: String,
@@ -83,22 +81,22 @@ enum Collected<'a> {
     },
 }
 
-/// Turns the parser's events into lines.
+/// Converts parser events into lines.
 struct Writer<'a, 'c, 'd> {
     page: Page,
-    /// The line that is being written.
+    /// The current line.
     line: Vec<Span>,
-    /// The numbers of the next items of the lists that are open; none for bullets.
+    /// The number of the next item of each open list; `None` for bullets.
     lists: Vec<Option<u64>>,
-    /// The meanings of the text that are open, innermost last.
+    /// The open tones, innermost last.
     tones: Vec<Tone>,
     collected: Option<Collected<'a>>,
-    /// The target of the link that is open and its text so far. Links are never in links.
+    /// The target of the open link and its text so far. Links do not nest.
     link: Option<(CowStr<'a>, String)>,
     table: Option<Table>,
-    /// The bytes of code that may still be highlighted in this text.
+    /// The number of bytes of code in this text that can still be highlighted.
     budget: usize,
-    /// What that may cost.
+    /// The limits of the whole document.
     code: &'c mut code::HighlightBudget<'d>,
 }
 
@@ -131,7 +129,7 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
                 self.close_block();
             }
             Event::TaskListMarker(done) => self.text(if done { "[x] " } else { "[ ] " }, Tone::Accent),
-            // Not among the options.
+            // These parser options are disabled.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
                 self.text(&text, self.tone());
             }
@@ -196,7 +194,7 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
                     self.collected = Some(Collected::Image { url: dest_url, text: String::new(), inner: 0 });
                 }
             },
-            // Rows and cells need nothing at their start; the others are not among the options.
+            // Rows and cells have no start; the options of the others are disabled.
             _ => {}
         }
     }
@@ -262,18 +260,18 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
                 }
             }
             TagEnd::Image => self.end_image(),
-            // Not among the options.
+            // Those parser options are disabled.
             _ => {}
         }
     }
 
-    /// The meaning of text here.
+    /// Returns the innermost tone.
     fn tone(&self) -> Tone {
         let base = || if self.page.quoted() { Tone::Quote } else { Tone::Text };
         self.tones.last().copied().unwrap_or_else(base)
     }
 
-    /// Adds text to the line, or to what is being collected.
+    /// Appends text to the line or to the collected text.
     fn text(&mut self, text: &str, tone: Tone) {
         match &mut self.collected {
             Some(Collected::Code { text: all, .. } | Collected::Html(all) | Collected::Image { text: all, .. }) => {
@@ -350,7 +348,7 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
                 self.page.write(line.spans, true);
             }
         } else {
-            // The first one always: of what is too big the start is highlighted.
+            // The first block always passes; `highlight` limits it to its beginning.
             let paid = text.len() <= self.budget || self.budget == code::MAX_BYTES;
             if paid {
                 self.budget = self.budget.saturating_sub(text.len());
@@ -379,7 +377,7 @@ impl<'a, 'c, 'd> Writer<'a, 'c, 'd> {
         self.page.close_block();
     }
 
-    /// Writes what there is of a line.
+    /// Writes the current line if it has text.
     fn finish_line(&mut self) {
         if !self.line.is_empty() {
             let spans = std::mem::take(&mut self.line);

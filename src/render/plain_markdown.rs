@@ -1,9 +1,9 @@
-//! A line of Markdown as the words that it says, for rows that have no room for signs.
+//! Strips Markdown syntax from a line, for compact rows.
 
 use std::borrow::Cow;
 
-/// The words of a line: without the signs of headings, quotations, emphasis and code, and of links only their text.
-pub fn words(line: &str) -> Cow<'_, str> {
+/// Removes the syntax of headings, quotations, emphasis and code, and replaces links by their text.
+pub fn strip(line: &str) -> Cow<'_, str> {
     if !line.contains(['*', '`', '#', '[', '>']) {
         return line.into();
     }
@@ -20,7 +20,7 @@ pub fn words(line: &str) -> Cow<'_, str> {
             out.push_str(text);
             rest = &rest[bytes..];
         } else {
-            // Stars that are none of Markdown's stay together.
+            // Asterisks without meaning in Markdown are kept as one run.
             let end = rest.find(|other| other != c || c != '*').unwrap_or(rest.len()).max(c.len_utf8());
             out.push_str(&rest[..end]);
             rest = &rest[end..];
@@ -29,18 +29,18 @@ pub fn words(line: &str) -> Cow<'_, str> {
     if out.trim().is_empty() { line.into() } else { out.into() }
 }
 
-/// The bytes of `## ` in front of a heading. A single `#` may be a number's.
+/// Returns the length of `## ` before a heading. A single `#` is kept, because it can precede a number.
 fn heading(rest: &str) -> Option<usize> {
     let signs = rest.bytes().take_while(|&byte| byte == b'#').count();
     ((1..=6).contains(&signs) && rest[signs..].starts_with(' ')).then_some(signs + 1)
 }
 
-/// The bytes of `> ` in front of a quotation.
+/// Returns the length of `> ` before a quotation.
 fn quotation(rest: &str, before: &str) -> Option<usize> {
     (rest.starts_with("> ") && (before.is_empty() || before.ends_with("  "))).then_some(2)
 }
 
-/// The bytes of three backticks and the name of a language.
+/// Returns the length of a code fence with its language.
 fn fence(rest: &str) -> Option<usize> {
     let language = rest.strip_prefix("```")?;
     let name = language.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-#".contains(byte)).count();
@@ -52,20 +52,20 @@ fn code(rest: &str) -> Option<usize> {
     (signs > 0).then_some(signs)
 }
 
-/// The bytes of the stars that begin or end an emphasis; those between two words, or alone, are none.
+/// Returns the length of the asterisks or underscores that start or end an emphasis. Those between words or spaces do not.
 fn emphasis(rest: &str, before: &str) -> Option<usize> {
     let signs = rest.bytes().take_while(|&byte| byte == b'*').count();
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let is_blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
     let (left, right) = (before.chars().next_back(), rest[signs..].chars().next());
-    // `2*3`, `2 * 3` and `src/**/*.ts` stay what they are; and with `_` there are more names than emphasis.
+    // Keeps `2*3`, `2 * 3`, `src/**/*.ts`, and names with underscores.
     let is_between = signs == 1 && is_word(left) && is_word(right);
     let is_alone = is_blank(left) && is_blank(right);
     let is_path = left == Some('/') || right == Some('/') || (is_blank(left) && right == Some('.'));
     ((1..=3).contains(&signs) && !is_between && !is_alone && !is_path).then_some(signs)
 }
 
-/// The text of `[text](address)`, and the bytes of all of it.
+/// Parses `[text](address)` and returns the text and the total length.
 fn link(rest: &str) -> Option<(&str, usize)> {
     let inside = rest.strip_prefix('[')?;
     let end = inside.find(']').filter(|&end| end > 0 && !inside[..end].contains('['))?;
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signs_go_and_words_stay() {
+    fn syntax_is_removed_and_words_are_kept() {
         for (line, said) in [
             ("plain words", "plain words"),
             ("## Goal Several logins.  ## Tried on", "Goal Several logins.  Tried on"),
@@ -97,7 +97,7 @@ mod tests {
             ("** **", "** **"),
             ("", ""),
         ] {
-            assert_eq!(words(line), said, "{line}");
+            assert_eq!(strip(line), said, "{line}");
         }
     }
 
@@ -105,7 +105,7 @@ mod tests {
         #[test]
         fn any_line_keeps_its_letters(line in "[a-c*`#>\\[\\]() ]{0,40}") {
             let letters = |text: &str| text.chars().filter(|c| c.is_alphabetic()).count();
-            let said = words(&line);
+            let said = strip(&line);
             // The name of a language and an address may go.
             proptest::prop_assert!(letters(&said) <= letters(&line));
             if !line.contains("```") && !line.contains("](") {

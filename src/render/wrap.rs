@@ -1,8 +1,8 @@
-//! Breaking the lines of a document into rows of a width, only as far as they are needed: a document of megabytes is
-//! there at once. Rows are positions in the lines, text is not copied. What the lines say is not looked at here.
+//! Wraps the lines of a document into rows of a given width. Wrapping is lazy, so that documents of megabytes appear at
+//! once. Rows are positions in the lines; no text is copied.
 //!
-//! Words stay whole. Code, and all else that is verbatim, loses no space where it is broken, and a sign tells that it goes
-//! on; or it is not broken, and a part of it is in sight.
+//! Lines break between words. Verbatim lines keep all spaces and have a marker on continuation rows, or scroll
+//! horizontally instead of wrapping.
 
 use std::borrow::Cow;
 
@@ -12,119 +12,119 @@ use crate::base::text::{Tone, truncate_to_width, width};
 use crate::render::DocLine;
 use crate::render::markdown::QUOTE_BAR;
 
-/// How far a document has been broken into rows. The lines are passed to each call and must be the same each time.
+/// The wrapped part of a document. Callers pass the same lines to each call.
 #[derive(Clone, Debug)]
 pub struct Wrapped {
     width: usize,
-    way: Way,
-    /// Each [`EVERY`]th row: of a text of megabytes there may be millions.
-    rows: Vec<Row>,
-    /// How many there are.
+    style: VerbatimStyle,
+    /// Every [`STORED_INTERVAL`]th row, because a text of megabytes can have millions.
+    rows: Vec<StoredRow>,
+    /// The number of rows.
     len: usize,
-    /// Where the next row starts.
-    next: Start,
+    /// The start of the next row.
+    next: RowStart,
 }
 
-/// How verbatim lines are shown that are longer than a row.
+/// The display of verbatim lines that are longer than a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Way {
-    /// What stands before a row with which a line goes on; nothing if empty.
-    pub goes_on: Cow<'static, str>,
-    /// What stands at the end of a row of which more is out of sight.
+pub struct VerbatimStyle {
+    /// The marker of continuation rows; empty for none.
+    pub continuation: Cow<'static, str>,
+    /// The marker at the end of a row that continues to the right.
     pub more: Cow<'static, str>,
-    /// Whether they are not broken.
-    pub is_sideways: bool,
-    /// As many columns of them are out of sight to the left then.
+    /// `true` to scroll horizontally instead of wrapping.
+    pub is_scrolled: bool,
+    /// The number of columns scrolled out to the left.
     pub left: usize,
 }
 
-/// From this width on there is room for a sign before what goes on.
-const SIGNED: usize = 12;
+/// The minimum width of a pane with continuation markers.
+const MIN_MARKER_WIDTH: usize = 12;
 
-/// A row as it is drawn.
+/// A row to draw.
 #[derive(Debug, Default)]
-pub struct Shown<'a> {
-    /// Its text, with what stands before it.
+pub struct VisibleRow<'a> {
+    /// The text of the row with its markers and indentation.
     pub pieces: Vec<(Cow<'a, str>, Tone)>,
-    /// The line's number.
+    /// The index of the line.
     pub line: usize,
-    /// The first byte of the line that is in sight.
+    /// The first visible byte of the line.
     pub byte: usize,
-    /// The bytes of what stands before that.
+    /// The length in bytes of the markers and indentation before it.
     pub lead: usize,
-    /// Whether more of it is out of sight to the right.
+    /// `true` if the line continues to the right.
     pub is_cut: bool,
 }
 
-/// One row of so many is kept; those between are found again from it.
-const EVERY: usize = 4;
+/// The interval of stored rows; rows in between are recomputed.
+const STORED_INTERVAL: usize = 4;
 
-/// Where a row starts, as it is kept.
+/// The stored start of a row.
 #[derive(Clone, Copy, Debug)]
-struct Row {
-    /// The line's number.
+struct StoredRow {
+    /// The index of the line.
     line: u32,
-    /// The bytes of the line before the row.
+    /// The byte offset in the line.
     offset: u32,
 }
 
-impl Row {
+impl StoredRow {
     fn place(self) -> (usize, usize) {
         (self.line as usize, self.offset as usize)
     }
 }
 
-/// Where a row starts.
+/// The start of a row.
 #[derive(Clone, Copy, Debug, Default)]
-struct Start {
-    /// The line's number.
+struct RowStart {
+    /// The index of the line.
     line: usize,
-    spot: Spot,
-    /// The bytes of the line before the row.
+    spot: LinePosition,
+    /// The byte offset in the line.
     offset: usize,
 }
 
 /// A position in a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Spot {
-    /// The span's number in the line.
+struct LinePosition {
+    /// The index of the span.
     span: usize,
-    /// The byte in the span's text.
+    /// The byte offset in the text of the span.
     byte: usize,
 }
 
 impl Wrapped {
-    /// Nothing wrapped yet, to rows of `width` columns.
+    /// Creates a wrapper to rows of `width` columns.
     pub fn new(width: usize) -> Self {
-        Self::in_way(width, Way::default())
+        Self::with_style(width, VerbatimStyle::default())
     }
 
-    /// The same, with verbatim lines shown in some way.
-    pub(crate) fn in_way(width: usize, way: Way) -> Self {
-        Self { width: width.max(1), way, rows: Vec::new(), len: 0, next: Start::default() }
+    /// Creates a wrapper with the given style of verbatim lines.
+    pub(crate) fn with_style(width: usize, style: VerbatimStyle) -> Self {
+        Self { width: width.max(1), style, rows: Vec::new(), len: 0, next: RowStart::default() }
     }
 
-    /// How verbatim lines are shown.
-    pub fn way(&self) -> &Way {
-        &self.way
+    /// Returns the style of verbatim lines.
+    pub fn style(&self) -> &VerbatimStyle {
+        &self.style
     }
 
-    /// Shows what is not broken from another column on.
+    /// Scrolls verbatim lines to a column.
     pub(crate) fn set_left(&mut self, left: usize) {
-        self.way.left = left;
+        self.style.left = left;
     }
 
-    /// The columns of a row.
+    /// Returns the width of a row in columns.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Wraps on until there are at least `rows` rows or the document ends. Costs only the new rows.
+    /// Wraps until there are at least `rows` rows or the document ends.
     pub(crate) fn ensure(&mut self, lines: &[DocLine], rows: usize) {
         while self.len < rows && self.step(lines) {}
     }
 
-    /// Wraps on until the row that holds `byte` of line number `line` is there or the document ends.
+    /// Wraps until the row with `byte` of line `line` exists or the document ends.
     pub(crate) fn ensure_place(&mut self, lines: &[DocLine], line: usize, byte: usize) {
         while (self.next.line, self.next.offset) <= (line, byte) && self.step(lines) {}
     }
@@ -134,60 +134,59 @@ impl Wrapped {
         self.ensure(lines, usize::MAX);
     }
 
-    /// The rows there are so far.
+    /// Returns the number of rows so far.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no rows so far.
+    /// Returns `true` if there are no rows so far.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether the document is wrapped to its end, so that [`Self::len`] is final.
+    /// Returns `true` if the whole document is wrapped, so that [`Self::len`] is final.
     pub fn complete(&self, lines: &[DocLine]) -> bool {
         self.next.line >= lines.len()
     }
 
-    /// Where row number `index` starts: the line's number and the bytes of its text before the row. Stays the same
-    /// place of the document at any width.
+    /// Returns the start of row `index` as a line index and a byte offset, which stay valid at any width.
     pub fn place(&self, lines: &[DocLine], index: usize) -> Option<(usize, usize)> {
         self.start(lines, index).map(|start| (start.line, start.offset))
     }
 
-    fn start(&self, lines: &[DocLine], index: usize) -> Option<Start> {
-        let (line, offset) = self.rows.get(index / EVERY).filter(|_| index < self.len)?.place();
-        let kept = Start { line, spot: spot_at(lines.get(line)?, offset), offset };
-        (0..index % EVERY).try_fold(kept, |start, _| Some(self.after(lines, start)?.1))
+    fn start(&self, lines: &[DocLine], index: usize) -> Option<RowStart> {
+        let (line, offset) = self.rows.get(index / STORED_INTERVAL).filter(|_| index < self.len)?.place();
+        let kept = RowStart { line, spot: position_at(lines.get(line)?, offset), offset };
+        (0..index % STORED_INTERVAL).try_fold(kept, |start, _| Some(self.after(lines, start)?.1))
     }
 
-    /// The row that starts at a place, and the start of the next one.
-    fn after(&self, lines: &[DocLine], start: Start) -> Option<(Cut, Start)> {
+    /// Returns the end of the row that starts at `start`, and the start of the next row.
+    fn after(&self, lines: &[DocLine], start: RowStart) -> Option<(RowEnd, RowStart)> {
         let cut = self.cut(lines.get(start.line)?, start);
         let next = match cut.next {
-            Some(spot) => Start { line: start.line, spot, offset: start.offset + cut.bytes },
-            None => Start { line: start.line + 1, ..Start::default() },
+            Some(spot) => RowStart { line: start.line, spot, offset: start.offset + cut.bytes },
+            None => RowStart { line: start.line + 1, ..RowStart::default() },
         };
         Some((cut, next))
     }
 
-    /// The number of the row that shows `byte` of line number `line`; the last one so far when it is further down.
+    /// Returns the index of the row with `byte` of line `line`, or of the last row so far if it is further down.
     pub(crate) fn row_at(&self, lines: &[DocLine], line: usize, byte: usize) -> Option<usize> {
-        let mut index = self.rows.partition_point(|row| row.place() <= (line, byte)).checked_sub(1)? * EVERY;
+        let mut index = self.rows.partition_point(|row| row.place() <= (line, byte)).checked_sub(1)? * STORED_INTERVAL;
         while self.place(lines, index + 1).is_some_and(|place| place <= (line, byte)) {
             index += 1;
         }
         Some(index)
     }
 
-    /// The pieces of row number `index`, ready to draw, with the indentation of a continued line. Empty for an empty
-    /// line and for a row that is not there.
+    /// Returns the pieces of row `index` with the indentation of a continuation row. Empty for an empty line and for a row
+    /// that does not exist.
     pub fn row<'a>(&'a self, lines: &'a [DocLine], index: usize) -> Vec<(Cow<'a, str>, Tone)> {
         self.shown(lines, index).map_or(Vec::new(), |shown| shown.pieces)
     }
 
-    /// Row number `index`, if it is there.
-    pub fn shown<'a>(&'a self, lines: &'a [DocLine], index: usize) -> Option<Shown<'a>> {
+    /// Returns row `index`.
+    pub fn shown<'a>(&'a self, lines: &'a [DocLine], index: usize) -> Option<VisibleRow<'a>> {
         let start = self.start(lines, index)?;
         let (line, (cut, _)) = (lines.get(start.line)?, self.after(lines, start)?);
         let (from, to) = (start.spot, cut.end);
@@ -198,7 +197,7 @@ impl Wrapped {
             (span.text.get(start..end).unwrap_or_default(), span.tone)
         });
         let texts = texts.filter(|(text, _)| !text.is_empty());
-        let mut shown = Shown { line: start.line, byte: start.offset, ..Shown::default() };
+        let mut shown = VisibleRow { line: start.line, byte: start.offset, ..VisibleRow::default() };
         if self.is_unbroken(line) {
             self.put_in_sight(texts, &mut shown);
             return Some(shown);
@@ -206,7 +205,7 @@ impl Wrapped {
         if start.offset > 0 {
             shown.pieces = hanging(line, self.indent(line));
             if self.is_signed(line, start) {
-                shown.pieces.push((Cow::Borrowed(&*self.way.goes_on), Tone::Dim));
+                shown.pieces.push((Cow::Borrowed(&*self.style.continuation), Tone::Dim));
                 shown.pieces.push((Cow::Borrowed(" "), Tone::Text));
             }
             shown.lead = shown.pieces.iter().map(|(text, _)| text.len()).sum();
@@ -215,14 +214,14 @@ impl Wrapped {
         Some(shown)
     }
 
-    /// Puts the part of an unbroken row that is in sight into `shown`.
-    fn put_in_sight<'a>(&'a self, texts: impl Iterator<Item = (&'a str, Tone)>, shown: &mut Shown<'a>) {
-        let (mut left, mut room) = (self.way.left, self.width);
+    /// Adds the visible part of a scrolled line to `shown`.
+    fn put_in_sight<'a>(&'a self, texts: impl Iterator<Item = (&'a str, Tone)>, shown: &mut VisibleRow<'a>) {
+        let (mut left, mut room) = (self.style.left, self.width);
         for (text, tone) in texts {
             let mut head = truncate_to_width(text, left).len();
             left -= width(&text[..head]);
             if left > 0 && head < text.len() {
-                // Half of a wide character is out of sight.
+                // Half of a wide character is scrolled out.
                 let half = cluster_at(text, head);
                 let columns = (width(half) - left).min(room);
                 (head, left, room) = (head + half.len(), 0, room - columns);
@@ -241,7 +240,7 @@ impl Wrapped {
                 break;
             }
         }
-        let sign = width(&self.way.more);
+        let sign = width(&self.style.more);
         if shown.is_cut && sign > 0 && sign < self.width {
             while room < sign
                 && let Some((last, tone)) = shown.pieces.pop()
@@ -253,118 +252,118 @@ impl Wrapped {
                     shown.pieces.push((Cow::Owned(kept), tone));
                 }
             }
-            shown.pieces.push((Cow::Borrowed(&*self.way.more), Tone::Dim));
+            shown.pieces.push((Cow::Borrowed(&*self.style.more), Tone::Dim));
         }
     }
 
-    /// Adds one row; false at the end of the document.
+    /// Wraps one row. Returns `false` at the end of the document.
     fn step(&mut self, lines: &[DocLine]) -> bool {
         let start = self.next;
         let Some((_, next)) = self.after(lines, start) else { return false };
-        if self.len.is_multiple_of(EVERY) {
-            // A text has less than 4 GB: no line that is read has.
-            self.rows.push(Row { line: start.line as u32, offset: start.offset as u32 });
+        if self.len.is_multiple_of(STORED_INTERVAL) {
+            // Lines are shorter than 4 GB, because longer ones are not read.
+            self.rows.push(StoredRow { line: start.line as u32, offset: start.offset as u32 });
         }
         self.len += 1;
         self.next = next;
         true
     }
 
-    /// Fills a row of `line`.
-    fn cut(&self, line: &DocLine, start: Start) -> Cut {
+    /// Finds the end of a row of `line`.
+    fn cut(&self, line: &DocLine, start: RowStart) -> RowEnd {
         if self.is_unbroken(line) {
             return unbroken(line, start.spot);
         }
-        let sign = if self.is_signed(line, start) { width(&self.way.goes_on) + 1 } else { 0 };
+        let sign = if self.is_signed(line, start) { width(&self.style.continuation) + 1 } else { 0 };
         match start.offset {
-            0 => cut(line, start.spot, self.width, line.indent.into()),
-            _ => cut(line, start.spot, self.width - self.indent(line) - sign, 0),
+            0 => end_of_row(line, start.spot, self.width, line.indent.into()),
+            _ => end_of_row(line, start.spot, self.width - self.indent(line) - sign, 0),
         }
     }
 
-    /// Whether a line is not broken, however long it is.
+    /// Returns `true` if the line is scrolled and never wrapped.
     fn is_unbroken(&self, line: &DocLine) -> bool {
-        line.verbatim && self.way.is_sideways
+        line.verbatim && self.style.is_scrolled
     }
 
-    /// Whether a sign stands before a row: it goes on with what was broken, and does not follow a line break.
-    fn is_signed(&self, line: &DocLine, start: Start) -> bool {
+    /// Returns `true` if a continuation marker precedes the row: the row continues a line and does not follow a line break.
+    fn is_signed(&self, line: &DocLine, start: RowStart) -> bool {
         line.verbatim
             && start.offset > 0
-            && self.width >= SIGNED
-            && !self.way.goes_on.is_empty()
-            && !is_behind_break(line, start.spot)
+            && self.width >= MIN_MARKER_WIDTH
+            && !self.style.continuation.is_empty()
+            && !follows_line_break(line, start.spot)
     }
 
-    /// The columns by which continued rows of `line` are indented: never more than half of the row.
+    /// Returns the indentation of continuation rows, at most half of the width.
     fn indent(&self, line: &DocLine) -> usize {
         usize::from(line.indent).min(self.width / 2)
     }
 }
 
-/// Whether a line break that a line holds is right before a place in it.
-fn is_behind_break(line: &DocLine, spot: Spot) -> bool {
+/// Returns `true` if the position directly follows a line break within the line.
+fn follows_line_break(line: &DocLine, spot: LinePosition) -> bool {
     let own = line.spans.get(spot.span).and_then(|span| span.text.get(..spot.byte)).unwrap_or_default();
     let before = || line.spans[..spot.span].iter().rev().find(|span| !span.text.is_empty());
     if own.is_empty() { before().is_some_and(|span| span.text.ends_with('\n')) } else { own.ends_with('\n') }
 }
 
-/// A row that ends where the line does, or at a line break that it holds.
-fn unbroken(line: &DocLine, start: Spot) -> Cut {
+/// Returns the end of a row that extends to the end of the line or to the next line break within it.
+fn unbroken(line: &DocLine, start: LinePosition) -> RowEnd {
     let (mut spot, mut bytes) = (start, 0);
     while let Some(span) = line.spans.get(spot.span) {
         let rest = span.text.as_bytes().get(spot.byte..).unwrap_or_default();
         if let Some(at) = memchr::memchr(b'\n', rest) {
-            let end = Spot { byte: spot.byte + at, ..spot };
-            return Cut { end, next: Some(Spot { byte: end.byte + 1, ..end }), bytes: bytes + at + 1 };
+            let end = LinePosition { byte: spot.byte + at, ..spot };
+            return RowEnd { end, next: Some(LinePosition { byte: end.byte + 1, ..end }), bytes: bytes + at + 1 };
         }
         bytes += rest.len();
-        spot = Spot { span: spot.span + 1, byte: 0 };
+        spot = LinePosition { span: spot.span + 1, byte: 0 };
     }
-    Cut { end: spot, next: None, bytes }
+    RowEnd { end: spot, next: None, bytes }
 }
 
-/// Where a row ends.
-struct Cut {
-    end: Spot,
-    /// Where the next row of the same line starts.
-    next: Option<Spot>,
-    /// The bytes from the start of this row to the start of the next.
+/// The end of a row.
+struct RowEnd {
+    end: LinePosition,
+    /// The start of the next row of the same line.
+    next: Option<LinePosition>,
+    /// The number of bytes from the start of this row to the start of the next.
     bytes: usize,
 }
 
-/// Where a byte of a line is.
-fn spot_at(line: &DocLine, mut byte: usize) -> Spot {
+/// Converts a byte offset in a line to a position.
+fn position_at(line: &DocLine, mut byte: usize) -> LinePosition {
     for (span, text) in line.spans.iter().map(|span| &span.text).enumerate() {
         if byte < text.len() {
-            return Spot { span, byte };
+            return LinePosition { span, byte };
         }
         byte -= text.len();
     }
-    Spot { span: line.spans.len(), byte: 0 }
+    LinePosition { span: line.spans.len(), byte: 0 }
 }
 
-/// Fills one row of `columns` from `start` on. Lines that are not verbatim are broken at spaces, which are dropped, and
-/// beside wide characters, but not within the first `lead` columns, which hold a list's or quotation's mark. Verbatim ones
-/// keep their spaces, and are broken behind one if half of the row is filled then. Always takes one character at least, so
-/// that any width comes to an end, and looks at none more than twice.
-fn cut(line: &DocLine, start: Spot, columns: usize, lead: usize) -> Cut {
+/// Finds the end of a row of `columns` that starts at `start`. Normal lines break next to wide characters and at spaces,
+/// which are dropped. They never break in the first `lead` columns, the mark of a list or quotation. Verbatim lines keep
+/// their spaces, and break after a space if at least half of the row is filled. A row has at least one character, so that
+/// wrapping ends at any width. Each character is read at most twice.
+fn end_of_row(line: &DocLine, start: LinePosition, columns: usize, lead: usize) -> RowEnd {
     let mut spot = start;
     let mut used = 0; // columns
     let mut bytes = 0;
     let mut words = false; // behind the mark and the indentation
     let (mut was_wide, mut was_space) = (false, false);
-    let mut spaces: Option<Spot> = None; // the start of the run of spaces that the loop is in
-    let mut best: Option<Cut> = None; // the last place between words
+    let mut spaces: Option<LinePosition> = None; // the start of the run of spaces that the loop is in
+    let mut best: Option<RowEnd> = None; // the last place between words
     while let Some(span) = line.spans.get(spot.span) {
         let cluster = cluster_at(&span.text, spot.byte);
         if cluster.is_empty() {
-            spot = Spot { span: spot.span + 1, byte: 0 };
+            spot = LinePosition { span: spot.span + 1, byte: 0 };
             continue;
         }
         if cluster == "\n" {
-            let next = Spot { byte: spot.byte + 1, ..spot };
-            return Cut { end: spaces.unwrap_or(spot), next: Some(next), bytes: bytes + 1 };
+            let next = LinePosition { byte: spot.byte + 1, ..spot };
+            return RowEnd { end: spaces.unwrap_or(spot), next: Some(next), bytes: bytes + 1 };
         }
         let columns_of = width(cluster);
         let is_space = cluster == " " && !line.verbatim && words;
@@ -372,15 +371,15 @@ fn cut(line: &DocLine, start: Spot, columns: usize, lead: usize) -> Cut {
             spaces.get_or_insert(spot);
         } else {
             if let Some(end) = spaces.take() {
-                best = Some(Cut { end, next: Some(spot), bytes });
+                best = Some(RowEnd { end, next: Some(spot), bytes });
             } else if line.verbatim && was_space && cluster != " " && used > columns / 2
                 || !line.verbatim && words && (was_wide || columns_of == 2)
             {
-                best = Some(Cut { end: spot, next: Some(spot), bytes });
+                best = Some(RowEnd { end: spot, next: Some(spot), bytes });
             }
             if used + columns_of > columns && bytes > 0 {
                 let best = best.filter(|_| !line.verbatim || cluster != " ");
-                return best.unwrap_or(Cut { end: spot, next: Some(spot), bytes });
+                return best.unwrap_or(RowEnd { end: spot, next: Some(spot), bytes });
             }
             words |= cluster != " " && used >= lead;
         }
@@ -389,10 +388,10 @@ fn cut(line: &DocLine, start: Spot, columns: usize, lead: usize) -> Cut {
         bytes += cluster.len();
         spot.byte += cluster.len();
     }
-    Cut { end: spaces.unwrap_or(spot), next: None, bytes }
+    RowEnd { end: spaces.unwrap_or(spot), next: None, bytes }
 }
 
-/// The character, as a person sees it, at a byte of a text; empty at the end.
+/// Returns the grapheme cluster at a byte offset; empty at the end.
 fn cluster_at(text: &str, at: usize) -> &str {
     let mut bytes = text.as_bytes().iter().skip(at);
     let first = bytes.next().is_some_and(u8::is_ascii);
@@ -402,7 +401,7 @@ fn cluster_at(text: &str, at: usize) -> &str {
     text.get(at..).and_then(|rest| rest.graphemes(true).next()).unwrap_or_default()
 }
 
-/// What a continued row starts with: spaces, with the bars of quotations going on.
+/// Returns the start of a continuation row: spaces, and the bars of quotations.
 fn hanging(line: &DocLine, indent: usize) -> Vec<(Cow<'_, str>, Tone)> {
     let mut pieces = Vec::new();
     let mut left = indent;
@@ -445,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn breaks_between_words_and_hard_where_there_is_no_space() {
+    fn lines_break_between_words_or_anywhere_without_spaces() {
         assert_eq!(rows(&[line("the quick brown  fox"), DocLine::default()], 10), ["the quick", "brown  fox", ""]);
         assert_eq!(rows(&[line("abcd   ef  ")], 4), ["abcd", "ef"], "all spaces at a break go");
         assert_eq!(rows(&[line("a abcdefgh")], 4), ["a", "abcd", "efgh"]);
@@ -455,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_may_hold_lines() {
+    fn unstyled_lines_contain_line_breaks() {
         let held = |text: &str, verbatim| DocLine { verbatim, spans: vec![Span::new(Tone::Text, text)], indent: 0 };
         for verbatim in [false, true] {
             assert_eq!(rows(&[held("ab\n\ncde\nf\n", verbatim), line("g")], 2), ["ab", "", "cd", "e", "f", "", "g"]);
@@ -463,7 +462,7 @@ mod tests {
         let lines = [held(&"\n".repeat(1000), true)];
         let mut wrapped = Wrapped::new(10);
         wrapped.all(&lines);
-        assert_eq!((wrapped.len(), wrapped.rows.len() * size_of::<Row>()), (1001, 251 * 8));
+        assert_eq!((wrapped.len(), wrapped.rows.len() * size_of::<StoredRow>()), (1001, 251 * 8));
         for at in [0, 1, 2, 3, 4, 500, 1000] {
             assert_eq!((wrapped.place(&lines, at), wrapped.row_at(&lines, 0, at)), (Some((0, at)), Some(at)));
         }
@@ -471,21 +470,21 @@ mod tests {
     }
 
     #[test]
-    fn keeps_code_as_it_is() {
+    fn verbatim_lines_keep_spaces() {
         let code = DocLine { verbatim: true, ..line("a b  c") };
         assert_eq!(rows(&[code], 3), ["a b", "  c"]);
     }
 
-    /// Rows in a way: code is marked where it goes on, or not broken.
-    fn shown(lines: &[DocLine], width: usize, (is_sideways, left): (bool, usize)) -> Vec<String> {
-        let way = Way { goes_on: "↪".into(), more: "…".into(), is_sideways, left };
-        let mut wrapped = Wrapped::in_way(width, way);
+    /// Rows with continuation markers or with horizontal scrolling.
+    fn shown(lines: &[DocLine], width: usize, (is_scrolled, left): (bool, usize)) -> Vec<String> {
+        let style = VerbatimStyle { continuation: "↪".into(), more: "…".into(), is_scrolled, left };
+        let mut wrapped = Wrapped::with_style(width, style);
         wrapped.all(lines);
         (0..wrapped.len()).map(|i| wrapped.row(lines, i).iter().map(|(text, _)| text.as_ref()).collect()).collect()
     }
 
     #[test]
-    fn code_is_marked_where_it_goes_on_and_words_stay_whole() {
+    fn verbatim_continuations_have_markers() {
         let code = |text: &str| DocLine { verbatim: true, ..line(text) };
         assert_eq!(shown(&[code("let value = compute(1);")], 16, (false, 0)), ["let value = ", "↪ compute(1);"]);
         assert_eq!(
@@ -500,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_broken_is_seen_in_part() {
+    fn scrolled_lines_show_a_part() {
         let lines = [line("some words that wrap"), DocLine { verbatim: true, ..line("0123456789漢字abcdefghij") }];
         let seen = |left| shown(&lines, 12, (true, left)).pop().unwrap();
         assert_eq!(shown(&lines, 12, (true, 0)), ["some words", "that wrap", "0123456789…"]);
@@ -509,14 +508,15 @@ mod tests {
             ("56789漢字ab…".into(), " 字abcdefgh…".into(), "字abcdefghij".into())
         );
         assert_eq!((seen(20), seen(99)), ("ghij".into(), String::new()));
-        let mut wrapped = Wrapped::in_way(12, Way { is_sideways: true, left: 11, ..Way::default() });
+        let mut wrapped =
+            Wrapped::with_style(12, VerbatimStyle { is_scrolled: true, left: 11, ..VerbatimStyle::default() });
         wrapped.all(&lines);
         let row = wrapped.shown(&lines, 2).unwrap();
         assert_eq!((row.line, row.byte, row.lead, row.is_cut), (1, 13, 1, true));
     }
 
     #[test]
-    fn indents_what_goes_on_and_draws_the_bars_on() {
+    fn continuations_are_indented_with_quotation_bars() {
         let spans = vec![Span::new(Tone::Quote, QUOTE_BAR), Span::new(Tone::Text, "- one two")];
         let item = DocLine { spans, indent: 4, verbatim: false };
         assert_eq!(rows(std::slice::from_ref(&item), 9), ["│ - one", "│   two"]);
@@ -524,7 +524,7 @@ mod tests {
     }
 
     #[test]
-    fn wraps_no_further_than_asked_and_finds_places_again() {
+    fn wrapping_is_lazy_and_positions_are_found_again() {
         let lines = [line(&"word ".repeat(10_000)), line("end")];
         let mut wrapped = Wrapped::new(20);
         wrapped.ensure(&lines, 3);

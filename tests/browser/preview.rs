@@ -48,7 +48,7 @@ fn code_goes_on_behind_a_sign_or_to_the_side() {
     while browser.model.focus == Place::Preview {
         browser.press("h");
     }
-    assert_eq!(browser.model.preview.wrapped.way().left, 0);
+    assert_eq!(browser.model.preview.wrapped.style().left, 0);
     browser.press("tab w");
     assert!(with_sign(&browser) >= 5);
 }
@@ -75,7 +75,7 @@ fn without_unicode_the_sign_is_ascii() {
     let config = pitree::config::Config { ascii: true, ..pitree::config::Config::default() };
     let mut browser = Browser::configured(&config, 60, 24);
     browser.press("tab tab");
-    assert_eq!(browser.model.preview.wrapped.way().goes_on, ">");
+    assert_eq!(browser.model.preview.wrapped.style().continuation, ">");
     assert!(browser.screen().is_ascii() || !browser.screen().contains('↪'));
 }
 

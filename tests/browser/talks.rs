@@ -34,9 +34,9 @@ fn has(screen: &str, texts: &[&str]) {
 #[test]
 fn a_system_message_says_what_the_model_was_told() {
     let first = preview("talk-compacted.jsonl", "[system]");
-    has(&first, &["System", "told to the model by pi", "preamble", "You are a coding assistant", "rules"]);
+    has(&first, &["System", "system message from pi", "preamble", "You are a coding assistant", "rules"]);
     let compaction = preview("talk-compacted.jsonl", "[compaction");
-    has(&compaction, &["They counted to three.", "told to the model by pi"]);
+    has(&compaction, &["They counted to three.", "system message from pi"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::base::text::{Glyphs, Span, highlight, spans_text, width};
 use crate::catalog::missing_parents::GhostKey;
 use crate::catalog::{EntryRef, ProjectKey, SessionKey};
 use crate::render::DocLine;
-use crate::render::wrap::{Way, Wrapped};
+use crate::render::wrap::{VerbatimStyle, Wrapped};
 use crate::search::text_match::Words;
 
 /// Rows that are wrapped beyond the top: nearly every text is then wrapped as a whole, and how far one is in it is
@@ -150,14 +150,18 @@ impl Default for Pane {
 impl Pane {
     /// An empty one, with these signs.
     pub(crate) fn new(glyphs: &Glyphs) -> Self {
-        let way = Way { goes_on: glyphs.wrapped.clone(), more: glyphs.ellipsis.clone(), ..Way::default() };
-        Self { wrapped: Wrapped::in_way(1, way), ..Self::default() }
+        let style = VerbatimStyle {
+            continuation: glyphs.wrapped.clone(),
+            more: glyphs.ellipsis.clone(),
+            ..VerbatimStyle::default()
+        };
+        Self { wrapped: Wrapped::with_style(1, style), ..Self::default() }
     }
 
     /// Turns to another subject; its text is still to come.
     pub fn turn_to(&mut self, subject: Subject, now: i64) {
-        let way = Way { left: 0, ..self.wrapped.way().clone() };
-        let wrapped = Wrapped::in_way(self.wrapped.width(), way);
+        let style = VerbatimStyle { left: 0, ..self.wrapped.style().clone() };
+        let wrapped = Wrapped::with_style(self.wrapped.width(), style);
         let old = std::mem::replace(self, Self { subject, wrapped, waiting: Some(now), ..Self::default() });
         // Of several texts that are passed the last one that was there.
         self.before = match old.waiting {
@@ -177,7 +181,7 @@ impl Pane {
         (self.waiting, self.before) = (None, None);
         if *self.lines != lines {
             self.lines = Arc::new(lines);
-            self.wrapped = Wrapped::in_way(self.wrapped.width(), self.wrapped.way().clone());
+            self.wrapped = Wrapped::with_style(self.wrapped.width(), self.wrapped.style().clone());
             if let Some(find) = &mut self.find {
                 find.be_due(find.from.is_none());
             }
@@ -224,7 +228,7 @@ impl Pane {
     /// Wraps what is seen to the pane's size and keeps the place in the text when the width changes.
     pub fn fit(&mut self, width: usize, height: usize) {
         if self.wrapped.width() != width {
-            self.wrap(Wrapped::in_way(width, self.wrapped.way().clone()));
+            self.wrap(Wrapped::with_style(width, self.wrapped.style().clone()));
         }
         self.wrapped.ensure(&self.lines, self.top.saturating_add(height.max(AHEAD)));
         if self.wrapped.complete(&self.lines) {
@@ -244,15 +248,15 @@ impl Pane {
 
     /// Breaks long lines of code, or breaks them no more. Returns whether it breaks them now.
     pub(crate) fn toggle_wrap(&mut self) -> bool {
-        let is_sideways = !self.wrapped.way().is_sideways;
-        let way = Way { is_sideways, left: 0, ..self.wrapped.way().clone() };
-        self.wrap(Wrapped::in_way(self.wrapped.width(), way));
-        !is_sideways
+        let is_scrolled = !self.wrapped.style().is_scrolled;
+        let style = VerbatimStyle { is_scrolled, left: 0, ..self.wrapped.style().clone() };
+        self.wrap(Wrapped::with_style(self.wrapped.width(), style));
+        !is_scrolled
     }
 
     /// Scrolls half of the width to the side, if there is something. Returns whether there was.
     pub(crate) fn scroll_sideways(&mut self, to_right: bool, height: usize) -> bool {
-        let (left, half) = (self.wrapped.way().left, self.wrapped.width().div_ceil(2));
+        let (left, half) = (self.wrapped.style().left, self.wrapped.width().div_ceil(2));
         let is_cut = |row| self.wrapped.shown(&self.lines, row).is_some_and(|shown| shown.is_cut);
         let next = match to_right {
             true if (self.top..self.top + height).any(is_cut) => left + half,
@@ -414,12 +418,12 @@ impl Pane {
             self.wrapped.ensure_place(&self.lines, *line, hit.start);
             let row = self.wrapped.row_at(&self.lines, *line, hit.start).unwrap_or_default();
             self.top = row.saturating_sub(ABOVE);
-            if self.wrapped.way().is_sideways
+            if self.wrapped.style().is_scrolled
                 && let (Some((line, start)), columns) = (self.wrapped.place(&self.lines, row), self.wrapped.width())
             {
                 let text = spans_text(&self.lines[line].spans);
                 let (before, hit) = (width(&text[start..hit.start]), width(&text[hit.clone()]));
-                let seen = self.wrapped.way().left..self.wrapped.way().left + columns;
+                let seen = self.wrapped.style().left..self.wrapped.style().left + columns;
                 if !seen.contains(&before) || before + hit > seen.end {
                     let is_near = before + hit <= columns;
                     self.wrapped.set_left(if is_near { 0 } else { before.saturating_sub(columns / 2) });

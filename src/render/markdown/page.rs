@@ -1,27 +1,26 @@
-//! The lines of a Markdown text as they are written: what lists and quotations put before a line, and the one blank
-//! line between blocks. What is in the lines is [`super`]'s business.
+//! Layout of Markdown lines: prefixes of lists and quotations, and blank lines between blocks.
 
 use crate::base::text::{Span, Tone, spans_width};
 use crate::render::DocLine;
 use crate::render::markdown::{MAX_DEPTH, QUOTE_BAR};
 
-/// The lines so far, and the containers that the next one is in.
+/// The lines so far, and the containers of the next line.
 #[derive(Default)]
 pub(crate) struct Page {
     lines: Vec<DocLine>,
     containers: Vec<Container>,
-    /// A blank line is due before the next line.
+    /// `true` if a blank line precedes the next line.
     gap: bool,
-    /// A container was opened and nothing written in it.
+    /// `true` if the innermost container has no line yet.
     fresh: bool,
-    /// The containers that were open all the time since the last line was written.
+    /// The number of containers that have stayed open since the last line.
     shared: usize,
 }
 
-/// A block that other blocks are in.
+/// A block that contains other blocks.
 enum Container {
     Quote,
-    /// An item of a list: its mark until that is written, and the columns of the mark.
+    /// A list item: its mark until it is written, and the width of the mark.
     Item {
         mark: Option<String>,
         columns: usize,
@@ -29,34 +28,34 @@ enum Container {
 }
 
 impl Page {
-    /// The finished lines.
+    /// Returns the lines.
     pub(crate) fn lines(self) -> Vec<DocLine> {
         self.lines
     }
 
-    /// A block starts: a blank line goes before it, unless it is the first in its container.
+    /// Starts a block. A blank line precedes it unless it is the first in its container.
     pub(crate) fn open_block(&mut self) {
         self.gap |= !self.fresh;
     }
 
-    /// A block ends: a blank line goes before what comes next.
+    /// Ends a block. A blank line precedes the next one.
     pub(crate) fn close_block(&mut self) {
         self.gap = true;
     }
 
-    /// A quotation starts.
+    /// Starts a quotation.
     pub(crate) fn open_quote(&mut self) {
         self.containers.push(Container::Quote);
         self.fresh = true;
     }
 
-    /// An item of a list starts; `mark` goes before its first line.
+    /// Starts a list item; `mark` precedes its first line.
     pub(crate) fn open_item(&mut self, mark: String) {
         self.containers.push(Container::Item { columns: mark.len(), mark: Some(mark) });
         self.fresh = true;
     }
 
-    /// The innermost quotation or item ends. An item without a line gets one.
+    /// Ends the innermost quotation or item. An item without lines gets one.
     pub(crate) fn close_container(&mut self) {
         if let Some(Container::Item { mark: Some(_), .. }) = self.containers.last() {
             self.write(Vec::new(), false);
@@ -66,12 +65,12 @@ impl Page {
         self.fresh = false;
     }
 
-    /// Whether the next line is in a quotation.
+    /// Returns `true` if the next line is in a quotation.
     pub(crate) fn quoted(&self) -> bool {
         self.containers.iter().take(MAX_DEPTH).any(|container| matches!(container, Container::Quote))
     }
 
-    /// Writes a line, with what its containers put before it.
+    /// Writes a line with the prefixes of its containers.
     pub(crate) fn write(&mut self, spans: Vec<Span>, verbatim: bool) {
         if self.gap && !self.lines.is_empty() {
             let spans = self.blank();
@@ -93,7 +92,7 @@ impl Page {
         self.lines.push(DocLine { spans: all, indent, verbatim });
     }
 
-    /// The blank line between the last line and the next: only the bars of the quotations that both are in.
+    /// Returns the blank line between the last and the next line: the bars of the quotations that contain both.
     fn blank(&self) -> Vec<Span> {
         let open = self.containers.get(..self.shared.min(MAX_DEPTH)).unwrap_or(&self.containers);
         let last_bar = open.iter().rposition(|container| matches!(container, Container::Quote));
@@ -109,8 +108,8 @@ impl Page {
 }
 
 impl Container {
-    /// Adds what a container puts before a line: a bar, an item's mark or the room of it. What is alike is one span,
-    /// since lines may be many and deep.
+    /// Adds the prefix of a container: a bar, the mark of an item, or its indentation. Merges equal tones into one span,
+    /// because there can be many deeply nested lines.
     fn put(&self, mark: Option<String>, spans: &mut Vec<Span>) {
         let span = match (self, mark) {
             (Self::Quote, _) => Span::new(Tone::Quote, QUOTE_BAR),

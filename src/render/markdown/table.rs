@@ -1,18 +1,18 @@
-//! Laying out the cells of a Markdown table in columns. What is in the cells is [`super`]'s business.
+//! Layout of Markdown tables.
 
 use pulldown_cmark::Alignment;
 
 use crate::base::text::{Span, Tone, UNICODE, spans_width, truncate_to_width, width};
 
-/// The columns of the terminal that a cell takes at most; longer ones are cut.
+/// The maximum width of a cell in columns; longer cells are truncated.
 const MAX_CELL: usize = 40;
 
-/// A table that is being read.
+/// A table being parsed.
 pub(crate) struct Table {
     alignments: Vec<Alignment>,
-    /// The finished rows; the first is the head.
+    /// The complete rows; the first is the header.
     rows: Vec<Vec<Vec<Span>>>,
-    /// The row that is being read.
+    /// The current row.
     row: Vec<Vec<Span>>,
 }
 
@@ -21,7 +21,7 @@ impl Table {
         Self { alignments, rows: Vec::new(), row: Vec::new() }
     }
 
-    /// Adds a cell to the row.
+    /// Appends a cell to the row.
     pub(crate) fn cell(&mut self, spans: Vec<Span>) {
         self.row.push(clipped(spans));
     }
@@ -31,7 +31,7 @@ impl Table {
         self.rows.push(std::mem::take(&mut self.row));
     }
 
-    /// The table as lines: the head, a rule, the rows.
+    /// Returns the lines of the table: the header, a rule, the rows.
     pub(crate) fn lines(self) -> Vec<Vec<Span>> {
         let mut widths = vec![1; self.alignments.len()];
         for row in &self.rows {
@@ -78,7 +78,7 @@ fn pad(line: &mut Vec<Span>, columns: usize) {
     }
 }
 
-/// Removes the padding behind the last cell, which would only make the line longer than the pane.
+/// Removes the padding after the last cell, which would only make the line longer.
 fn trim_end(line: &mut Vec<Span>) {
     while line.last().is_some_and(|span| span.text.trim_end().is_empty()) {
         line.pop();
@@ -88,7 +88,7 @@ fn trim_end(line: &mut Vec<Span>) {
     }
 }
 
-/// A cell cut to [`MAX_CELL`].
+/// Truncates a cell to [`MAX_CELL`].
 fn clipped(spans: Vec<Span>) -> Vec<Span> {
     if spans_width(&spans) <= MAX_CELL {
         return spans;
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_cells_are_cut_between_characters() {
+    fn long_cells_are_truncated_between_grapheme_clusters() {
         let cell = clipped(vec![Span::new(Tone::Text, "漢".repeat(15)), Span::new(Tone::Code, "字".repeat(15))]);
         assert_eq!(spans_width(&cell), 39);
         assert_eq!(cell[1].text, "字".repeat(4));

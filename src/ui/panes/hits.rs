@@ -6,7 +6,7 @@ use crate::base::numbers::{count, thousands};
 use crate::base::text::{Glyphs, Span, Tone, clean, highlight, spans_width, width};
 use crate::catalog::search::SessionHit;
 use crate::keymap::Action;
-use crate::render::plain_markdown::words;
+use crate::render::plain_markdown::strip;
 use crate::search::matching::Tier;
 use crate::session::entry::text_fields::Field;
 use crate::ui::paint::Pen;
@@ -107,7 +107,7 @@ pub(super) fn snippet(model: &Model, found: &SessionHit, room: usize, glyphs: &G
     let before = vec![Span::new(Tone::Active, path), of];
     let left = room.saturating_sub(spans_width(&before));
     let said = clean(&quote.text);
-    let mut text = marked(model, &words(&said), Tone::Dim, true);
+    let mut text = marked(model, &strip(&said), Tone::Dim, true);
     let is_hit = |span: &&Span| span.tone == Tone::Match;
     if !text.iter().any(|span| is_hit(&span)) {
         text = marked(model, &said, Tone::Dim, true); // a sign was looked for

@@ -8,7 +8,7 @@ use crate::app::panes::layout::PaneArea;
 use crate::app::panes::preview::{Subject, Unseen};
 use crate::base::text::{Span, Tone};
 use crate::keymap::Place;
-use crate::render::wrap::Way;
+use crate::render::wrap::VerbatimStyle;
 use crate::session::entry::kind::Kind;
 use crate::ui::paint::Pen;
 use crate::ui::widgets::{hits, scroll_bar, title};
@@ -22,10 +22,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: PaneArea, model: &Model, pen: &P
         Some(Unseen::Other) => "in what is not shown".into(),
         None => hits(Some(at), count),
     });
-    let side = match pane.wrapped.way() {
-        Way { is_sideways: false, .. } => None,
-        Way { left: 0, .. } => Some("unwrapped".into()),
-        Way { left, .. } => Some(format!("from column {}", left + 1)),
+    let side = match pane.wrapped.style() {
+        VerbatimStyle { is_scrolled: false, .. } => None,
+        VerbatimStyle { left: 0, .. } => Some("unwrapped".into()),
+        VerbatimStyle { left, .. } => Some(format!("from column {}", left + 1)),
     };
     let place = match () {
         () if is_whole && len <= height => None,

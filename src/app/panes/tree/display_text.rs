@@ -25,10 +25,10 @@ pub fn entry(tree: &Tree, at: Index, home: &str, room: usize, glyphs: &Glyphs) -
         spans.push(Span::new(Tone::Error, "failed "));
     }
     let (word, tone, text) = match node.kind {
-        Kind::User => ("user  ", Tone::User, plain_markdown::words(node.words())),
-        Kind::Assistant => ("asst  ", Tone::Assistant, plain_markdown::words(&node.text)),
+        Kind::User => ("user  ", Tone::User, plain_markdown::strip(node.words())),
+        Kind::Assistant => ("asst  ", Tone::Assistant, plain_markdown::strip(&node.text)),
         Kind::Bash => ("! ", Tone::Tool, without_cd(&node.text, &tree.header.cwd).into()),
-        Kind::BranchSummary => ("summary  ", Tone::Summary, plain_markdown::words(&node.text)),
+        Kind::BranchSummary => ("summary  ", Tone::Summary, plain_markdown::strip(&node.text)),
         Kind::ToolResult => {
             let tone = if failed { Tone::Error } else { Tone::Tool };
             let room = room.saturating_sub(spans_width(&spans));
